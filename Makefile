@@ -1,0 +1,69 @@
+# kinetree: everything a person does with the repository. `make` alone says what there is.
+#
+# Each target makes its own virtual environment when there is none. PYTHON names the interpreter it is made of.
+
+PYTHON ?= python3
+VENV   ?= .venv
+JOBS   ?= 2
+
+BIN       := $(VENV)/bin
+RUN       := $(VENV)/.stamp-run
+DEVELOP   := $(VENV)/.stamp-develop
+PEERS     := $(VENV)/.stamp-peers
+DOCS      := $(VENV)/.stamp-docs
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs soak clean distclean
+
+help:  ## say what there is
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+demo: $(RUN)  ## build two robots, print their dynamics and the checks they satisfy
+	@$(BIN)/python -m kinetree demo
+
+test: lint $(PEERS)  ## lint, then every test (a few minutes)
+	$(BIN)/python -m pytest -q -n $(JOBS)
+
+lint: $(DEVELOP)  ## style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: $(PEERS)  ## time kinetree on this computer, beside what is installed
+	$(BIN)/python -m benchmarks
+
+docs: $(DOCS)  ## build the pages of docs/ into build/docs
+	$(BIN)/mkdocs build --strict --quiet --site-dir build/docs
+
+soak: $(PEERS)  ## the long campaigns that `make test` leaves out
+	$(BIN)/python -m pytest -q -n $(JOBS) -m soak
+
+clean:  ## remove what was built, keep the virtual environment
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
+	find src tests benchmarks examples docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+distclean: clean  ## remove the virtual environment too
+	rm -rf $(VENV)
+
+# The stamps are older than pyproject.toml when its dependencies may have changed: pip then looks again.
+
+$(RUN): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	    || { echo "kinetree needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@test -x $(BIN)/python || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(DEVELOP): $(RUN)
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+# Pinocchio and MuJoCo have no wheels for every platform: without them their comparisons are skipped.
+$(PEERS): $(DEVELOP)
+	@$(BIN)/python -m pip install --quiet --editable '.[peers]' \
+	    || echo "note: Pinocchio or MuJoCo cannot be installed here; comparisons with them are skipped"
+	@touch $@
+
+$(DOCS): $(RUN)
+	@$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
