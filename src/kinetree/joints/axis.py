@@ -1,0 +1,96 @@
+"""The axis of a joint: its check, the rotation about it, and two directions across it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kinetree import ops
+from kinetree.errors import ModelError
+from kinetree.spatial.transform import Transform
+
+Vector = tuple[Any, Any, Any]
+
+# Files give axes with few digits, as in (0.577, 0.577, 0.577); further from unit length is taken for a mistake.
+UNIT_TOLERANCE = 1e-3
+
+
+def unit_axis(axis: Any, owner: str) -> Vector:
+    """The axis as a tuple of three numbers of unit length; exact zeros and ones become the integers 0 and 1.
+
+    Only plain real numbers are checked and normalised: symbols and expressions are taken as they are.
+    """
+    try:
+        given = tuple(axis)
+    except TypeError:
+        given = ()
+    if len(given) != 3 or isinstance(axis, str):
+        raise ModelError(f"{owner}: the axis must be three numbers, as in (0, 0, 1), got {axis!r}")
+    if not all(ops.is_literal(a) for a in given):
+        if any(isinstance(a, (str, bytes)) or a is None for a in given):
+            raise ModelError(f"{owner}: the axis must be three numbers, as in (0, 0, 1), got {axis!r}")
+        return given  # type: ignore[return-value]
+    values = tuple(float(a) for a in given)
+    length = math.hypot(*values)
+    if not math.isfinite(length):
+        raise ModelError(f"{owner}: the axis {values} is not finite: give three finite numbers, as in (0, 0, 1)")
+    if length == 0.0:
+        raise ModelError(f"{owner}: the axis is the zero vector: give a direction of unit length, as in (0, 0, 1)")
+    if abs(length - 1.0) > UNIT_TOLERANCE:
+        unit = tuple(round(a / length, 6) for a in values)
+        raise ModelError(f"{owner}: the axis {values} has length {length:.6g}, not 1: divide it by its length: {unit}")
+    if abs(length - 1.0) > 2.3e-16:
+        values = tuple(a / length for a in values)
+    return tuple(int(a) if a in (0.0, 1.0, -1.0) else a for a in values)  # type: ignore[return-value]
+
+
+def coordinate_axis(axis: Vector) -> tuple[int, int] | None:
+    """(index, sign) of an axis that lies exactly along a coordinate axis, else None."""
+    if not all(ops.is_literal(a) for a in axis):
+        return None
+    along = [k for k in range(3) if axis[k] != 0]
+    if len(along) != 1 or axis[along[0]] not in (1, -1):
+        return None
+    return along[0], 1 if axis[along[0]] > 0 else -1
+
+
+def rotation_about(axis: Vector, angle: Any) -> Transform:
+    """The transform to a frame that is turned by `angle` about the unit vector `axis`."""
+    return turned_and_shifted(axis, angle, (0, 0, 0))
+
+
+def turned_and_shifted(axis: Vector, angle: Any, shift: Vector) -> Transform:
+    """The transform to a frame whose origin is at `shift` and that is turned by `angle` about `axis`.
+
+    E = R^T with R = c 1 + (1 - c) a a^T + s a~ (Rodrigues). About a coordinate axis the turn stays a spin factor.
+    """
+    c, s = ops.cos(angle), ops.sin(angle)
+    along = coordinate_axis(axis)
+    if along is not None:
+        index, sign = along
+        return Transform(((1, 0, 0), (0, 1, 0), (0, 0, 1)), shift, spin=(index, c, s if sign > 0 else -s))
+    x, y, z = axis
+    d = 1 - c
+    dx, dy, dz = d * x, d * y, d * z
+    sx, sy, sz = s * x, s * y, s * z
+    dxy, dxz, dyz = dx * y, dx * z, dy * z
+    return Transform(
+        (
+            (c + dx * x, dxy + sz, dxz - sy),
+            (dxy - sz, c + dy * y, dyz + sx),
+            (dxz + sy, dyz - sx, c + dz * z),
+        ),
+        shift,
+    )
+
+
+def perpendiculars(axis: Vector) -> tuple[Vector, Vector]:
+    """Two unit vectors that make a right-handed orthonormal triple with the unit vector `axis` as the third.
+
+    Reference: Duff et al., Building an Orthonormal Basis, Revisited (2017): no branch, accurate everywhere.
+    """
+    x, y, z = axis
+    sign = ops.where(ops.less(z, 0), -1, 1)
+    a = -1 / (sign + z)
+    b = x * y * a
+    return (1 + sign * x * x * a, sign * b, -sign * x), (b, sign + y * y * a, -y)

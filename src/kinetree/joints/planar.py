@@ -1,0 +1,49 @@
+"""The planar joint: free motion in the x-y plane of the predecessor."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kinetree import ops
+from kinetree.joints.axis import turned_and_shifted
+from kinetree.joints.base import CoordinateJoint, Numbers
+from kinetree.joints.fixed import BASIS
+from kinetree.spatial.motion import Motion
+from kinetree.spatial.subspace import Subspace
+from kinetree.spatial.transform import Transform
+
+_STILL = Motion((0, 0, 0), (0, 0, 0))
+
+
+class Planar(CoordinateJoint):
+    """q = [theta, x, y]: a turn about z at the position (x, y, 0) in predecessor axes; v = qdot.
+
+    S = [e_z 0 0; 0 R^T e_x R^T e_y] turns with theta.
+    """
+
+    __slots__ = ()
+    type_name, nq, nv = "planar", 3, 3
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def placement(self, q: Numbers) -> Transform:
+        return turned_and_shifted((0, 0, 1), q[0], (q[1], q[2], 0))
+
+    def subspace(self, q: Numbers) -> Subspace:
+        c, s = ops.cos(q[0]), ops.sin(q[0])
+        return Subspace((BASIS[2], Motion((0, 0, 0), (c, -s, 0)), Motion((0, 0, 0), (s, c, 0))))
+
+    def subspace_partials(self, q: Numbers) -> tuple[Subspace, ...]:
+        c, s = ops.cos(q[0]), ops.sin(q[0])
+        turning = Subspace((_STILL, Motion((0, 0, 0), (-s, -c, 0)), Motion((0, 0, 0), (c, -s, 0))))
+        constant = Subspace((_STILL, _STILL, _STILL))
+        return turning, constant, constant
+
+    def random(self, rng: Any) -> Numbers:
+        x, y = rng.uniform(-1.0, 1.0, 2)
+        return float(rng.uniform(-math.pi, math.pi)), float(x), float(y)
+
+    def complement(self, q: Numbers) -> Subspace:
+        return Subspace((BASIS[0], BASIS[1], BASIS[5]))

@@ -1,0 +1,71 @@
+"""The cross (Cardan) joint: two rotations in sequence about two intersecting axes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kinetree import ops
+from kinetree.errors import ModelError
+from kinetree.joints.axis import Vector, rotation_about, unit_axis
+from kinetree.joints.base import CoordinateJoint, Numbers
+from kinetree.joints.fixed import BASIS
+from kinetree.spatial.motion import Motion
+from kinetree.spatial.subspace import Subspace
+from kinetree.spatial.transform import Transform
+from kinetree.spatial.vector import cross, dot, mat_vec, neg, scale
+
+_STILL = Motion((0, 0, 0), (0, 0, 0))
+
+
+class Universal(CoordinateJoint):
+    """R = R(axis1, q1) R(axis2, q2); S = [R2^T a1, a2; 0 0], which turns with q2.
+
+    Args:
+        axis1: unit vector a1 in predecessor axes.
+        axis2: unit vector a2 in successor axes.
+    """
+
+    __slots__ = ()
+    type_name, nq, nv = "universal", 2, 2
+
+    def __init__(self, axis1: Any = (1, 0, 0), axis2: Any = (0, 1, 0)):
+        a1, a2 = unit_axis(axis1, "Universal, axis1"), unit_axis(axis2, "Universal, axis2")
+        if all(ops.is_literal(a) for a in (*a1, *a2)) and math.hypot(*cross(a1, a2)) < 1e-6:
+            raise ModelError(
+                f"Universal: axis1 {a1} and axis2 {a2} are parallel, so both coordinates would be the same rotation: "
+                "choose two different directions, as in (1, 0, 0) and (0, 1, 0)"
+            )
+        super().__init__(*a1, *a2)
+
+    @property
+    def axis1(self) -> Vector:
+        return self.parameters[:3]  # type: ignore[return-value]
+
+    @property
+    def axis2(self) -> Vector:
+        return self.parameters[3:]  # type: ignore[return-value]
+
+    def placement(self, q: Numbers) -> Transform:
+        return rotation_about(self.axis2, q[1]) @ rotation_about(self.axis1, q[0])
+
+    def _turned_axis1(self, q: Numbers) -> Vector:
+        """R2^T a1: the first axis in successor axes."""
+        return mat_vec(rotation_about(self.axis2, q[1]).rotation, self.axis1)
+
+    def subspace(self, q: Numbers) -> Subspace:
+        return Subspace((Motion(self._turned_axis1(q), (0, 0, 0)), Motion(self.axis2, (0, 0, 0))))
+
+    def subspace_partials(self, q: Numbers) -> tuple[Subspace, ...]:
+        turning = neg(cross(self.axis2, self._turned_axis1(q)))
+        return Subspace((_STILL, _STILL)), Subspace((Motion(turning, (0, 0, 0)), _STILL))
+
+    def random(self, rng: Any) -> Numbers:
+        return float(rng.uniform(-math.pi, math.pi)), float(rng.uniform(-math.pi, math.pi))
+
+    def complement(self, q: Numbers) -> Subspace:
+        normal = cross(self._turned_axis1(q), self.axis2)
+        return Subspace((Motion(scale(normal, 1 / ops.sqrt(dot(normal, normal))), (0, 0, 0)), *BASIS[3:]))
+
+    def __repr__(self) -> str:
+        return f"Universal(axis1={self.axis1}, axis2={self.axis2})"
