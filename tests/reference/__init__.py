@@ -1,0 +1,1 @@
+"""An independent account of rigid multibody dynamics, for the tests alone."""
