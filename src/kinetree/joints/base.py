@@ -30,6 +30,7 @@ class Joint(ABC):
     type_name: ClassVar[str]
     nq: ClassVar[int]  # position coordinates
     nv: ClassVar[int]  # velocities
+    has_constant_subspace: ClassVar[bool] = True  # S does not depend on q
 
     parameters: Numbers
 

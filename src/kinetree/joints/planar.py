@@ -24,6 +24,7 @@ class Planar(CoordinateJoint):
 
     __slots__ = ()
     type_name, nq, nv = "planar", 3, 3
+    has_constant_subspace = False
 
     def __init__(self) -> None:
         super().__init__()

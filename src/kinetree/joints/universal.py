@@ -28,6 +28,7 @@ class Universal(CoordinateJoint):
 
     __slots__ = ()
     type_name, nq, nv = "universal", 2, 2
+    has_constant_subspace = False
 
     def __init__(self, axis1: Any = (1, 0, 0), axis2: Any = (0, 1, 0)):
         a1, a2 = unit_axis(axis1, "Universal, axis1"), unit_axis(axis2, "Universal, axis2")

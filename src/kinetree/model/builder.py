@@ -1,0 +1,183 @@
+"""The builder: bodies, rotors and frames one by one, then an immutable model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinetree.errors import ModelError
+from kinetree.joints import Fixed, Joint, Spin
+from kinetree.joints.axis import unit_axis
+from kinetree.model import validate
+from kinetree.model.grouping import refuse_undrivable
+from kinetree.model.model import Model
+from kinetree.model.parts import Body, Frame, Rotor
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+class ModelBuilder:
+    """Collects the parts of a model and checks each as it comes in.
+
+    Args:
+        name: the model's name, used in messages and tables.
+        gravity: acceleration of free fall in world axes, m/s^2.
+
+    Example:
+        builder = ModelBuilder("pendulum")
+        builder.add_body("rod", "world", Revolute((0, 1, 0)), inertia=Inertia(1.0, (0, 0, -0.5)))
+        model = builder.build()
+    """
+
+    def __init__(self, name: str = "model", gravity: Any = GRAVITY):
+        if not isinstance(name, str) or not name.strip():
+            raise ModelError(f"ModelBuilder: the name of a model must be a non-empty string, got {name!r}")
+        self.name = name
+        self.gravity = validate.numbers(gravity, 3, f"model '{name}': gravity")
+        self._bodies: list[Body] = []
+        self._rotors: list[Rotor] = []
+        self._frames: list[Frame] = []
+        self._body_index: dict[str, int] = {validate.WORLD: 0}
+        self._joint_index: dict[str, int] = {}
+        self._frame_names: set[str] = set()
+
+    def add_body(
+        self,
+        name: str,
+        parent: str | int | None = None,
+        joint: Joint | None = None,
+        placement: Any = None,
+        inertia: Any = None,
+        joint_name: str | None = None,
+        mimic: Any = None,
+        armature: Any = 0.0,
+        damping: Any = 0.0,
+        friction: Any = 0.0,
+        limits: Any = None,
+        stiffness: Any = 0.0,
+        spring_reference: Any = None,
+    ) -> ModelBuilder:
+        """Add a body and the joint that connects it to its parent; returns the builder.
+
+        Args:
+            name: unique name of the body.
+            parent: name of a body added before; None or "world" for the world.
+            joint: the joint type; None for a fixed joint.
+            placement: `Pose` of the joint's predecessor side in the parent body; None for the identity.
+            inertia: `Inertia` in the body frame; None for a body without mass.
+            joint_name: unique name of the joint; the body's name by default.
+            mimic: (joint, multiplier, offset): the coordinate follows that of another joint.
+            armature: inertia that the joint adds to its own diagonal of the mass matrix, kg m^2 or kg.
+            damping: viscous damping, N m s/rad or N s/m.
+            friction: Coulomb friction, N m or N.
+            limits: (lower, upper), or `Limits`, or a dict of its fields.
+            stiffness: of a spring along each degree of freedom, N m/rad or N/m.
+            spring_reference: position at which the spring is relaxed; the neutral position by default.
+
+        Raises:
+            ModelError: if anything of this is wrong; the message says what, where and what to do.
+        """
+        validate.new_name(name, "body", self._body_index, self.name)
+        if name in self._frame_names:
+            raise ModelError(f"model '{self.name}' already contains a frame named '{name}': rename the body")
+        owner = f"model '{self.name}': body '{name}'"
+        joint = Fixed() if joint is None else joint
+        if not isinstance(joint, Joint):
+            hint = f"write {joint.__name__}()" if isinstance(joint, type) else "as in Revolute((0, 0, 1))"
+            raise ModelError(f"{owner}: joint must be a joint, {hint}, got {joint!r}")
+        if isinstance(joint, Spin):
+            raise ModelError(f"{owner}: Spin is internal to rotors: use Revolute")
+        joint_name = name if joint_name is None else joint_name
+        validate.new_name(joint_name, "joint", self._joint_index, self.name)
+        what = f"model '{self.name}': joint '{joint_name}'"
+        nv = joint.nv
+        body = Body(
+            name=name,
+            parent=self._known_body(parent, f"{owner}, parent"),
+            joint=joint,
+            joint_name=joint_name,
+            placement=validate.pose(placement, f"{owner}: placement"),
+            inertia=validate.inertia(inertia, f"{owner}: inertia"),
+            mimic=validate.mimic(mimic, joint, what),
+            armature=validate.not_negative_per_degree(armature, nv, f"{what}: armature"),
+            damping=validate.not_negative_per_degree(damping, nv, f"{what}: damping"),
+            friction=validate.not_negative_per_degree(friction, nv, f"{what}: friction"),
+            stiffness=validate.per_degree(stiffness, nv, f"{what}: stiffness"),
+            spring_reference=validate.position(spring_reference, joint, f"{what}: spring_reference"),
+            limits=validate.limits(limits, nv, f"{what}: limits"),
+        )
+        self._bodies.append(body)
+        self._body_index[name] = len(self._bodies)
+        self._joint_index[joint_name] = len(self._bodies)
+        return self
+
+    def add_rotor(
+        self, joint: str, inertia: Any, placement: Any = None, axis: Any = (0, 0, 1), ratio: Any = 1.0
+    ) -> ModelBuilder:
+        """Add a geared rotor that a joint drives; returns the builder.
+
+        The rotor is carried by the joint's predecessor body and turns about its own axis by the sum of the ratios
+        times the joint's coordinates. Forces of the joint stay those at its output side.
+
+        Args:
+            joint: name of the joint that drives it.
+            inertia: `Inertia` of the rotor in its own frame.
+            placement: `Pose` of the rotor frame in the carrying body.
+            axis: unit vector of the spin in the rotor frame.
+            ratio: rotor speed over joint speed, one number for each degree of freedom.
+        """
+        owner = f"model '{self.name}': rotor of joint '{joint}'"
+        if joint not in self._joint_index:
+            raise validate.unknown(joint, "joint", self._joint_index, f"model '{self.name}': rotor")
+        driven = self._bodies[self._joint_index[joint] - 1].joint
+        refuse_undrivable(driven, joint, owner)
+        if inertia is None:
+            raise ModelError(f"{owner}: a rotor needs an Inertia, got None")
+        self._rotors.append(
+            Rotor(
+                joint=joint,
+                inertia=validate.inertia(inertia, f"{owner}: inertia"),
+                placement=validate.pose(placement, f"{owner}: placement"),
+                axis=unit_axis(axis, owner),
+                ratio=validate.per_degree(ratio, driven.nv, f"{owner}: ratio"),
+            )
+        )
+        return self
+
+    def add_frame(self, name: str, body: str | int | None, placement: Any = None) -> ModelBuilder:
+        """Add a named frame that is fixed in a body; returns the builder."""
+        validate.new_name(name, "frame", self._frame_names, self.name)
+        if name in self._body_index:
+            raise ModelError(f"model '{self.name}' already contains a body named '{name}': rename the frame")
+        owner = f"model '{self.name}': frame '{name}'"
+        index = self._known_body(body, f"{owner}, body")
+        self._frames.append(Frame(name, index, validate.pose(placement, f"{owner}: placement")))
+        self._frame_names.add(name)
+        return self
+
+    def build(self, check: str = "physical") -> Model:
+        """The model.
+
+        Args:
+            check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
+        """
+        if check not in ("physical", "finite"):
+            raise ModelError(f"model '{self.name}': build(check={check!r}) must be 'physical' or 'finite'")
+        if check == "physical":
+            for body in self._bodies:
+                validate.physical(body.inertia, f"model '{self.name}': body '{body.name}'")
+            for rotor in self._rotors:
+                what = f"model '{self.name}': rotor of joint '{rotor.joint}'"
+                validate.physical(rotor.inertia, what, rotor=True)
+        model = Model(self.name, self.gravity, tuple(self._bodies), tuple(self._rotors), tuple(self._frames))
+        model.nodes  # noqa: B018  mimic joints are resolved now, so that their mistakes show now
+        return model
+
+    def _known_body(self, name: Any, owner: str) -> int:
+        """The index of a body that was added before."""
+        if name is None:
+            return 0
+        try:
+            return self._body_index[name]
+        except (KeyError, TypeError):
+            error = validate.unknown(name, "body", self._body_index, owner)
+        raise error

@@ -1,0 +1,173 @@
+"""From bodies, rotors and mimic joints to the nodes that a sweep visits.
+
+A node is a set of bodies moved by one set of independent coordinates. Usually it is one body. A mimic joint joins all
+bodies on the tree paths between it and the joint that it follows; a rotor is one more member of the node whose
+joint drives it; so is an armature, a spinning mass that feels no other body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kinetree import ops
+from kinetree.errors import ModelError
+from kinetree.joints import CoordinateJoint, Joint, Revolute, Spin
+from kinetree.model.layout import Layout
+from kinetree.model.node import Member, Node
+from kinetree.model.parts import Body, Rotor
+from kinetree.model.topology import Topology
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.transform import Transform
+from kinetree.spatial.vector import cross, dot, scale, sub, sym_vec
+
+PREDECESSOR, DETACHED = -1, -2  # carriers that are no member of the node
+Location = tuple[int, int]  # node index, member index
+WORLD_LOCATION: Location = (-1, 0)
+
+
+class Grouping:
+    """The nodes of a model, predecessors first, and where each body is found in them."""
+
+    def __init__(
+        self, bodies: Sequence[Body], rotors: Sequence[tuple[int, Rotor]], topology: Topology, layout: Layout
+    ):
+        self.bodies, self.topology, self.layout = bodies, topology, layout
+        self.rotors: dict[int, list[Rotor]] = {}
+        for joint, rotor in rotors:
+            self.rotors.setdefault(joint, []).append(rotor)
+        self.locations: list[Location] = [WORLD_LOCATION] * (len(bodies) + 1)
+        groups = self._groups()
+        self.nodes = tuple(self._node(index, group) for index, group in enumerate(groups))
+
+    def _groups(self) -> list[tuple[int, ...]]:
+        """The sets of bodies that form a node, ordered by their first body."""
+        first = list(range(len(self.bodies) + 1))  # union-find: the representative is the smallest body
+
+        def root(i: int) -> int:
+            while first[i] != i:
+                first[i] = i = first[first[i]]
+            return i
+
+        for follower, rule in self.layout.follows.items():
+            parent = self.topology.parent
+            meeting = self.topology.common_ancestor(parent(follower), parent(rule.leader))
+            for i in (follower, rule.leader):
+                while i != meeting:
+                    a, b = sorted((root(i), root(follower)))
+                    first[b] = a
+                    i = parent(i)
+        if not self.layout.follows:
+            return [(i,) for i in range(1, len(self.bodies) + 1)]
+        groups: dict[int, list[int]] = {}
+        for i in range(1, len(self.bodies) + 1):
+            groups.setdefault(root(i), []).append(i)
+        return [tuple(group) for group in groups.values()]
+
+    def _node(self, index: int, group: tuple[int, ...]) -> Node:
+        places = _Places(group, self.bodies, self.layout)
+        members: list[Member] = []
+        for i in group:
+            self.locations[i] = (index, len(members))
+            members.append(self._link(i, places, self._carrier(i, index)))
+        for i in group:
+            for rotor in self.rotors.get(i, ()):
+                members.append(self._rotor(i, rotor, places, self._carrier(i, index)))
+            members.extend(self._armatures(i, places))
+        outside = self.topology.parent(group[0])
+        return Node(index, self.locations[outside], tuple(members), places.q_index, places.v_index)
+
+    def _carrier(self, i: int, node: int) -> int:
+        """The member of the node that carries body `i` and its rotors, or the node's predecessor."""
+        where = self.locations[self.topology.parent(i)]
+        return where[1] if where[0] == node else PREDECESSOR
+
+    def _link(self, i: int, places: _Places, carrier: int) -> Member:
+        body = self.bodies[i - 1]
+        placement = body.placement.transform()
+        if i not in self.layout.follows:
+            q_start, v_start = places.starts[i]
+            return Member(i, carrier, placement, body.joint, (), 0, q_start, v_start, body.inertia)
+        coupling, offset = self._coupling(i, (1,), places)
+        return Member(i, carrier, placement, body.joint, coupling, offset, 0, 0, body.inertia)
+
+    def _rotor(self, i: int, rotor: Rotor, places: _Places, carrier: int) -> Member:
+        axis: Any = rotor.axis
+        joint: Joint = Spin(axis) if is_axisymmetric(rotor.inertia, axis) else Revolute(axis)
+        coupling, offset = self._coupling(i, rotor.ratio, places)
+        return Member(0, carrier, rotor.placement.transform(), joint, coupling, offset, 0, 0, rotor.inertia)
+
+    def _armatures(self, i: int, places: _Places) -> list[Member]:
+        members = []
+        for k, armature in enumerate(self.bodies[i - 1].armature):
+            if ops.is_literal(armature) and armature == 0:
+                continue
+            one = tuple(1 if k == j else 0 for j in range(self.bodies[i - 1].joint.nv))
+            coupling, offset = self._coupling(i, one, places)
+            spinning = Inertia.from_moments(0, (0, 0, 0), (0, 0, armature, 0, 0, 0))
+            still = Transform.identity()
+            members.append(Member(0, DETACHED, still, Spin(), coupling, offset, 0, 0, spinning))
+        return members
+
+    def _coupling(self, i: int, ratio: tuple[Any, ...], places: _Places) -> tuple[tuple, Any]:
+        """What turns with the given ratios of joint `i`, in terms of the node's coordinates."""
+        rule = self.layout.follows.get(i)
+        if rule is not None:
+            _, start = places.starts[rule.leader]
+            return ((start, ratio[0] * rule.multiplier),), ratio[0] * rule.offset
+        _, start = places.starts[i]
+        terms = tuple((start + k, n) for k, n in enumerate(ratio) if not (ops.is_literal(n) and n == 0))
+        return terms or ((start, 0),), 0
+
+
+class _Places:
+    """The coordinates of one node: those that are rates of each other first, so that both lists agree there."""
+
+    def __init__(self, group: tuple[int, ...], bodies: Sequence[Body], layout: Layout):
+        own = [i for i in group if i not in layout.follows]
+        if len(own) > 1:
+            own.sort(key=lambda i: not isinstance(bodies[i - 1].joint, CoordinateJoint))
+        self.starts: dict[int, tuple[int, int]] = {}
+        q_index: list[int] = []
+        v_index: list[int] = []
+        for i in own:
+            joint = bodies[i - 1].joint
+            self.starts[i] = (len(q_index), len(v_index))
+            q_index.extend(range(layout.q_start[i], layout.q_start[i] + joint.nq))
+            v_index.extend(range(layout.v_start[i], layout.v_start[i] + joint.nv))
+        self.q_index, self.v_index = tuple(q_index), tuple(v_index)
+
+
+def is_axisymmetric(inertia: Inertia, axis: Any) -> bool:
+    """True if a body looks the same from every angle about `axis` through its origin.
+
+    Its centre of mass lies on the axis, and J = A (1 - a a^T) + C a a^T. Only what is known to be so counts, up to
+    a rounding of 1e-14 of the largest moment: symbols are never axisymmetric unless zero.
+    """
+    if not all(ops.is_literal(x) for x in (*inertia.parameters, *axis)):
+        return False
+    off_axis = cross(inertia.first_moment, axis)
+    size = max(abs(x) for x in inertia.first_moment)
+    if any(abs(x) > 1e-14 * size for x in off_axis):
+        return False
+    J = inertia.second
+    axial = dot(axis, sym_vec(J, axis))
+    across = (J[0] + J[1] + J[2] - axial) / 2
+    largest = max(abs(x) for x in J)
+    for k in range(3):
+        e = tuple(1 if j == k else 0 for j in range(3))
+        expected = sub(scale(e, across), scale(axis, (across - axial) * axis[k]))
+        if any(abs(x) > 1e-14 * largest for x in sub(sym_vec(J, e), expected)):
+            return False
+    return True
+
+
+def refuse_undrivable(joint: Joint, name: str, owner: str) -> None:
+    """ModelError if a rotor cannot be geared to this joint."""
+    if joint.nv == 0:
+        raise ModelError(f"{owner}: joint '{name}' is fixed and drives nothing: put the rotor's inertia on a body")
+    if not isinstance(joint, CoordinateJoint):
+        raise ModelError(
+            f"{owner}: a rotor cannot be geared to the {joint.type_name} joint '{name}', whose velocities are not "
+            "rates of angles: use three revolute joints in sequence, or armature on this joint"
+        )

@@ -1,0 +1,111 @@
+"""Which numbers of q and v belong to which joint.
+
+Joints own coordinates in the order in which their bodies were added. Fixed joints own none, and neither do joints
+that mimic another: they are functions of the coordinate that they follow.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree.errors import ModelError
+from kinetree.joints import CoordinateJoint
+from kinetree.model.parts import Body
+from kinetree.model.validate import unknown
+
+
+class Follow(NamedTuple):
+    """A mimic joint in terms of an independent one: q = multiplier * q[leader] + offset."""
+
+    leader: int  # index of the body whose joint is followed
+    multiplier: Any
+    offset: Any
+
+
+class Layout(NamedTuple):
+    """Where the coordinates of each joint start; entries are indexed by body, the world (0) included."""
+
+    nq: int
+    nv: int
+    q_start: tuple[int, ...]
+    v_start: tuple[int, ...]
+    follows: dict[int, Follow]  # by body, for mimic joints only
+
+
+def layout_of(bodies: Sequence[Body], joint_index: dict[str, int], model: str) -> Layout:
+    """The layout of q and v; ModelError if a mimic joint follows nothing, itself, or a joint it cannot follow."""
+    q_start, v_start = [0], [0]
+    nq = nv = 0
+    for body in bodies:
+        q_start.append(nq)
+        v_start.append(nv)
+        if body.mimic is None:
+            nq += body.joint.nq
+            nv += body.joint.nv
+    follows = {
+        i: _resolved(i, bodies, joint_index, model) for i, body in enumerate(bodies, 1) if body.mimic is not None
+    }
+    return Layout(nq, nv, tuple(q_start), tuple(v_start), follows)
+
+
+def _resolved(i: int, bodies: Sequence[Body], joint_index: dict[str, int], model: str) -> Follow:
+    """The independent joint behind a chain of mimic joints: multipliers multiply, offsets compose."""
+    multiplier: Any = 1
+    offset: Any = 0
+    chain: list[str] = []
+    rule = bodies[i - 1].mimic
+    while rule is not None:
+        owner = f"model '{model}': mimic joint '{bodies[i - 1].joint_name}'"
+        chain.append(bodies[i - 1].joint_name)
+        if rule.joint not in joint_index:
+            raise unknown(rule.joint, "joint", joint_index, owner)
+        if rule.joint in chain:
+            cycle = " -> ".join([*chain[chain.index(rule.joint) :], rule.joint])
+            raise ModelError(f"{owner} follows itself ({cycle}): one joint of the chain must be independent")
+        offset = offset + multiplier * rule.offset
+        multiplier = multiplier * rule.multiplier
+        i = joint_index[rule.joint]
+        leader = bodies[i - 1].joint
+        if leader.nv != 1:
+            raise ModelError(
+                f"{owner} cannot follow '{rule.joint}', a {leader.type_name} joint with {leader.nv} degrees of "
+                "freedom: only joints with one can be followed"
+            )
+        rule = bodies[i - 1].mimic
+    return Follow(i, multiplier, offset)
+
+
+def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Positions and velocities that correspond one to one, and the bodies whose joints have quasi-velocities."""
+    q_places, v_places, others = [], [], []
+    for i, body in enumerate(bodies, 1):
+        if body.mimic is not None:
+            continue
+        if isinstance(body.joint, CoordinateJoint):
+            q_places.extend(range(layout.q_start[i], layout.q_start[i] + body.joint.nq))
+            v_places.extend(range(layout.v_start[i], layout.v_start[i] + body.joint.nv))
+        else:
+            others.append(i)
+    return np.array(q_places, dtype=int), np.array(v_places, dtype=int), others
+
+
+def described(bodies: Sequence[Body], velocities: bool) -> str:
+    """Who takes how many numbers, as in "free joint 'root' takes 7, 12 revolute joints 1 each"."""
+    counts: Counter[str] = Counter()
+    widths: dict[str, int] = {}
+    names: dict[str, str] = {}
+    for body in bodies:
+        width = body.joint.nv if velocities else body.joint.nq
+        if body.mimic is None and width:
+            counts[body.joint.type_name] += 1
+            widths[body.joint.type_name] = width
+            names.setdefault(body.joint.type_name, body.joint_name)
+    parts = [
+        f"{kind} joint '{names[kind]}' takes {widths[kind]}" if n == 1 else f"{n} {kind} joints {widths[kind]} each"
+        for kind, n in counts.items()
+    ]
+    return ", ".join(parts) if parts else "no joint moves"

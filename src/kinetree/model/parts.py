@@ -1,0 +1,65 @@
+"""The parts that a model is made of, as plain records. A `Model` is a tuple of each kind."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from kinetree.joints import Joint
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.pose import Pose
+
+Numbers = tuple[Any, ...]
+
+
+class Limits(NamedTuple):
+    """How far, how fast and how hard a joint may go; each a number, or one for each degree of freedom."""
+
+    lower: Any = -math.inf  # rad or m
+    upper: Any = math.inf
+    velocity: Any = math.inf  # largest speed, rad/s or m/s
+    effort: Any = math.inf  # largest force, N m or N
+
+
+class Mimic(NamedTuple):
+    """The coordinate of a joint follows another: q = multiplier * q[joint] + offset."""
+
+    joint: str
+    multiplier: Any = 1.0
+    offset: Any = 0.0
+
+
+class Body(NamedTuple):
+    """A body and the joint that connects it to its parent. Tuples have one number for each degree of freedom."""
+
+    name: str
+    parent: int  # index of the parent body; 0 is the world
+    joint: Joint
+    joint_name: str
+    placement: Pose  # of the joint's predecessor side, in the parent body
+    inertia: Inertia  # in the body frame: the joint's successor side
+    mimic: Mimic | None
+    armature: Numbers  # inertia that the joint adds to its own diagonal of the mass matrix, kg m^2 or kg
+    damping: Numbers  # viscous, N m s/rad or N s/m
+    friction: Numbers  # Coulomb, N m or N
+    stiffness: Numbers  # spring, N m/rad or N/m
+    spring_reference: Numbers  # position (nq numbers) at which the spring is relaxed
+    limits: Limits
+
+
+class Rotor(NamedTuple):
+    """A geared rotor, carried by the predecessor body of the joint that it drives."""
+
+    joint: str
+    inertia: Inertia  # in the rotor frame
+    placement: Pose  # of the rotor frame in the carrying body, at the neutral position
+    axis: Numbers  # unit vector in the rotor frame
+    ratio: Numbers  # rotor speed over joint speed, one for each degree of freedom of the joint
+
+
+class Frame(NamedTuple):
+    """A named frame fixed in a body."""
+
+    name: str
+    body: int
+    placement: Pose

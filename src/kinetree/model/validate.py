@@ -1,0 +1,211 @@
+"""The checks of a model, once, where the user's values come in.
+
+Every message is one line: what was given, what was expected, which named thing, what to do. Only plain numbers
+are checked: symbols and expressions have no value yet.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from kinetree import ops
+from kinetree.errors import ModelError
+from kinetree.joints import Joint
+from kinetree.model.parts import Limits, Mimic, Numbers
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.pose import Pose
+
+WORLD = "world"
+# Rounding in files and in the parallel-axis theorem, relative to the size of the quantity.
+INERTIA_TOLERANCE = 1e-9
+
+
+def new_name(name: Any, kind: str, taken: Iterable[str], model: str) -> str:
+    """The name of a new thing, if it is a string that is not used yet."""
+    if not isinstance(name, str) or not name.strip():
+        raise ModelError(f"model '{model}': the name of a {kind} must be a non-empty string, got {name!r}")
+    if name == WORLD and kind != "joint":
+        raise ModelError(f"model '{model}': a {kind} cannot be called 'world', which is the fixed body: rename it")
+    if name in taken:
+        raise ModelError(
+            f"model '{model}' already contains a {kind} named '{name}': {kind} names must be unique, choose another"
+        )
+    return name
+
+
+def unknown(name: Any, kind: str, known: Iterable[str], owner: str) -> ModelError:
+    """The error for a name that is not there, with the names that are meant most likely."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=3) if isinstance(name, str) else []
+    if close:
+        remedy = "did you mean " + " or ".join(f"'{c}'" for c in close) + "?"
+    elif names:
+        listed = ", ".join(f"'{n}'" for n in names[:6]) + (", ..." if len(names) > 6 else "")
+        remedy = f"known: {listed}"
+    else:
+        remedy = "there are none yet: add it first"
+    return ModelError(f"{owner}: there is no {kind} {name!r}; {remedy}")
+
+
+def number(x: Any, what: str) -> Any:
+    """`x` if it is a number of any kind and, if its value is known, finite."""
+    if ops.is_literal(x):
+        if isinstance(x, bool) or not math.isfinite(x):
+            raise ModelError(f"{what} is {x}: it must be a finite number")
+        return x if type(x) is int else float(x)
+    if x is None or isinstance(x, (str, bytes, list, tuple, dict, set, Pose, Inertia, Joint)):
+        raise ModelError(f"{what} is {x!r}: it must be a number")
+    if isinstance(x, np.ndarray):
+        raise ModelError(f"{what} is an array of shape {x.shape}: it must be one number")
+    return x
+
+
+def numbers(x: Any, count: int, what: str) -> Numbers:
+    """`x` as a tuple of `count` numbers."""
+    if isinstance(x, (str, bytes, dict)) or not hasattr(x, "__iter__"):
+        raise ModelError(f"{what} is {x!r}: it must be {count} numbers")
+    given = tuple(x)
+    if len(given) != count:
+        raise ModelError(f"{what} has {len(given)} entries, but it needs {count}: got {given!r}")
+    return tuple(number(a, what) for a in given)
+
+
+def per_degree(x: Any, count: int, what: str) -> Numbers:
+    """`x` as one number for each degree of freedom; a single number serves for all."""
+    if hasattr(x, "__iter__") and not isinstance(x, (str, bytes)):
+        return numbers(x, count, what)
+    value = number(x, what)
+    return (value,) * count
+
+
+def not_negative(values: Numbers, what: str) -> Numbers:
+    for x in values:
+        if ops.is_literal(x) and x < 0:
+            raise ModelError(f"{what} is {x}: it cannot be negative")
+    return values
+
+
+def not_negative_per_degree(x: Any, count: int, what: str) -> Numbers:
+    return not_negative(per_degree(x, count, what), what)
+
+
+def position(x: Any, joint: Joint, what: str) -> Numbers:
+    """The coordinates of one joint; None stands for the neutral position, a number for a joint with one."""
+    if x is None:
+        return joint.neutral()
+    return numbers(x, joint.nq, what) if hasattr(x, "__iter__") else per_degree(x, joint.nq, what)
+
+
+def pose(placement: Any, what: str) -> Pose:
+    """The placement if it is a pose (which checks its own numbers); None stands for the identity."""
+    if placement is None:
+        return IDENTITY
+    if not isinstance(placement, Pose):
+        shape = f" of shape {placement.shape}" if isinstance(placement, np.ndarray) else ""
+        raise ModelError(
+            f"{what} must be a Pose, got {type(placement).__name__}{shape}: write Pose(R, p) with the 3x3 matrix R "
+            "and the position p"
+        )
+    return placement
+
+
+def inertia(value: Any, what: str) -> Inertia:
+    """The inertia if all its numbers are finite; None stands for no inertia."""
+    if value is None:
+        return NO_INERTIA
+    if not isinstance(value, Inertia):
+        raise ModelError(
+            f"{what} must be an Inertia, got {type(value).__name__}: write Inertia(mass, com, inertia) with the 3x3 "
+            "inertia about the centre of mass"
+        )
+    for x in value.parameters:
+        if ops.is_literal(x) and not math.isfinite(x):
+            raise ModelError(f"{what} contains {x}: mass, centre of mass and moments must be finite")
+    return value
+
+
+def physical(value: Inertia, what: str, *, rotor: bool = False) -> None:
+    """Refuse an inertia that no distribution of mass can have.
+
+    The mass is not negative, and the second moments about the centre of mass are those of a positive density: each
+    principal moment is at most the sum of the other two. A rotor may be a mere spin inertia, without this last.
+    """
+    if value is NO_INERTIA or not all(ops.is_literal(x) for x in value.parameters):
+        return
+    remedy = "correct the numbers, or build(check='finite') to keep them as they are"
+    if value.mass < 0:
+        raise ModelError(f"{what}: the mass is negative ({value.mass:g} kg): {remedy}")
+    scale = max(abs(x) for x in value.second)
+    if value.mass == 0 and any(value.first_moment):
+        raise ModelError(f"{what}: the first moment {value.first_moment} needs a mass, but the mass is 0: {remedy}")
+    if scale == 0.0 and value.mass == 0:
+        return
+    xx, yy, zz, xy, xz, yz = value.about_com
+    if xy == xz == yz == 0:
+        moments = sorted((xx, yy, zz))
+    else:
+        moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).tolist()
+    allowance = -INERTIA_TOLERANCE * scale
+    shown = ", ".join(f"{m:.6g}" for m in moments)
+    if moments[0] < allowance:
+        raise ModelError(f"{what}: the inertia is not positive definite (principal moments {shown}): {remedy}")
+    if not rotor and moments[0] + moments[1] - moments[2] < allowance:
+        raise ModelError(
+            f"{what}: no body has the principal moments {shown}, because the largest exceeds the sum of the others: "
+            f"{remedy}"
+        )
+
+
+def limits(value: Any, count: int, what: str) -> Limits:
+    """Limits with one number for each degree of freedom: from a `Limits`, a (lower, upper) pair, a dict or None."""
+    if value is None:
+        value = Limits()
+    elif isinstance(value, dict):
+        wrong = sorted(set(value) - set(Limits._fields), key=str)
+        if wrong:
+            raise unknown(wrong[0], "limit", Limits._fields, what)
+        value = Limits(**value)
+    elif not isinstance(value, Limits):
+        if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or len(value) != 2:
+            raise ModelError(f"{what} must be (lower, upper), a Limits or a dict of its fields, got {value!r}")
+        value = Limits(value[0], value[1])
+    read = Limits(*(_limit(x, count, f"{what}, {field}") for field, x in zip(Limits._fields, value)))
+    for low, high in zip(read.lower, read.upper):
+        if ops.is_literal(low) and ops.is_literal(high) and low > high:
+            raise ModelError(f"{what}: the lower limit {low:g} is above the upper limit {high:g}: exchange them")
+    not_negative(read.velocity, f"{what}, velocity")
+    not_negative(read.effort, f"{what}, effort")
+    return read
+
+
+def _limit(x: Any, count: int, what: str) -> Numbers:
+    """One limit for each degree of freedom; infinity means that there is none."""
+    given = tuple(x) if hasattr(x, "__iter__") and not isinstance(x, (str, bytes)) else (x,) * count
+    finite = tuple(0.0 if ops.is_literal(a) and math.isinf(a) else a for a in given)
+    checked = per_degree(finite, count, what)
+    return tuple(float(a) if ops.is_literal(a) and math.isinf(a) else b for a, b in zip(given, checked))
+
+
+def mimic(value: Any, joint: Joint, owner: str) -> Mimic | None:
+    """The rule of a joint that follows another: from (joint, multiplier, offset), a joint's name, or None."""
+    if value is None:
+        return None
+    given = (value,) if isinstance(value, str) else tuple(value) if hasattr(value, "__iter__") else ()
+    if not 1 <= len(given) <= 3 or not isinstance(given[0], str):
+        raise ModelError(f"{owner}: mimic must be (joint name, multiplier, offset), got {value!r}")
+    if joint.nv != 1:
+        raise ModelError(
+            f"{owner}: a {joint.type_name} joint has {joint.nv} degrees of freedom and cannot follow '{given[0]}': "
+            "only joints with one can mimic"
+        )
+    rule = Mimic(*given)
+    return Mimic(rule.joint, number(rule.multiplier, f"{owner}: multiplier"), number(rule.offset, f"{owner}: offset"))
+
+
+IDENTITY = Pose.identity()
+NO_INERTIA = Inertia.zero()
