@@ -1,0 +1,47 @@
+"""Forward dynamics by the articulated-body algorithm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinetree.spatial import ArticulatedInertia, Coordinates, Factored, Force, ForceSet, Jet, Motion, Subspace, Transform
+from kinetree.sweep import Sweep, algorithm
+
+
+@algorithm("q, v, tau, f_ext? -> a")
+def forward_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any) -> Any:
+    """Accelerations that the generalised forces `tau` produce in the state (`q`, `v`).
+
+        U = I^A S       D = S^T U       u = tau - S^T p^A       I^a = I^A - U D^-1 U^T
+        I^A_p += X^T I^a X              p^A_p += X^T (p^A + I^a c + U D^-1 u)
+        a_i = D^-1 (u - U^T (X A_p + c))                        A_i = X A_p + c + S a_i
+
+    with A_0 = -gravity. No inertia is ever inverted, only D, the inertia along the joint. Classical accelerations
+    (`Jet`) as in inverse dynamics. Cost O(N).
+
+    Reference: Featherstone (2008) table 7.1; thesis Alg. 3 and 6, corrected.
+    """
+    X, S, J, c, A = tree.fields(Transform, Subspace, Jet, Motion, Motion)
+    U, D, u = tree.fields(ForceSet, Factored, Coordinates)
+    IA, pA = tree.sums(ArticulatedInertia, Force)
+    for i in tree.outward():
+        X[i], S[i], ring = tree.joint(i, q[i], v[i])
+        moved = (X[i] @ J[tree.parent(i)]).moved(S[i] @ v[i], ring @ v[i])
+        J[i], c[i] = moved.unaccelerated, moved.acceleration
+        IA[i] = I = tree.inertia(i)
+        pA[i] = I.force(J[i]) - f_ext[i]
+    for i in tree.inward():
+        p = tree.parent(i)
+        U[i] = IA[i] @ S[i]
+        D[i] = tree.factored(i, S[i].T @ U[i])
+        u[i] = tau[i] - S[i].T @ pA[i]
+        Ia = IA[i].deflated(S[i], U[i], D[i])
+        IA.add(p, X[i].T @ Ia @ X[i])
+        pA.add(p, X[i].T @ (pA[i] + Ia @ c[i] + U[i] @ D[i].solve(u[i])))
+    a = tree.coordinates()
+    A[tree.world] = -tree.gravity
+    for i in tree.outward():
+        pulled = X[i] @ A[tree.parent(i)] + c[i]
+        a[i] = acceleration = D[i].solve(u[i] - U[i].T @ pulled)
+        A[i] = pulled + S[i] @ acceleration
+    return a

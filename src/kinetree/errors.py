@@ -1,0 +1,32 @@
+"""The errors that kinetree raises, so that callers can tell them apart.
+
+Every message says what was given, what was expected, which named thing it concerns and what to do.
+"""
+
+
+class KinetreeError(Exception):
+    """Anything that kinetree refuses to do."""
+
+
+class ModelError(KinetreeError, ValueError):
+    """A model, or the file it comes from, is not a valid mechanism."""
+
+
+class ShapeError(KinetreeError, ValueError):
+    """An array has the wrong shape or type for the model it is used with."""
+
+
+class FrameError(KinetreeError, ValueError):
+    """Two quantities were combined although they are expressed in different frames."""
+
+
+class TraceError(KinetreeError, TypeError):
+    """A text of numbers cannot be recorded as a program."""
+
+
+class CompileError(KinetreeError, RuntimeError):
+    """A program could not be turned into machine code or source text."""
+
+
+class SingularError(KinetreeError, ArithmeticError):
+    """A mechanism has no inertia along one of its motions, so its acceleration is not defined."""

@@ -1,0 +1,285 @@
+"""Expressions: numbers that record how they were computed.
+
+An `Expr` behaves as a number. Every operation on it adds a node to its `Graph`, unless an equal node
+is there already (hash-consing), or the result is known (0 x = 0, 1 x = x, -(-x) = x ...). So common
+subexpressions are shared by construction, and the zeros and ones of a model fold away while an
+algorithm is traced.
+
+The graph keeps its nodes in blocks. A straight-line trace has one block; loops, switches and their cases
+are nested blocks (see `graph.py`), and a value may only be used where its block is open.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinetree.errors import TraceError
+
+if TYPE_CHECKING:
+    from kinetree.ops.graph import Block, Graph
+
+INTEGER_OPS = frozenset(("iload", "iadd", "imul", "counter", "variable"))
+BOOLEAN_OPS = frozenset(("lt", "le", "eq", "and", "or", "not"))
+COMMUTATIVE_OPS = frozenset(("add", "mul", "min", "max", "eq", "and", "or"))
+
+
+class Expr:
+    """A number (float, integer index or truth value) that is known only when the program runs."""
+
+    __slots__ = ("args", "block", "graph", "number", "op")
+    __array_ufunc__ = None  # NumPy scalars on the left defer to the reflected methods below
+
+    def __init__(self, op: str, args: tuple, graph: Graph, block: Block, number: int):
+        self.op = op
+        self.args = args
+        self.graph = graph
+        self.block = block
+        self.number = number
+
+    @property
+    def is_integer(self) -> bool:
+        return self.op in INTEGER_OPS
+
+    @property
+    def is_boolean(self) -> bool:
+        return self.op in BOOLEAN_OPS
+
+    def __repr__(self) -> str:
+        args = ", ".join(f"%{a.number}" if isinstance(a, Expr) else str(a) for a in self.args)
+        return f"%{self.number} = {self.op}({args})"
+
+    def __bool__(self) -> bool:
+        raise TraceError(
+            "the truth of an expression is not known while a program is traced: "
+            "use kinetree.ops.where(condition, a, b), kinetree.ops.min or kinetree.ops.max "
+            "instead of `if`, `and`, `or`, or test a static fact of the model"
+        )
+
+    def __float__(self) -> float:
+        raise TraceError(
+            "an expression has no value while a program is traced: use the functions of kinetree.ops "
+            "instead of `math`, `float()` or NumPy"
+        )
+
+    def __add__(self, other: Any) -> Any:
+        return add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return add(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return sub(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return sub(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return mul(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return mul(other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return div(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return div(other, self)
+
+    def __neg__(self) -> Any:
+        return neg(self)
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __abs__(self) -> Any:
+        return unary("abs", self)
+
+    def __pow__(self, exponent: int) -> Any:
+        if not isinstance(exponent, int):
+            raise TraceError(f"an expression can only be raised to a fixed integer power, not to {exponent!r}")
+        if exponent < 0:
+            return 1.0 / self**-exponent
+        result: Any = 1.0
+        square: Any = self
+        while exponent:
+            if exponent & 1:
+                result = result * square
+            exponent >>= 1
+            square = square * square if exponent else square
+        return result
+
+    def __lt__(self, other: Any) -> Any:
+        return compare("lt", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return compare("le", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return compare("lt", other, self)
+
+    def __ge__(self, other: Any) -> Any:
+        return compare("le", other, self)
+
+
+def literal(value: Any) -> Any:
+    """`value` as an operand of an expression: an `Expr` as it is, a plain real number as a float."""
+    kind = type(value)
+    if kind is Expr or kind is float:
+        return value
+    if kind is int or kind is bool or isinstance(value, (np.floating, np.integer, np.bool_)):
+        return float(value)
+    raise TraceError(
+        f"{kind.__name__} {value!r} cannot be combined with an expression: "
+        "only real numbers and other expressions can be traced"
+    )
+
+
+def _node(op: str, *args: Any) -> Expr:
+    """The node `op(args)`, shared with an equal one if there is one in an open block."""
+    for a in args:
+        if type(a) is Expr:
+            return a.graph.node(op, args)
+    raise TraceError(f"{op} of literals {args} needs no node")
+
+
+def add(a: Any, b: Any) -> Any:
+    a, b = literal(a), literal(b)
+    if type(a) is not Expr:
+        if type(b) is not Expr:
+            return a + b
+        a, b = b, a
+    if type(b) is not Expr:
+        return a if b == 0.0 else _node("add", a, b)
+    if b.op == "neg":
+        return sub(a, b.args[0])
+    if a.op == "neg":
+        return sub(b, a.args[0])
+    if b.number < a.number:
+        a, b = b, a
+    return _node("add", a, b)
+
+
+def sub(a: Any, b: Any) -> Any:
+    a, b = literal(a), literal(b)
+    if type(b) is not Expr:
+        if type(a) is not Expr:
+            return a - b
+        return a if b == 0.0 else _node("add", a, -b)
+    if b.op == "neg":
+        return add(a, b.args[0])
+    if type(a) is not Expr:
+        return neg(b) if a == 0.0 else _node("sub", a, b)
+    if a is b:
+        return 0.0
+    if a.op == "neg":
+        return neg(add(a.args[0], b))
+    reverse = a.graph.find("sub", (b, a))
+    return neg(reverse) if reverse is not None else _node("sub", a, b)
+
+
+def neg(a: Any) -> Any:
+    if type(a) is not Expr:
+        return -a
+    return a.args[0] if a.op == "neg" else _node("neg", a)
+
+
+def mul(a: Any, b: Any) -> Any:
+    a, b = literal(a), literal(b)
+    if type(a) is not Expr:
+        if type(b) is not Expr:
+            return a * b
+        a, b = b, a
+    if type(b) is not Expr:
+        # signs move outwards, where additions absorb them; constants are kept positive and together
+        if b == 0.0:
+            return 0.0
+        if b == 1.0:
+            return a
+        if b < 0.0:
+            return neg(mul(a, -b))
+        if a.op == "neg":
+            return neg(mul(a.args[0], b))
+        if a.op == "mul" and type(a.args[1]) is not Expr:
+            return mul(a.args[0], a.args[1] * b)
+        return _node("mul", a, b)
+    if a.op == "neg":
+        return mul(a.args[0], b.args[0]) if b.op == "neg" else neg(mul(a.args[0], b))
+    if b.op == "neg":
+        return neg(mul(a, b.args[0]))
+    if b.number < a.number:
+        a, b = b, a
+    return _node("mul", a, b)
+
+
+def div(a: Any, b: Any) -> Any:
+    a, b = literal(a), literal(b)
+    if type(b) is not Expr:
+        if type(a) is not Expr or b == 0.0:
+            return a / b if type(a) is not Expr else _node("div", a, b)
+        return mul(a, 1.0 / b)
+    if type(a) is not Expr:
+        if a == 0.0:
+            return 0.0
+        if a < 0.0:
+            return neg(div(-a, b))
+    elif a.op == "neg":
+        return neg(div(a.args[0], b))
+    if b.op == "neg":
+        return neg(div(a, b.args[0]))
+    return _node("div", a, b)
+
+
+_LITERAL_UNARY = {
+    "sqrt": math.sqrt, "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin,
+    "acos": math.acos, "atan": math.atan, "exp": math.exp, "log": math.log, "abs": abs,
+}  # fmt: skip
+_ODD = frozenset(("sin", "tan", "asin", "atan"))
+_EVEN = frozenset(("cos", "abs"))
+
+
+def unary(op: str, a: Any) -> Any:
+    """sqrt, sin, cos, tan, asin, acos, atan, exp, log or abs of `a`; signs move outwards."""
+    a = literal(a)
+    if type(a) is not Expr:
+        return _LITERAL_UNARY[op](a)
+    if a.op == "neg":
+        if op in _ODD:
+            return neg(unary(op, a.args[0]))
+        if op in _EVEN:
+            return unary(op, a.args[0])
+    return _node(op, a)
+
+
+_LITERAL_BINARY = {"atan2": math.atan2, "min": min, "max": max}
+
+
+def binary(op: str, a: Any, b: Any) -> Any:
+    """atan2, min or max of `a` and `b`."""
+    a, b = literal(a), literal(b)
+    if type(a) is not Expr and type(b) is not Expr:
+        return _LITERAL_BINARY[op](a, b)
+    return _node(op, a, b)
+
+
+_LITERAL_COMPARE = {"lt": float.__lt__, "le": float.__le__, "eq": float.__eq__}
+
+
+def compare(op: str, a: Any, b: Any) -> Any:
+    """The truth of a < b ("lt"), a <= b ("le") or a == b ("eq")."""
+    a, b = literal(a), literal(b)
+    if type(a) is not Expr and type(b) is not Expr:
+        return bool(_LITERAL_COMPARE[op](a, b))
+    return _node(op, a, b)
+
+
+def select(condition: Any, a: Any, b: Any) -> Any:
+    """`a` where the condition holds, else `b`."""
+    if type(condition) is not Expr:
+        return a if condition else b
+    a, b = literal(a), literal(b)
+    if a is b or (type(a) is float and a == b):
+        return a
+    return _node("where", condition, a, b)

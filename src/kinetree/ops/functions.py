@@ -1,0 +1,175 @@
+"""The functions of numbers. Each asks what kind of number it is given and does the right thing for it.
+
+Kinds: Python and NumPy scalars, complex numbers, NumPy arrays (elementwise), `Expr` (recorded), mpmath and SymPy
+numbers. SymPy and mpmath are imported only when one of their numbers appears.
+"""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import importlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import TraceError
+from kinetree.ops import expr as ex
+from kinetree.ops.expr import Expr
+
+_REAL = (float, int, np.floating, np.integer)
+
+
+def is_literal(x: Any) -> bool:
+    """True if `x` is a plain real number: a value that is known while tracing."""
+    return isinstance(x, _REAL)
+
+
+def _foreign(x: Any) -> Any:
+    """The module (mpmath or sympy) that a number belongs to, or None."""
+    root = type(x).__module__.partition(".")[0]
+    return importlib.import_module(root) if root in ("mpmath", "sympy") else None
+
+
+def _unknown(name: str, x: Any) -> TraceError:
+    return TraceError(
+        f"{name} of a {type(x).__name__}: expected a float, a complex number, a NumPy array, an Expr, "
+        "or a number of mpmath or SymPy"
+    )
+
+
+def _outside(name: str, x: float) -> float:
+    """What a real function gives outside its domain: NaN, as everywhere else in floating point."""
+    if name == "log" and x == 0.0:
+        return -math.inf
+    return math.nan
+
+
+def _unary(name: str, numpy_function: Callable, foreign_name: str | None = None) -> Callable[[Any], Any]:
+    real, other = getattr(math, name), getattr(cmath, name)
+    foreign_name = foreign_name or name
+
+    def function(x: Any) -> Any:
+        if isinstance(x, Expr):
+            return ex.unary(name, x)
+        if isinstance(x, _REAL):
+            try:
+                return real(x)
+            except (ValueError, OverflowError):
+                return numpy_function(np.float64(x)).item() if name == "exp" else _outside(name, x)
+        if isinstance(x, np.ndarray):
+            if x.dtype == object:
+                return np.frompyfunc(function, 1, 1)(x)
+            return numpy_function(x)
+        if isinstance(x, (complex, np.complexfloating)):
+            return other(x)
+        module = _foreign(x)
+        if module is None:
+            raise _unknown(name, x)
+        return getattr(module, foreign_name)(x)
+
+    function.__name__ = name
+    function.__doc__ = f"The {name} of a number of any kind."
+    return function
+
+
+sin = _unary("sin", np.sin)
+cos = _unary("cos", np.cos)
+tan = _unary("tan", np.tan)
+asin = _unary("asin", np.arcsin)
+acos = _unary("acos", np.arccos)
+atan = _unary("atan", np.arctan)
+sqrt = _unary("sqrt", np.sqrt)
+exp = _unary("exp", np.exp)
+log = _unary("log", np.log)
+
+
+def abs(x: Any) -> Any:
+    """The absolute value of a number of any kind."""
+    return builtins.abs(x)
+
+
+def atan2(y: Any, x: Any) -> Any:
+    """The angle of the point (x, y), in (-pi, pi]. Complex numbers: the analytic continuation near a real point."""
+    if isinstance(y, Expr) or isinstance(x, Expr):
+        return ex.binary("atan2", y, x)
+    if isinstance(y, _REAL) and isinstance(x, _REAL):
+        return math.atan2(y, x)
+    module = _foreign(y) or _foreign(x)
+    if module is not None:
+        return module.atan2(y, x)
+    if np.iscomplexobj(y) or np.iscomplexobj(x):
+        # real angle plus the first-order (complex-step) change; exact to rounding for tiny imaginary parts
+        y, x = np.asarray(y), np.asarray(x)
+        squared = x.real**2 + y.real**2
+        angle = np.arctan2(y.real, x.real) + 1j * (x.real * y.imag - y.real * x.imag) / squared
+        return angle if angle.ndim else complex(angle)
+    return np.arctan2(y, x)
+
+
+def _compare(op: str, numpy_function: Callable, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def function(a: Any, b: Any) -> Any:
+        if isinstance(a, Expr) or isinstance(b, Expr):
+            return ex.compare(op, a, b)
+        if np.iscomplexobj(a) or np.iscomplexobj(b):
+            a, b = np.real(a), np.real(b)  # a complex step away from the real axis does not change the branch
+        if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            return numpy_function(a, b)
+        return python(a, b)
+
+    return function
+
+
+less = _compare("lt", np.less, lambda a, b: a < b)
+less.__doc__ = "The truth of a < b (of the real parts, for complex numbers)."
+less_equal = _compare("le", np.less_equal, lambda a, b: a <= b)
+less_equal.__doc__ = "The truth of a <= b (of the real parts, for complex numbers)."
+
+
+def _equal(a: Any, b: Any) -> Any:
+    module = _foreign(a) or _foreign(b)
+    return module.Eq(a, b) if module is not None and module.__name__ == "sympy" else a == b
+
+
+equal = _compare("eq", np.equal, _equal)
+equal.__doc__ = "The truth of a == b."
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """`a` where the condition holds, else `b`. Both are computed: keep both finite."""
+    if isinstance(condition, Expr):
+        return ex.select(condition, a, b)
+    if isinstance(condition, (bool, np.bool_)):
+        return a if condition else b
+    if isinstance(condition, np.ndarray):
+        return np.where(condition, a, b)
+    module = _foreign(condition)
+    if module is None or module.__name__ != "sympy":
+        raise _unknown("where", condition)
+    if condition == module.true or condition == module.false:
+        return a if condition == module.true else b
+    return module.Piecewise((a, condition), (b, True))
+
+
+def _extreme(op: str, numpy_function: Callable, sympy_name: str, first: Callable) -> Callable[[Any, Any], Any]:
+    def function(a: Any, b: Any) -> Any:
+        if isinstance(a, Expr) or isinstance(b, Expr):
+            return ex.binary(op, a, b)
+        if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            return where(first(a, b), a, b) if np.iscomplexobj(a) or np.iscomplexobj(b) else numpy_function(a, b)
+        module = _foreign(a) or _foreign(b)
+        if module is not None and module.__name__ == "sympy":
+            return getattr(module, sympy_name)(a, b)
+        if isinstance(a, _REAL) and isinstance(b, _REAL):
+            return float(numpy_function(a, b))  # NaN in, NaN out
+        return a if first(a, b) else b
+
+    return function
+
+
+min = _extreme("min", np.minimum, "Min", less_equal)
+min.__doc__ = "The smaller of two numbers of any kind; NaN if one of them is NaN."
+max = _extreme("max", np.maximum, "Max", lambda a, b: less_equal(b, a))
+max.__doc__ = "The larger of two numbers of any kind; NaN if one of them is NaN."

@@ -1,0 +1,250 @@
+"""The graph that expressions belong to: blocks of nodes, arrays, and the control flow between blocks.
+
+    graph = Graph()
+    x = graph.load(graph.array("x", "input", 3), 0)
+    y = graph.array("y", "output", 1)
+    graph.store(y, 0, x * x + 1.0)
+
+Arrays are the only memory. Inputs, tables (constants) and integer tables are read; outputs are written;
+work arrays are written and read. Loops, switches and whiles keep their bodies in nested blocks; while such
+a block is open, new nodes land in it, and when it is closed its values can no longer be used: whatever
+must survive goes through an array. Control flow depends on integer tables and literals only, never on numbers, so that all
+lanes of a SIMD program take the same path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import TraceError
+from kinetree.ops.expr import COMMUTATIVE_OPS, Expr
+
+Index = Any  # a literal int, or an integer Expr
+
+
+@dataclass(eq=False)
+class Array:
+    """A named array of a program.
+
+    kind: "input", "output", "work" (floats), "table" (constant floats) or "itable" (constant integers).
+    """
+
+    name: str
+    kind: str
+    size: int
+    data: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        return f"{self.kind} {self.name}[{self.size}]"
+
+
+@dataclass(eq=False)
+class Store:
+    """`array[index] = value`, or `array[index] += value` if `accumulate`."""
+
+    array: Array
+    index: Index
+    value: Any
+    accumulate: bool = False
+
+
+@dataclass(eq=False)
+class Loop:
+    """The body runs `count` times with the integer `counter` = start, start + step, ..."""
+
+    counter: Expr
+    start: int
+    count: int
+    step: int
+    body: Block
+
+
+@dataclass(eq=False)
+class Switch:
+    """Exactly one case runs: the one whose number is `selector`."""
+
+    selector: Expr
+    cases: list[Block]
+
+
+@dataclass(eq=False)
+class While:
+    """The body runs as long as the integer `variable` is not 0: first `initial`, then each time `successor`."""
+
+    variable: Expr
+    initial: Index
+    body: Block
+    successor: Index = 0
+
+
+@dataclass(eq=False)
+class Part:
+    """The body runs once. From outside it uses integers only, so it can be printed as a function of its own."""
+
+    body: Block
+
+
+Statement = Expr | Store | Loop | Switch | While | Part
+
+
+@dataclass(eq=False)
+class Block:
+    """A list of statements in the order in which they run."""
+
+    parent: Block | None = None
+    statements: list[Statement] = field(default_factory=list)
+    is_open: bool = True
+    keys: list[tuple] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"Block of {len(self.statements)} statements"
+
+
+class Graph:
+    """Records expressions and statements; see the module."""
+
+    def __init__(self) -> None:
+        self.root = Block()
+        self.block = self.root
+        self.arrays: list[Array] = []
+        self._shared: dict[tuple, Expr] = {}
+        self._count = 0
+
+    def array(self, name: str, kind: str, size: int, data: np.ndarray | None = None) -> Array:
+        """A new array of the program."""
+        array = Array(name, kind, size, data)
+        self.arrays.append(array)
+        return array
+
+    def find(self, op: str, args: tuple) -> Expr | None:
+        """The node `op(args)` if it exists in an open block."""
+        return self._shared.get((op, args))
+
+    def node(self, op: str, args: tuple) -> Expr:
+        """The pure node `op(args)`, shared with an equal one in an open block."""
+        key = (op, args)
+        known = self._shared.get(key)
+        if known is not None:
+            return known
+        result = self.fresh(op, args)
+        self._shared[key] = result
+        self.block.keys.append(key)
+        if op in COMMUTATIVE_OPS:
+            mirrored = (op, args[::-1])
+            self._shared[mirrored] = result
+            self.block.keys.append(mirrored)
+        return result
+
+    def fresh(self, op: str, args: tuple) -> Expr:
+        """A node that is not shared (loads, counters)."""
+        for a in args:
+            if type(a) is Expr and not a.block.is_open:
+                raise TraceError(
+                    f"{a!r} was computed in a loop body that has ended: a value leaves a loop only through "
+                    "a field, a sum or an output of the sweep"
+                )
+            if type(a) is Expr and a.graph is not self:
+                raise TraceError("expressions of two different traces cannot be combined")
+        self._count += 1
+        result = Expr(op, args, self, self.block, self._count)
+        self.block.statements.append(result)
+        return result
+
+    def load(self, array: Array, index: Index) -> Expr:
+        """The element of `array` at `index`. Constant and input arrays are shared, work arrays are not."""
+        if array.kind == "itable":
+            return self.node("iload", (array, index))
+        if array.kind == "work":
+            return self.fresh("load", (array, index))
+        return self.node("load", (array, index))
+
+    def store(self, array: Array, index: Index, value: Any, accumulate: bool = False) -> None:
+        """Record `array[index] = value` (or += value)."""
+        for a in (index, value):
+            if type(a) is Expr and not a.block.is_open:
+                raise TraceError(f"{a!r} was computed in a loop body that has ended and cannot be stored")
+        self.block.statements.append(Store(array, index, value, accumulate))
+
+    def iadd(self, a: Index, b: Index) -> Index:
+        """The integer a + b."""
+        if type(a) is not Expr and type(b) is not Expr:
+            return a + b
+        if type(a) is not Expr:
+            a, b = b, a
+        return a if type(b) is int and b == 0 else self.node("iadd", (a, b))
+
+    def imul(self, a: Index, b: Index) -> Index:
+        """The integer a * b."""
+        if type(a) is not Expr and type(b) is not Expr:
+            return a * b
+        if type(a) is not Expr:
+            a, b = b, a
+        return a if type(b) is int and b == 1 else self.node("imul", (a, b))
+
+    def open(self, block: Block) -> Block:
+        """Make `block` a child of the current block, and the place where new statements land."""
+        block.parent = self.block
+        self.block = block
+        return block
+
+    def close(self, block: Block) -> None:
+        """Leave `block`; its values can no longer be used."""
+        if self.block is not block:
+            raise TraceError("a loop of the sweep was left early: let every `for` over the tree run to its end")
+        block.is_open = False
+        for key in block.keys:
+            self._shared.pop(key, None)  # x * x is its own mirror image: its key is listed twice
+        block.keys.clear()
+        assert block.parent is not None
+        self.block = block.parent
+
+    @contextmanager
+    def loop(self, count: int, start: int = 0, step: int = 1) -> Iterator[Expr]:
+        """A loop; yields its counter, an integer expression."""
+        body = Block()
+        outer = self.block
+        self.open(body)
+        counter = self.fresh("counter", ())
+        outer.statements.append(Loop(counter, start, count, step, body))
+        yield counter
+        self.close(body)
+
+    @contextmanager
+    def case(self, switch: Switch) -> Iterator[Block]:
+        """One more case of a switch that `switch()` made."""
+        block = self.open(Block())
+        switch.cases.append(block)
+        yield block
+        self.close(block)
+
+    def switch(self, selector: Expr) -> Switch:
+        """A switch without cases yet."""
+        result = Switch(selector, [])
+        self.block.statements.append(result)
+        return result
+
+    @contextmanager
+    def part(self) -> Iterator[Block]:
+        """A part: a block that runs once, in its place."""
+        body = Block()
+        self.block.statements.append(Part(body))
+        self.open(body)
+        yield body
+        self.close(body)
+
+    @contextmanager
+    def repeat(self, initial: Index) -> Iterator[While]:
+        """A while loop over an integer; set `.successor` before it ends."""
+        body = Block()
+        outer = self.block
+        self.open(body)
+        variable = self.fresh("variable", ())
+        result = While(variable, initial, body)
+        outer.statements.append(result)
+        yield result
+        self.close(body)

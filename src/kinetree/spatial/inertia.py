@@ -1,0 +1,166 @@
+"""Spatial inertia of a rigid body: ten numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kinetree.spatial import vector as vec
+from kinetree.spatial.frames import joined
+from kinetree.spatial.motion import Force, Motion
+from kinetree.spatial.transform import Transform
+from kinetree.spatial.vector import Number, Symmetric, Vector
+
+
+class Inertia:
+    """I = [J h~; -h~ m], with h = m c and J about the frame's origin.
+
+    `Inertia(mass, com, inertia)` takes the 3x3 rotational inertia about the centre of mass, in body axes (matrix
+    entries: the off-diagonal ones are -integral(xy dm)).
+    """
+
+    __slots__ = ("first_moment", "frame", "mass", "second")
+
+    def __init__(self, mass: Number, com: Iterable[Number] = vec.ZERO, inertia: Any = None):
+        c = _vector(com)
+        self.mass = mass
+        self.first_moment: Vector = vec.scale(c, mass)
+        self.second: Symmetric = _shifted(_symmetric(inertia), vec.ZERO, self.first_moment, c)
+        self.frame: Any = None
+
+    @classmethod
+    def from_moments(cls, mass: Number, first: Vector, second: Symmetric, frame: Any = None) -> Inertia:
+        """From the mass, h = m c, and the six entries (xx, yy, zz, xy, xz, yz) of J about the origin."""
+        result = cls.__new__(cls)
+        result.mass, result.first_moment, result.second, result.frame = mass, first, second, frame
+        return result
+
+    @classmethod
+    def zero(cls) -> Inertia:
+        return cls.from_moments(0, vec.ZERO, vec.NO_MOMENTS)
+
+    @property
+    def parameters(self) -> tuple[Number, ...]:
+        """m, h (3), J (6): everything, in a fixed order."""
+        return (self.mass, *self.first_moment, *self.second)
+
+    @classmethod
+    def from_parameters(cls, p: Iterable[Number]) -> Inertia:
+        m, hx, hy, hz, *second = p
+        return cls.from_moments(m, (hx, hy, hz), tuple(second))  # type: ignore[arg-type]
+
+    @property
+    def com(self) -> Vector:
+        """The centre of mass; the origin for a body without mass."""
+        if isinstance(self.mass, (int, float)) and self.mass == 0:
+            return (0.0, 0.0, 0.0)
+        return (
+            self.first_moment[0] / self.mass,
+            self.first_moment[1] / self.mass,
+            self.first_moment[2] / self.mass,
+        )
+
+    @property
+    def about_com(self) -> Symmetric:
+        """The six entries of the rotational inertia about the centre of mass."""
+        c = self.com
+        return vec.sym_sub(self.second, _shifted(vec.NO_MOMENTS, vec.ZERO, self.first_moment, c))
+
+    def tagged(self, frame: Any) -> Inertia:
+        return Inertia.from_moments(self.mass, self.first_moment, self.second, frame)
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Motion):
+            frame = joined(self.frame, other.frame, "inertia times motion")
+            w, v, h, m = other.angular, other.linear, self.first_moment, self.mass
+            angular = vec.add(vec.sym_vec(self.second, w), vec.cross(h, v))
+            return Force(angular, vec.sub(vec.scale(v, m), vec.cross(h, w)), frame)
+        return other.multiplied(self)
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, Inertia):
+            return other + self
+        frame = joined(self.frame, other.frame, "sum of inertias")
+        return Inertia.from_moments(
+            self.mass + other.mass,
+            vec.add(self.first_moment, other.first_moment),
+            vec.sym_add(self.second, other.second),
+            frame,
+        )
+
+    def __sub__(self, other: Inertia) -> Inertia:
+        return self + Inertia.from_parameters(-x for x in other.parameters)
+
+    def congruence(self, X: Transform) -> Inertia:
+        """X^T I X: the inertia in predecessor coordinates (parallel-axis theorem and rotation)."""
+        joined(X.target, self.frame, "congruence of an inertia")
+        h, second = self.first_moment, self.second
+        for factor in reversed(X.factors):
+            h, second = factor.undo(h), factor.undo_symmetric(second)
+        moved = vec.add(h, vec.scale(X.translation, self.mass))
+        second = _shifted(second, h, moved, X.translation)
+        return Inertia.from_moments(self.mass, moved, second, X.source)
+
+    def transform(self, X: Transform) -> Inertia:
+        """The inertia in successor coordinates, for an inertia in predecessor coordinates."""
+        return self.congruence(X.inverse())
+
+    carried = congruence
+
+    def force(self, jet: Any) -> Force:
+        """The force that gives the body the motion `jet` (classical form; see `Jet`)."""
+        frame = joined(self.frame, jet.frame, "inertia times jet")
+        w, acc, h = jet.velocity, jet.acceleration, self.first_moment
+        momentum = vec.sym_vec(self.second, w)
+        angular = vec.add(vec.sym_vec(self.second, acc.angular), vec.cross(w, momentum))
+        linear = vec.add(vec.cross(acc.angular, h), vec.cross(w, vec.cross(w, h)))
+        return Force(
+            vec.add(angular, vec.cross(h, acc.linear)), vec.add(vec.scale(acc.linear, self.mass), linear), frame
+        )
+
+    def matrix(self) -> tuple[tuple[Number, ...], ...]:
+        """The 6 x 6 matrix."""
+        J, h = vec.sym_matrix(self.second), vec.skew(self.first_moment)
+        t = vec.transpose(h)
+        m = self.mass
+        diagonal = ((m, 0, 0), (0, m, 0), (0, 0, m))
+        return tuple(J[i] + h[i] for i in range(3)) + tuple(t[i] + diagonal[i] for i in range(3))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Inertia) and self.parameters == other.parameters
+
+    def __hash__(self) -> int:
+        return hash(self.parameters)
+
+    def __repr__(self) -> str:
+        return f"Inertia(mass={self.mass}, com={self.com}, second moments about the origin={self.second})"
+
+
+def _shifted(second: Symmetric, h: Vector, moved: Vector, r: Vector) -> Symmetric:
+    """J about an origin that lies -r away: J + 2 (k.r) 1 - k r^T - r k^T with k = (h + moved) / 2."""
+    xx, yy, zz, xy, xz, yz = second
+    px, py, pz = (h[0] + moved[0]) * r[0], (h[1] + moved[1]) * r[1], (h[2] + moved[2]) * r[2]
+    return (
+        xx + (py + pz),
+        yy + (px + pz),
+        zz + (px + py),
+        xy - (moved[0] * r[1] + h[1] * r[0]),
+        xz - (moved[0] * r[2] + h[2] * r[0]),
+        yz - (moved[1] * r[2] + h[2] * r[1]),
+    )
+
+
+def _vector(values: Iterable[Number]) -> Vector:
+    x, y, z = (v.item() if hasattr(v, "item") and getattr(v, "ndim", 1) == 0 else v for v in values)
+    return (x, y, z)
+
+
+def _symmetric(matrix: Any) -> Symmetric:
+    """Six entries of a 3x3 matrix, of a diagonal given by three numbers, or zero for None."""
+    if matrix is None:
+        return vec.NO_MOMENTS
+    rows = [_vector(row) if hasattr(row, "__len__") else row for row in matrix]
+    if not isinstance(rows[0], tuple):
+        return (rows[0], rows[1], rows[2], 0, 0, 0)
+    a, b, c = rows
+    return (a[0], b[1], c[2], a[1], a[2], b[2])

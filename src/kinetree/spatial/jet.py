@@ -1,0 +1,59 @@
+"""The motion of a body to second order, in the form that needs the least arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinetree.spatial import vector as vec
+from kinetree.spatial.frames import joined
+from kinetree.spatial.motion import Motion
+from kinetree.spatial.transform import Transform
+from kinetree.spatial.vector import Vector
+
+
+class Jet:
+    """Angular velocity omega, and the classical acceleration [omega'; a] of a body's origin.
+
+    Newton's and Euler's equations need no linear velocity when accelerations are the classical ones (second derivatives of
+    points), so a jet carries none. Classical and spatial accelerations differ by [0; omega x v]; both give the same forces.
+
+        X @ jet                      the same rigid motion, seen at the successor's frame
+        jet.moved(vJ, aJ)            the motion of a successor that moves relative to it with the spatial joint velocity
+                                     vJ and apparent acceleration aJ
+    """
+
+    __slots__ = ("acceleration", "frame", "velocity")
+
+    def __init__(self, velocity: Vector = vec.ZERO, acceleration: Motion | None = None, frame: Any = None):
+        self.velocity = velocity
+        self.acceleration = Motion() if acceleration is None else acceleration
+        self.frame = frame
+
+    def transformed(self, X: Transform) -> Jet:
+        """X @ jet: the acceleration of the point at r is a + omega' x r + omega x (omega x r)."""
+        joined(X.source, self.frame, "transform of a jet")
+        w, acc, r = self.velocity, self.acceleration, X.translation
+        point = vec.add(vec.add(acc.linear, vec.cross(acc.angular, r)), vec.cross(w, vec.cross(w, r)))
+        moved = Motion(X.turned(acc.angular), X.turned(point), X.target)
+        return Jet(X.turned(w), moved, X.target)
+
+    def moved(self, velocity: Motion, acceleration: Motion) -> Jet:
+        """The jet of a body that moves relative to this one."""
+        w, wJ, vJ = self.velocity, velocity.angular, velocity.linear
+        total = vec.add(w, wJ)
+        acc = self.acceleration
+        angular = vec.add(vec.add(acc.angular, acceleration.angular), vec.cross(w, wJ))
+        linear = vec.add(vec.add(acc.linear, acceleration.linear), vec.cross(vec.add(w, total), vJ))
+        return Jet(total, Motion(angular, linear, self.frame), self.frame)
+
+    @property
+    def unaccelerated(self) -> Jet:
+        """The same velocity with no acceleration."""
+        return Jet(self.velocity, Motion(frame=self.frame), self.frame)
+
+    def detached(self) -> Jet:
+        """The jet of a part that does not feel this motion: none."""
+        return Jet()
+
+    def tagged(self, frame: Any) -> Jet:
+        return Jet(self.velocity, self.acceleration.tagged(frame), frame)

@@ -1,0 +1,129 @@
+"""Spatial motion and force vectors (angular part first), and sets of force columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kinetree.spatial import vector as vec
+from kinetree.spatial.block import Block, Coordinates, Transposed
+from kinetree.spatial.frames import joined
+from kinetree.spatial.vector import Number, Vector
+
+
+class _Spatial:
+    """Six numbers, [angular; linear], and the frame in which they are expressed."""
+
+    __slots__ = ("angular", "frame", "linear")
+
+    def __init__(self, angular: Vector = vec.ZERO, linear: Vector = vec.ZERO, frame: Any = None):
+        self.angular = angular
+        self.linear = linear
+        self.frame = frame
+
+    @classmethod
+    def from_components(cls, values: Iterable[Number], frame: Any = None):
+        """The vector with the six components [angular; linear]."""
+        a, b, c, d, e, f = values
+        return cls((a, b, c), (d, e, f), frame)
+
+    @property
+    def components(self) -> tuple[Number, ...]:
+        return self.angular + self.linear
+
+    def __add__(self, other):
+        frame = joined(self.frame, other.frame, "sum of spatial vectors")
+        return type(self)(vec.add(self.angular, other.angular), vec.add(self.linear, other.linear), frame)
+
+    def __sub__(self, other):
+        frame = joined(self.frame, other.frame, "difference of spatial vectors")
+        return type(self)(vec.sub(self.angular, other.angular), vec.sub(self.linear, other.linear), frame)
+
+    def __neg__(self):
+        return type(self)(vec.neg(self.angular), vec.neg(self.linear), self.frame)
+
+    def __mul__(self, s: Number):
+        return type(self)(vec.scale(self.angular, s), vec.scale(self.linear, s), self.frame)
+
+    __rmul__ = __mul__
+
+    def tagged(self, frame: Any):
+        """The same components, said to be expressed in `frame`."""
+        return type(self)(self.angular, self.linear, frame)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.angular}, {self.linear})"
+
+
+class Motion(_Spatial):
+    """A velocity, an acceleration or a joint axis: [omega; v] at the frame's origin."""
+
+    __slots__ = ()
+
+    def cross(self, other: Motion) -> Motion:
+        """The motion product V x W: how a motion that moves with V changes."""
+        frame = joined(self.frame, other.frame, "motion cross product")
+        w, v = self.angular, self.linear
+        return Motion(
+            vec.cross(w, other.angular), vec.add(vec.cross(w, other.linear), vec.cross(v, other.angular)), frame
+        )
+
+    def cross_star(self, force: Force) -> Force:
+        """The force product V x* F: how a force that moves with V changes."""
+        frame = joined(self.frame, force.frame, "force cross product")
+        w, v = self.angular, self.linear
+        return Force(
+            vec.add(vec.cross(w, force.angular), vec.cross(v, force.linear)), vec.cross(w, force.linear), frame
+        )
+
+    def dot(self, force: Force) -> Number:
+        """The power of a force over this motion."""
+        joined(self.frame, force.frame, "power")
+        return vec.dot(self.angular, force.angular) + vec.dot(self.linear, force.linear)
+
+
+class Force(_Spatial):
+    """A wrench or a momentum: [moment about the frame's origin; force]."""
+
+    __slots__ = ()
+
+    def dot(self, motion: Motion) -> Number:
+        return motion.dot(self)
+
+    def cross_bar_star(self, motion: Motion) -> Force:
+        """The third cross product, (F x-bar*) V = V x* F."""
+        return motion.cross_star(self)
+
+
+class ForceSet:
+    """The columns of a 6 x k matrix of forces, such as U = I S."""
+
+    __slots__ = ("columns",)
+
+    def __init__(self, columns: Iterable[Force]):
+        self.columns = tuple(columns)
+
+    def __matmul__(self, x: Iterable[Number]) -> Force:
+        total = Force()
+        for column, value in zip(self.columns, x, strict=True):
+            total = total + column * value
+        return total
+
+    @property
+    def T(self) -> Transposed:
+        return Transposed(self)
+
+    def apply_transposed(self, other: Any) -> Any:
+        """U^T @ motion as coordinates, or U^T @ S as a block."""
+        if isinstance(other, Motion):
+            return Coordinates(column.dot(other) for column in self.columns)
+        return Block([column.dot(motion) for motion in other.columns] for column in self.columns)
+
+    def __add__(self, other: ForceSet) -> ForceSet:
+        return ForceSet(a + b for a, b in zip(self.columns, other.columns, strict=True))
+
+    def __sub__(self, other: ForceSet) -> ForceSet:
+        return ForceSet(a - b for a, b in zip(self.columns, other.columns, strict=True))
+
+    def __neg__(self) -> ForceSet:
+        return ForceSet(-a for a in self.columns)

@@ -1,0 +1,125 @@
+"""Stacks: the spatial quantities of several bodies that one set of coordinates moves.
+
+A stack maps every operation body by body, so that a text written for one body serves a group of them. The only
+reductions are the transposed products: S.T @ F and X.T @ F sum over the bodies, because the group has one set of
+coordinates and one predecessor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kinetree.spatial.articulated import ArticulatedInertia
+from kinetree.spatial.block import Factored, Transposed
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.motion import ForceSet
+from kinetree.spatial.transform import Sandwich
+
+
+class Stack:
+    """One value for each body of a group."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: Iterable[Any]):
+        self.values = tuple(values)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        parts = [getattr(value, name) for value in self.values]
+        if not callable(parts[0]):
+            return Stack(parts)
+        return lambda *args: Stack(
+            part(*(a.values[k] if isinstance(a, Stack) else a for a in args)) for k, part in enumerate(parts)
+        )
+
+    def _with(self, other: Any, operation: Any) -> Stack:
+        others = other.values if isinstance(other, Stack) else [other] * len(self.values)
+        return Stack(operation(a, b) for a, b in zip(self.values, others, strict=True))
+
+    def __matmul__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a @ b)
+
+    def __add__(self, other: Any) -> Stack:
+        return self._with(other, lambda a, b: a + b)
+
+    def __sub__(self, other: Any) -> Stack:
+        return self._with(other, lambda a, b: a - b)
+
+    def __mul__(self, other: Any) -> Stack:
+        return self._with(other, lambda a, b: a * b)
+
+    def __neg__(self) -> Stack:
+        return Stack(-value for value in self.values)
+
+    @property
+    def T(self) -> Transposed:
+        return Transposed(self)
+
+    def apply_transposed(self, other: Any) -> Any:
+        """The sum over the bodies of value.T @ other; a part that is detached contributes nothing."""
+        if isinstance(other, LowRank):
+            return other.sandwich(self)
+        parts = [a.apply_transposed(b) for a, b in zip(self.values, other.values, strict=True)]
+        parts = [part for part in parts if part is not None]
+        if isinstance(parts[0], Sandwich):
+            return StackSandwich(self, parts)
+        return total(parts)
+
+    def deflated(self, S: Stack, U: Stack, D: Factored) -> LowRank:
+        """I - U D^-1 U^T for the whole group, kept as factors."""
+        return LowRank(self, U, D)
+
+
+def total(parts: Iterable[Any]) -> Any:
+    """The sum of values of one type."""
+    result: Any = None
+    for part in parts:
+        result = part if result is None else result + part
+    return result
+
+
+class StackSandwich:
+    """The left half of X.T @ I @ X for a group."""
+
+    __slots__ = ("parts", "transforms")
+
+    def __init__(self, transforms: Stack, parts: list[Sandwich]):
+        self.transforms = transforms
+        self.parts = parts
+
+    def __matmul__(self, other: Stack) -> Any:
+        return total(part @ part.transform for part in self.parts)
+
+
+class LowRank:
+    """I - U D^-1 U^T of a group: it couples the bodies, so it stays factored until it reaches the predecessor."""
+
+    __slots__ = ("D", "U", "inertias")
+
+    def __init__(self, inertias: Stack, U: Stack, D: Factored):
+        self.inertias, self.U, self.D = inertias, U, D
+
+    def __matmul__(self, motions: Stack) -> Stack:
+        return self.inertias @ motions - self.U @ self.D.solve(self.U.T @ motions)
+
+    def sandwich(self, transforms: Stack) -> LowRankSandwich:
+        return LowRankSandwich(self, transforms)
+
+
+class LowRankSandwich:
+    """The left half of X.T @ (I - U D^-1 U^T) @ X: the sum of the congruences, minus W D^-1 W^T with W = X.T @ U."""
+
+    __slots__ = ("inertia", "transforms")
+
+    def __init__(self, inertia: LowRank, transforms: Stack):
+        self.inertia, self.transforms = inertia, transforms
+
+    def __matmul__(self, other: Stack) -> ArticulatedInertia:
+        whole = (other.T @ self.inertia.inertias) @ other
+        if isinstance(whole, Inertia):
+            whole = ArticulatedInertia.from_rigid(whole)
+        W: ForceSet = other.T @ self.inertia.U
+        return whole.lowered(W, self.inertia.D)

@@ -1,0 +1,180 @@
+"""Plucker transforms between the frame of a predecessor and the frame of its successor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinetree.spatial import vector as vec
+from kinetree.spatial.block import Transposed
+from kinetree.spatial.frames import joined
+from kinetree.spatial.motion import Force, ForceSet, Motion
+from kinetree.spatial.rotations import Factor, Turn, factors
+from kinetree.spatial.vector import Matrix, Number, Vector
+
+
+class Sandwich:
+    """The left half of X.T @ I @ X, waiting for the right half."""
+
+    __slots__ = ("inertia", "transform")
+
+    def __init__(self, transform: Transform, inertia: Any):
+        self.transform = transform
+        self.inertia = inertia
+
+    def __matmul__(self, other: Transform) -> Any:
+        if other is not self.transform:
+            raise TypeError("X.T @ I @ Y needs the same transform on both sides")
+        return self.inertia.congruence(other)
+
+
+class Transform:
+    """X = [E 0; -E r~ E]: takes motions in predecessor coordinates to successor coordinates.
+
+    `r` is the successor's origin in predecessor axes and E the rotation of coordinates (the transpose of the
+    successor's orientation). E is kept as factors, applied from first to last, because a constant placement
+    followed by a turn of the joint costs less than the dense product of the two.
+
+        X @ motion     predecessor -> successor          X.T @ force      successor -> predecessor
+        X2 @ X1        composition                       X.T @ I @ X      inertia, successor -> predecessor
+    """
+
+    __slots__ = ("factors", "source", "target", "translation")
+
+    def __init__(self, E: Matrix = vec.IDENTITY, r: Vector = vec.ZERO, spin: tuple | None = None):
+        turn: tuple[Factor, ...] = () if spin is None else (Turn(*spin),)
+        self.factors: tuple[Factor, ...] = factors(E) + turn
+        self.translation = r
+        self.source: Any = None
+        self.target: Any = None
+
+    @classmethod
+    def from_factors(cls, translation: Vector, parts: tuple[Factor, ...]) -> Transform:
+        result = cls.__new__(cls)
+        result.factors = parts
+        result.translation = translation
+        result.source = result.target = None
+        return result
+
+    @classmethod
+    def identity(cls) -> Transform:
+        return cls()
+
+    def between(self, source: Any, target: Any) -> Transform:
+        """The same transform, said to lead from frame `source` to frame `target`."""
+        result = Transform.from_factors(self.translation, self.factors)
+        result.source, result.target = source, target
+        return result
+
+    @property
+    def rotation(self) -> Matrix:
+        """The matrix E."""
+        E: Matrix = vec.IDENTITY
+        for factor in self.factors:
+            E = vec.mat_mul(factor.matrix(), E)
+        return E
+
+    def turned(self, a: Vector) -> Vector:
+        """E a."""
+        for factor in self.factors:
+            a = factor.apply(a)
+        return a
+
+    def turned_back(self, a: Vector) -> Vector:
+        """E^T a."""
+        for factor in reversed(self.factors):
+            a = factor.undo(a)
+        return a
+
+    @property
+    def T(self) -> Transposed:
+        return Transposed(self)
+
+    def inverse(self) -> Transform:
+        """The transform from successor to predecessor."""
+        parts = tuple(factor.inverse() for factor in reversed(self.factors))
+        result = Transform.from_factors(vec.neg(self.turned(self.translation)), parts)
+        result.source, result.target = self.target, self.source
+        return result
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Motion):
+            return self._motion(other)
+        if isinstance(other, Transform):
+            return self._after(other)
+        return other.transformed(self)
+
+    def _motion(self, m: Motion) -> Motion:
+        joined(self.source, m.frame, "transform of a motion")
+        at_origin = vec.add(m.linear, vec.cross(m.angular, self.translation))
+        return Motion(self.turned(m.angular), self.turned(at_origin), self.target)
+
+    def following(self, first: Transform) -> Transform:
+        """self @ first with the rotation kept as factors: for a joint's motion after a constant placement."""
+        shift = vec.add(first.translation, first.turned_back(self.translation))
+        return Transform.from_factors(shift, first.factors + self.factors)
+
+    def detached(self) -> Transform:
+        """The pose of a part that feels no predecessor: none."""
+        return Transform()
+
+    def _after(self, first: Transform) -> Transform:
+        joined(self.source, first.target, "composition of transforms")
+        shift = vec.add(first.translation, first.turned_back(self.translation))
+        result = Transform.from_factors(shift, _merged(first.factors + self.factors))
+        result.source, result.target = first.source, self.target
+        return result
+
+    def apply_transposed(self, other: Any) -> Any:
+        """X^T @ other: forces go from successor to predecessor; an inertia waits for its right half."""
+        if isinstance(other, Force):
+            joined(self.target, other.frame, "transposed transform of a force")
+            linear = self.turned_back(other.linear)
+            angular = vec.add(self.turned_back(other.angular), vec.cross(self.translation, linear))
+            return Force(angular, linear, self.source)
+        if isinstance(other, ForceSet):
+            return ForceSet(self.apply_transposed(column) for column in other.columns)
+        return Sandwich(self, other)
+
+    def matrix(self) -> tuple[tuple[Number, ...], ...]:
+        """The 6 x 6 matrix."""
+        columns = [self._motion(Motion.from_components(e)).components for e in _UNIT6]
+        return tuple(zip(*columns, strict=True))
+
+    def carried(self, X: Transform) -> Transform:
+        """What this becomes when a path steps from the source of X.target to X.source."""
+        return self @ X
+
+    def __repr__(self) -> str:
+        return f"Transform(E={self.rotation}, r={self.translation})"
+
+
+_UNIT6 = tuple(tuple(1 if i == j else 0 for i in range(6)) for j in range(6))
+
+
+def _merged(parts: tuple[Factor, ...]) -> tuple[Factor, ...]:
+    """At most one dense factor: a longer product of rotations is multiplied out."""
+    if len(parts) < 2:
+        return parts
+    E: Matrix = vec.IDENTITY
+    for factor in parts:
+        E = vec.mat_mul(factor.matrix(), E)
+    return factors(E)
+
+
+class Detached:
+    """The transform of a part that feels no predecessor: motions arrive as zero, forces do not leave."""
+
+    __slots__ = ()
+
+    @property
+    def T(self) -> Transposed:
+        return Transposed(self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return Motion() if isinstance(other, Motion) else other.detached()
+
+    def apply_transposed(self, other: Any) -> None:
+        return None
+
+    def between(self, source: Any, target: Any) -> Detached:
+        return self

@@ -1,0 +1,209 @@
+"""What an algorithm sees of a tree.
+
+An algorithm is a text over a `Sweep`. It loops over handles of nodes, outward (base to tips) and inward (tips to base), and
+along paths to the root; it keeps values in fields (written once per node, then read) and sums (written once, then added to);
+and it returns outputs. What the loops and the numbers mean is the executor's concern: plain Python on numbers (eager), the same on expressions (an unrolled trace),
+or loops recorded once for each kind of node (a looped trace). Three rules keep a text runnable by all of them:
+
+1. numbers only through operators and `kinetree.ops`;
+2. control flow only over handles and static facts of the model;
+3. storage only through fields, sums and outputs.
+
+This class holds what the executors share: the joints, inertias and gravity of the model, in the frames of the sweep.
+`frames="body"`: every quantity in its own body's frame. `frames="common"`: all in the frame of the tree's root body, where transforms
+are the identity and cost nothing; for quantities of pairs of bodies in deep trees.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+from kinetree.model.node import NOTHING, Node, stacked
+from kinetree.spatial import Block, Factored, Force, Inertia, Motion, Stack, Subspace, Transform
+
+
+class Frame:
+    """A tag that stands for the frame of one body; compared by identity."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Sweep(ABC):
+    """The tree as an algorithm sees it; see the module."""
+
+    world: Any  # the handle of the world, the predecessor of root nodes
+
+    def __init__(self, model: Any, frames: str = "body"):
+        self.model = model
+        self.frames = frames
+        self.common = Frame("the common frame")
+        self.world_frame = self.common if frames == "common" else Frame("the world")
+        self.poses: Any = None  # from the common frame to each body, where the sweep uses one
+
+    # -- loops -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def outward(self) -> Iterator[Any]:
+        """Handles of all nodes, each after its predecessor."""
+
+    @abstractmethod
+    def inward(self) -> Iterator[Any]:
+        """Handles of all nodes, each before its predecessor."""
+
+    @abstractmethod
+    def parent(self, i: Any) -> Any:
+        """The handle of the one body that carries node i."""
+
+    @abstractmethod
+    def path(self, X: Any, j: Any, *carried: Any) -> Iterator[tuple]:
+        """(i, *values) for i = j and then each of its ancestors; the values are moved along by the transforms X."""
+
+    # -- storage -----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def fields(self, *types: type) -> tuple[Any, ...]:
+        """Fields of the given types: one value for each node, written once."""
+
+    @abstractmethod
+    def sums(self, *types: type) -> Any:
+        """Like `fields`, for values that are written once and then added to by `.add(handle, value)`."""
+
+    @abstractmethod
+    def array(self, *dimensions: str | int) -> Any:
+        """An output: dimensions "nv" are indexed by nodes, "nb" by nodes (their bodies), numbers by ":"."""
+
+    def coordinates(self) -> Any:
+        """An output with one number for each velocity."""
+        return self.array("nv")
+
+    # -- the model ---------------------------------------------------------------------------------
+
+    @abstractmethod
+    def node(self, i: Any) -> Node:
+        """The node behind a handle, with its numbers."""
+
+    @abstractmethod
+    def frame_of(self, i: Any) -> tuple[Frame, ...]:
+        """The frames of the members of a node."""
+
+    @abstractmethod
+    def guard(self, i: Any, pivots: tuple) -> None:
+        """See to it that the result is not trusted if one of these pivots of node i is zero or rounding noise."""
+
+    @property
+    def gravity(self) -> Motion:
+        """The acceleration of free fall, in world axes."""
+        return Motion((0, 0, 0), tuple(self.model.gravity), self.world_frame)  # type: ignore[arg-type]
+
+    def joint(self, i: Any, q: Any, v: Any = None) -> tuple[Any, ...]:
+        """X and S of node i at the coordinates q; with velocities v also the apparent derivative of S."""
+        node = self.node(i)
+        X, S = node.kinematics(q)
+        ring = None if v is None else self._ring(node, q, v)
+        frames = self.frame_of(i)
+        if self.frames == "common":
+            P = self._pose(i, node, X)
+            S = _back(P, S)
+            ring = _back(P, ring) if ring is not None else None
+            X = stacked([Transform().between(self.common, f) for f in frames])
+        else:
+            source = self.parent_frame(i)
+            X = _each(X, lambda x, f: x.between(source, f), frames)
+        S = _each(S, lambda s, f: s.tagged(f), frames)
+        if ring is None:
+            return X, S
+        return X, S, _each(ring, lambda s, f: s.tagged(f), frames)
+
+    def partials(self, i: Any, q: Any) -> tuple[Any, ...]:
+        """The derivatives of S along each velocity of node i; () if S is constant. Call `joint` first."""
+        found = self.node(i).partials(q)
+        if self.frames == "common":
+            P = self.poses[i]
+            found = tuple(_back(P, partial) for partial in found)
+        frames = self.frame_of(i)
+        return tuple(_each(partial, lambda s, f: s.tagged(f), frames) for partial in found)
+
+    def inertia(self, i: Any) -> Any:
+        """The inertia of node i. In common frames call `joint` first."""
+        inertias = [m.inertia for m in self.node(i).members]
+        if self.frames == "common":
+            P = self.poses[i]
+            members = P.values if isinstance(P, Stack) else (P,)
+            carriers = [m.carrier for m in self.node(i).members]
+            inertias = [
+                I if carrier == NOTHING else I.congruence(x)
+                for I, x, carrier in zip(inertias, members, carriers, strict=True)
+            ]
+        return stacked([I.tagged(f) for I, f in zip(inertias, self.frame_of(i), strict=True)])
+
+    def factored(self, i: Any, D: Block) -> Factored:
+        """D ready to solve with; a singular D makes the result an error that names the joint."""
+        result = Factored(D)
+        self.guard(i, result.pivots)
+        return result
+
+    def parent_frame(self, i: Any) -> Frame:
+        """The frame of the body that carries node i."""
+        raise NotImplementedError
+
+    def _ring(self, node: Node, q: Any, v: Any) -> Any:
+        """sum_k v_k dS/dk, zero columns where S is constant."""
+        partials = node.partials(q)
+        if not partials:
+            zero = Subspace(Motion() for _ in node.v_index)
+            return stacked([zero for _ in node.members])
+        scaled = [_scaled(partial, rate) for partial, rate in zip(partials, v, strict=True)]
+        result = scaled[0]
+        for term in scaled[1:]:
+            result = result + term
+        return result
+
+    def _pose(self, i: Any, node: Node, X: Any) -> Any:
+        """From the common frame to the members of node i; a root of one body is the common frame itself."""
+        if self.poses is None:
+            (self.poses,) = self.fields(Transform)
+        if node.predecessor[0] < 0 and not isinstance(X, Stack):
+            self.poses[i] = Transform()
+        else:
+            self.poses[i] = X @ self.poses[self.parent(i)]
+        return self.poses[i]
+
+
+def _each(value: Any, function: Any, frames: tuple[Frame, ...]) -> Any:
+    """`function(value, frame)` for each member."""
+    if isinstance(value, Stack):
+        return Stack(function(v, f) for v, f in zip(value.values, frames, strict=True))
+    return function(value, frames[0])
+
+
+def _back(P: Any, S: Any) -> Any:
+    """Columns of body coordinates in the common frame; a detached member has no other frame."""
+    if isinstance(P, Stack):
+        return Stack(_back(p, s) for p, s in zip(P.values, S.values, strict=True))
+    return P.inverse() @ S
+
+
+def _scaled(S: Any, factor: Any) -> Any:
+    if isinstance(S, Stack):
+        return Stack(_scaled(s, factor) for s in S.values)
+    return Subspace(column * factor for column in S.columns)
+
+
+def carry(X: Any, value: Any) -> Any:
+    """A value of a body as its predecessor sees it: X^T F for forces, X^T I X for inertias, Y X for transforms."""
+    if isinstance(value, Transform):
+        return value @ X
+    moved = X.T @ value
+    sample = value.values[0] if isinstance(value, Stack) else value
+    return moved @ X if hasattr(sample, "congruence") else moved
+
+
+__all__ = ["Force", "Frame", "Inertia", "Sweep", "carry"]
