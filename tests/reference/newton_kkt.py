@@ -1,8 +1,8 @@
 """Forward dynamics in maximal coordinates: Gauss' principle with multipliers.
 
 Unknowns are the acceleration of every body and rotor (angular, and of its centre of mass, world axes), the
-joint accelerations and the wrenches of the joints. The kinematic equation of every joint is one block of rows;
-its multipliers are the wrench that it passes on.
+joint accelerations and the wrenches of the joints. The kinematic equation of every joint is one block of
+rows; its multipliers are the wrench that it passes on.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def test_mass_matrix_is_symmetric_positive_definite(seed):
     assert np.linalg.eigvalsh(M)[0] > 0
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", range(12))
 def test_christoffel_symbols_are_the_derivatives_of_the_mass_matrix(seed):
     m, rng = draw(seed)
     q, _ = m.random_state(rng)
