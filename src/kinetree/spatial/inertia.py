@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kinetree.spatial import consistency
 from kinetree.spatial import vector as vec
 from kinetree.spatial.frames import joined
 from kinetree.spatial.motion import Force, Motion
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.vector import Number, Symmetric, Vector
+from kinetree.spatial.vector import Matrix, Number, Symmetric, Vector
 
 
 class Inertia:
@@ -125,6 +126,22 @@ class Inertia:
         m = self.mass
         diagonal = ((m, 0, 0), (0, m, 0), (0, 0, m))
         return tuple(J[i] + h[i] for i in range(3)) + tuple(t[i] + diagonal[i] for i in range(3))
+
+    def rotational_at(self, x: Iterable[Number]) -> Matrix:
+        """The 3x3 rotational inertia about the point `x`: J_c - m p~ p~, with p from x to the centre of mass."""
+        return vec.sym_matrix(self.transform(Transform(vec.IDENTITY, _vector(x))).second)
+
+    def kinetic_energy(self, velocity: Motion) -> Number:
+        """V^T I V / 2."""
+        return velocity.dot(self @ velocity) / 2
+
+    def is_physical(self, tolerance: float = 1e-10) -> Any:
+        """True if some distribution of mass has this inertia (see `consistency.is_physical`)."""
+        return consistency.is_physical(self, tolerance)
+
+    def dyads(self) -> tuple[consistency.Dyad, ...]:
+        """Six dyads whose sum is this inertia (see `consistency.dyads`)."""
+        return consistency.dyads(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Inertia) and self.parameters == other.parameters

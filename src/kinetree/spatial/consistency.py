@@ -1,0 +1,98 @@
+"""What makes ten numbers the inertia of a body: principal moments, the consistency test, the six dyads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kinetree import ops
+from kinetree.spatial.motion import Force
+from kinetree.spatial.vector import (
+    IDENTITY,
+    ZERO,
+    Matrix,
+    Number,
+    Symmetric,
+    Vector,
+    cross,
+    sym_matrix,
+    transpose,
+)
+
+if TYPE_CHECKING:
+    from kinetree.spatial.inertia import Inertia
+
+
+
+class Dyad(NamedTuple):
+    """One symmetric dyad of an inertia, value y y^T with y a force: the momentum per unit of y . V."""
+
+    value: Number
+    direction: Force
+
+
+def principal_axes(second: Symmetric) -> tuple[Vector, Matrix]:
+    """The eigenvalues of a symmetric 3x3 matrix (xx, yy, zz, xy, xz, yz), not sorted, and unit eigenvectors.
+
+    Jacobi's method with a fixed number of turns and no branches, so that it runs on batches and expressions,
+    too. Literal zeros off the diagonal need no turn.
+    """
+    a = [list(row) for row in sym_matrix(second)]
+    v = [list(row) for row in IDENTITY]  # columns are the axes
+    for _ in range(_sweeps(second)):
+        for p, q in ((0, 1), (0, 2), (1, 2)):
+            if ops.is_literal(a[p][q]) and a[p][q] == 0:
+                continue
+            c, s = _jacobi_turn(a[p][p], a[q][q], a[p][q])
+            for row in (*a, *v):
+                row[p], row[q] = c * row[p] - s * row[q], s * row[p] + c * row[q]
+            a[p], a[q] = (
+                [c * x - s * y for x, y in zip(a[p], a[q], strict=True)],
+                [s * x + c * y for x, y in zip(a[p], a[q], strict=True)],
+            )
+            a[p][q] = a[q][p] = 0 * a[p][q]
+    axes = transpose(tuple((row[0], row[1], row[2]) for row in v))  # type: ignore[arg-type]
+    return (a[0][0], a[1][1], a[2][2]), axes
+
+
+def _sweeps(second: Symmetric) -> int:
+    """Enough for the precision of the numbers: convergence is quadratic after the first few."""
+    bits = max(getattr(getattr(x, "context", None), "prec", 53) for x in second)
+    return 6 + max(0, bits // 53 - 1).bit_length()
+
+
+def _jacobi_turn(p: Number, q: Number, off: Number) -> tuple[Number, Number]:
+    """The cosine and sine of the smaller turn that makes the off-diagonal entry vanish."""
+    none = ops.equal(off, 0)
+    ratio = (q - p) / (2 * ops.where(none, 1, off))
+    sign = ops.where(ops.less(ratio, 0), -1, 1)
+    tangent = ops.where(none, 0, sign / (sign * ratio + ops.sqrt(1 + ratio * ratio)))
+    c = 1 / ops.sqrt(1 + tangent * tangent)
+    return c, tangent * c
+
+
+def second_moment_matrix(I: Inertia) -> Symmetric:
+    """Sigma = tr(J_c) / 2 - J_c: the integral of r r^T dm about the centre of mass, as six entries."""
+    xx, yy, zz, xy, xz, yz = I.about_com
+    return ((yy + zz - xx) / 2, (xx + zz - yy) / 2, (xx + yy - zz) / 2, -xy, -xz, -yz)
+
+
+def is_physical(I: Inertia, tolerance: float = 1e-10) -> Any:
+    """True if some distribution of mass has this inertia: m > 0 and the second-moment matrix is not negative.
+
+    That is stronger than a positive definite J: it contains the triangle inequalities of the principal
+    moments. Flat and thin bodies are physical. `tolerance` is relative to the size of J about the origin.
+    """
+    floor = -tolerance * (I.second[0] + I.second[1] + I.second[2])
+    if ops.is_literal(I.mass) and not I.mass > 0:
+        return False
+    a, b, c = principal_axes(second_moment_matrix(I))[0]
+    smallest = ops.min(ops.min(a, b), c)
+    return ops.where(ops.less_equal(floor, smallest), ops.less(0, I.mass), False)
+
+
+def dyads(I: Inertia) -> tuple[Dyad, ...]:
+    """Six dyads whose sum is I: three of the mass at its centre, three of the principal moments."""
+    c = I.com
+    moments, axes = principal_axes(I.about_com)
+    masses = tuple(Dyad(I.mass, Force(cross(c, e), e)) for e in IDENTITY)
+    return masses + tuple(Dyad(J, Force(axis, ZERO)) for J, axis in zip(moments, axes, strict=True))

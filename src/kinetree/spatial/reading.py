@@ -1,0 +1,77 @@
+"""What users give and get: sequences and arrays on one side, tuples of numbers on the other.
+
+A number may itself be an array, so a batch of vectors is a tuple of three arrays. Where an array is given for
+the vector itself, its last axis counts the components (its last two the rows and columns) and the axes before
+are the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree import ops
+from kinetree.errors import ModelError, ShapeError
+
+
+def read_vector(x: Any, n: int, what: str) -> tuple:
+    """`x` as a tuple of `n` numbers."""
+    if isinstance(x, np.ndarray):
+        if x.ndim == 0 or x.shape[-1] != n:
+            raise ShapeError(f"{what} has shape {x.shape}, expected (..., {n})")
+        return tuple(x[..., i] for i in range(n)) if x.ndim > 1 else tuple(x.tolist())
+    if not isinstance(x, Sequence) or isinstance(x, (str, bytes)):
+        try:
+            x = tuple(x)  # such as a SymPy matrix
+        except TypeError:
+            raise ShapeError(f"{what} is {x!r}, expected a sequence of {n} numbers") from None
+    if len(x) != n:
+        raise ShapeError(f"{what} has {len(x)} components, expected {n}")
+    return tuple(x)
+
+
+def read_matrix(x: Any, rows: int, columns: int, what: str) -> tuple:
+    """`x` as a tuple of row tuples of numbers."""
+    if isinstance(x, np.ndarray):
+        if x.ndim < 2 or x.shape[-2:] != (rows, columns):
+            raise ShapeError(f"{what} has shape {x.shape}, expected (..., {rows}, {columns})")
+        return tuple(read_vector(x[..., i, :], columns, what) for i in range(rows))
+    if hasattr(x, "tolist") and hasattr(x, "shape"):  # a SymPy or mpmath-like matrix
+        x = x.tolist()
+    try:
+        given = tuple(x)
+    except TypeError:
+        raise ShapeError(f"{what} is {x!r}, expected {rows} rows of {columns} numbers") from None
+    if len(given) != rows:
+        raise ShapeError(f"{what} has {len(given)} rows, expected {rows}")
+    return tuple(read_vector(row, columns, f"{what}, row {i},") for i, row in enumerate(given))
+
+
+def stacked(x: Any) -> np.ndarray:
+    """A tuple (of tuples) of numbers as one array, with the batch axes of the numbers in front."""
+    if not isinstance(x, tuple):
+        return np.asarray(x)
+    parts = np.broadcast_arrays(*_flat(x))
+    shape: list[int] = []
+    while isinstance(x, tuple):
+        shape.append(len(x))
+        x = x[0]
+    return np.stack(parts, axis=-1).reshape(parts[0].shape + tuple(shape))
+
+
+def _flat(x: Any) -> list:
+    return [leaf for part in x for leaf in _flat(part)] if isinstance(x, tuple) else [x]
+
+
+def is_real(x: Any) -> bool:
+    """True if `x` is a plain real number or an array of them: only the values of those can be validated."""
+    return ops.is_literal(x) or (isinstance(x, np.ndarray) and x.dtype.kind in "fiu")
+
+
+def in_body_axes(frame: str) -> bool:
+    """True for "body", False for "world", an error for anything else."""
+    if frame not in ("body", "world"):
+        raise ModelError(f"frame {frame!r}: expected 'body' or 'world'")
+    return frame == "body"
