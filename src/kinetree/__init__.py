@@ -1,0 +1,47 @@
+"""kinetree: the dynamics of articulated rigid bodies, written once and compiled for the robot at hand.
+
+    import kinetree as kt
+    robot = kt.zoo.arm7()
+    q, v = robot.random_state(rng)
+    tau = kt.inverse_dynamics(robot, q, v, a)
+
+Names are imported when they are first used, so that `import kinetree` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# public name -> the module that defines it
+_HOME = {
+    "kinetree.functions": (
+        "inverse_dynamics forward_dynamics mass_matrix"
+    ),
+    "kinetree.joints": "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free",
+    "kinetree.model": "Model ModelBuilder",
+    "kinetree.spatial.inertia": "Inertia",
+    "kinetree.spatial.pose": "Pose",
+    "kinetree.spatial.rotation": "Rotation",
+}  # fmt: skip
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
+_MODULES = ("errors", "ops", "spatial", "zoo")
+
+__all__ = [*_MODULE_OF, *_MODULES, "__version__"]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        value = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"kinetree.{name}")
+    else:
+        raise AttributeError(f"module 'kinetree' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,83 @@
+"""What a caller hands to a function of a model: arrays, checked once against the signature and the model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import ShapeError
+from kinetree.model import Model
+from kinetree.sweep import Algorithm, Argument
+
+
+def bound(
+    algorithm: Algorithm, model: Model, args: tuple, keywords: dict[str, Any]
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The inputs as arrays by name (absent ones left out), and the static options."""
+    if not isinstance(model, Model):
+        raise ShapeError(f"{algorithm.name}: the first argument must be a kinetree Model, got a {type(model).__name__}")
+    names = [a.name for a in algorithm.inputs] + list(algorithm.options)
+    if len(args) > len(names):
+        raise ShapeError(f"{algorithm.name}: takes at most {len(names)} arguments after the model ({', '.join(names)}), got {len(args)}")
+    given = dict(zip(names, args, strict=False))
+    for name, value in keywords.items():
+        if name not in names:
+            raise ShapeError(f"{algorithm.name}: no argument {name!r}; it takes {', '.join(names)}, out and target")
+        if name in given:
+            raise ShapeError(f"{algorithm.name}: argument {name!r} was given twice")
+        given[name] = value
+    arrays = {}
+    for argument in algorithm.inputs:
+        value = given.get(argument.name)
+        if value is None:
+            if not argument.optional:
+                raise ShapeError(f"{algorithm.name}: argument {argument.name!r} is missing")
+            continue
+        arrays[argument.name] = as_array(algorithm.name, model, argument, value)
+    options = {name: given.get(name, default) for name, default in algorithm.options.items()}
+    return arrays, options
+
+
+def as_array(function: str, model: Model, argument: Argument, value: Any) -> np.ndarray:
+    """`value` as an array whose last axes have the shape that the model needs; anything else is a ShapeError."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.asarray(value, dtype=object)
+    if array.dtype.kind not in "fiubcO":
+        raise ShapeError(f"{function}: {argument.name} holds {array.dtype} values, but numbers are needed")
+    core = argument.sizes(model)
+    if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
+        raise ShapeError(wrong_shape(function, model, argument, array.shape))
+    if array.dtype.kind == "O" and any(x is None or isinstance(x, (str, bytes)) for x in array.flat):
+        raise ShapeError(f"{function}: {argument.name} holds values that are no numbers: {array.ravel()[:3]!r} ...")
+    return array
+
+
+def wrong_shape(function: str, model: Model, argument: Argument, shape: tuple[int, ...]) -> str:
+    """What was given, what was expected, and why."""
+    core = argument.sizes(model)
+    needed = ", ".join(["...", *map(str, core)])
+    return f"{function}: {argument.name} has shape {shape} but model {model.name!r} needs ({needed}): {_reason(model, argument)}."
+
+
+def _reason(model: Model, argument: Argument) -> str:
+    """Which joints or bodies the needed numbers belong to."""
+    dimension = argument.shape[0] if argument.shape else ""
+    if dimension == "nb":
+        return f"a wrench [moment; force] for each of its {model.nbodies} bodies"
+    counts: Counter[tuple[str, int]] = Counter()
+    names: dict[tuple[str, int], str] = {}
+    for body in model.bodies:
+        width = body.joint.nq if dimension == "nq" else body.joint.nv
+        if body.mimic is None and width:
+            key = (body.joint.type_name, width)
+            counts[key] += 1
+            names.setdefault(key, body.joint_name)
+    parts = [
+        f"{kind} joint {names[kind, width]!r} takes {width}" if count == 1 else f"{count} {kind} joints {width} each"
+        for (kind, width), count in counts.items()
+    ]
+    return ", ".join(parts) if parts else "it has no moving joint"

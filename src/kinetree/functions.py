@@ -1,0 +1,97 @@
+"""The functions of a model: each algorithm of the registry as something to call.
+
+The kind of number decides how a call runs. Floats (arrays, lists, scalars) run as machine code that is compiled once for the model;
+complex numbers, 50-digit numbers, symbols and expressions run eagerly, in plain Python.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kinetree import algorithms
+from kinetree.arguments import bound
+from kinetree.errors import KinetreeError, ShapeError
+from kinetree.interpreters import eager
+from kinetree.model import Model
+from kinetree.sweep import Algorithm
+
+TARGETS = ("cpu", "eager")
+
+
+class ModelFunction:
+    """A function of a model that broadcasts over leading batch axes like a NumPy gufunc.
+
+        f(model, *arrays, out=None, target=None)
+
+    `target="eager"` runs the plain Python interpreter; "cpu" compiled code; None chooses by the kind of number.
+    """
+
+    def __init__(self, algorithm: Algorithm):
+        self.algorithm = algorithm
+        self.__name__ = algorithm.name
+        self.__doc__ = algorithm.text.__doc__
+        self.__wrapped__ = algorithm.text
+
+    def __call__(self, model: Model, *args: Any, out: Any = None, target: str | None = None, **keywords: Any) -> Any:
+        arrays, options = bound(self.algorithm, model, args, keywords)
+        if target not in (None, *TARGETS):
+            raise KinetreeError(f"{self.__name__}: unknown target {target!r}; choose from {', '.join(TARGETS)}")
+        plain = all(array.dtype.kind in "fiub" for array in arrays.values())
+        if target == "cpu" and not plain:
+            raise ShapeError(f"{self.__name__}: target 'cpu' needs arrays of floats; leave the target out for other numbers")
+        if target == "eager" or not plain:
+            return self._eager(model, arrays, options, out)
+        from kinetree import compile as compiled
+
+        return compiled.call(self.algorithm, model, arrays, options, out)
+
+    def _eager(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any], out: Any) -> Any:
+        cores = {a.name: len(a.shape) for a in self.algorithm.inputs}
+        batch = np.broadcast_shapes(*(array.shape[: array.ndim - cores[name]] for name, array in arrays.items()))
+        values = {name: _numbers(array, cores[name], batch) for name, array in arrays.items()}
+        _, outputs = eager.run(self.algorithm, model, values, options)
+        results = [_poisoned(eager.assembled(output, batch), arrays, cores, batch, output.shape) for output in outputs]
+        kinds = [array.dtype for array in arrays.values()]
+        if kinds and all(kind == np.float32 for kind in kinds):
+            results = [result.astype(np.float32) for result in results]
+        if out is not None:
+            outs = out if isinstance(out, tuple) else (out,)
+            for place, result in zip(outs, results, strict=True):
+                np.copyto(place, result, casting="same_kind")
+            return out
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__} of a model>"
+
+
+def _numbers(array: np.ndarray, core: int, batch: tuple[int, ...]) -> Any:
+    """The array as nested lists of numbers, where the batch axes are part of each number."""
+    if array.ndim == core and not batch:
+        return array.tolist()
+    axes = tuple(range(array.ndim - core, array.ndim))
+    return _split(np.moveaxis(array, axes, tuple(range(core))), core)
+
+
+def _split(array: np.ndarray, depth: int) -> Any:
+    return [_split(part, depth - 1) for part in array] if depth else array + 0
+
+
+def _poisoned(result: Any, arrays: dict, cores: dict, batch: tuple[int, ...], core: tuple[int, ...]) -> Any:
+    """NaN in every number of a state into which a NaN or infinity went, also where the result does not depend on it."""
+    if not isinstance(result, (np.ndarray, np.generic)) or result.dtype.kind != "f":
+        return result
+    bad: Any = np.zeros(batch, bool)
+    for name, array in arrays.items():
+        finite = np.isfinite(array)
+        bad = bad | ~finite.all(axis=tuple(range(array.ndim - cores[name], array.ndim)))
+    if not np.any(bad):
+        return result
+    return np.where(np.reshape(bad, np.shape(bad) + (1,) * len(core)), np.nan, result)[()]
+
+
+inverse_dynamics = ModelFunction(algorithms.inverse_dynamics)
+forward_dynamics = ModelFunction(algorithms.forward_dynamics)
+mass_matrix = ModelFunction(algorithms.mass_matrix)

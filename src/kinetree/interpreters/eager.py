@@ -1,0 +1,295 @@
+"""Eager execution: the text of an algorithm run as plain Python, node by node, on numbers of any kind.
+
+With floats it computes; with NumPy arrays it computes a batch; with 50-digit numbers, symbols or expressions it gives
+reference values, equations, or a straight-line program (`unrolled.py`): the interpreter does not care.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree.errors import SingularError, TraceError
+from kinetree.model.node import Node, stacked
+from kinetree.ops import Expr
+from kinetree.spatial import ArticulatedInertia, Coordinates, Force, Inertia, Motion, Stack, Subspace, Transform
+from kinetree.sweep import Algorithm, Sweep
+from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
+from kinetree.sweep.sweep import Frame, carry
+
+
+class Handle(NamedTuple):
+    """A node, or with `member` the one body of it that is meant; node -1 is the world."""
+
+    node: int
+    member: int | None = None
+
+
+WORLD = Handle(-1, 0)
+
+
+class EagerSweep(Sweep):
+    """The tree, with plain Python loops over its nodes."""
+
+    world = WORLD
+
+    def __init__(self, model: Any, frames: str = "body"):
+        super().__init__(model, frames)
+        self.nodes: tuple[Node, ...] = model.nodes
+        self.guards: list[Any] = []  # the smallest pivots of expressions, relative to what would be noise
+
+    def outward(self) -> Iterator[Handle]:
+        return (Handle(k) for k in range(len(self.nodes)))
+
+    def inward(self) -> Iterator[Handle]:
+        return (Handle(k) for k in reversed(range(len(self.nodes))))
+
+    def parent(self, i: Handle) -> Handle:
+        return Handle(*self.nodes[i.node].predecessor)
+
+    def path(self, X: Any, j: Handle, *carried: Any) -> Iterator[tuple]:
+        i = j
+        while i.node >= 0:
+            yield (i, *carried)
+            carried = tuple(carry(X[i], value) for value in carried)
+            i = self.parent(i)
+
+    def fields(self, *types: type) -> tuple[Field, ...]:
+        return tuple(Field(t) for t in types)
+
+    def sums(self, *types: type) -> Any:
+        found = tuple(Sum(t) for t in types)
+        return found[0] if len(found) == 1 else found
+
+    def array(self, *dimensions: str | int) -> Output:
+        return Output(self, dimensions)
+
+    def node(self, i: Handle) -> Node:
+        return self.nodes[i.node]
+
+    def frame_of(self, i: Handle) -> tuple[Frame, ...]:
+        return self._frames[i.node]
+
+    def parent_frame(self, i: Handle) -> Frame:
+        node, member = self.nodes[i.node].predecessor
+        return self.world_frame if node < 0 else self._frames[node][member]
+
+    @cached_property
+    def _frames(self) -> list[tuple[Frame, ...]]:
+        if self.frames == "common":
+            return [(self.common,) * len(node.members) for node in self.nodes]
+        names = ("a rotor", *self.model.body_names)
+        return [tuple(Frame(names[m.body]) for m in node.members) for node in self.nodes]
+
+    @cached_property
+    def _bounds(self) -> list[tuple[float, ...]]:
+        return inertia_bounds(self.nodes)
+
+    def guard(self, i: Handle, pivots: tuple) -> None:
+        for pivot, bound in zip(pivots, self._bounds[i.node], strict=True):
+            least = NEGLIGIBLE * bound
+            if isinstance(pivot, Expr):
+                self.guards.append(pivot * (1.0 / least))
+            elif isinstance(pivot, (int, float, complex, np.ndarray, np.generic)):
+                # a NaN that came in goes out as NaN; only a number that is too small is an error
+                small = np.real(pivot) < least
+                if np.any(small):
+                    raise SingularError(self._singular(i, np.min(np.real(pivot)), least))
+
+    def _singular(self, i: Handle, pivot: float, least: float) -> str:
+        bodies = [m.body for m in self.nodes[i.node].members if m.body > 0]
+        joints = " and ".join(repr(self.model.joint_names[b - 1]) for b in bodies)
+        return (
+            f"joint {joints} of model {self.model.name!r} has no inertia along its motion: "
+            f"{pivot:.3g} where rounding alone gives {least:.3g}. Give the bodies that it moves a mass and an inertia, "
+            "add armature to the joint, lock it (model.lock), or load the file with repair=True."
+        )
+
+
+class Field:
+    """One value for each node, written once."""
+
+    def __init__(self, kind: type):
+        self.kind = kind
+        self.values: dict[int, Any] = {}
+
+    def __setitem__(self, i: Handle, value: Any) -> None:
+        if i.node in self.values:
+            raise TraceError("a field is written once for each node: use tree.sums for a value that is added to")
+        self.values[i.node] = value
+
+    def __getitem__(self, i: Handle) -> Any:
+        value = self.values.get(i.node)
+        if value is None:
+            if i.node < 0:
+                return self.kind()
+            raise TraceError("a field was read before it was written for that node")
+        return value.values[i.member] if i.member is not None and isinstance(value, Stack) else value
+
+
+class Sum(Field):
+    """One value for each node, written once and then added to."""
+
+    def __setitem__(self, i: Handle, value: Any) -> None:
+        super().__setitem__(i, promoted(self.kind, value))
+
+    def add(self, i: Handle, value: Any) -> None:
+        """Add to the value of one body."""
+        known = self.values.get(i.node)
+        if isinstance(known, Stack):
+            parts = list(known.values)
+            parts[i.member or 0] = parts[i.member or 0] + value
+            self.values[i.node] = Stack(parts)
+        else:
+            self.values[i.node] = value if known is None else known + value
+
+
+def promoted(kind: type, value: Any) -> Any:
+    """A rigid inertia as the articulated one that it is, where a sum holds those."""
+    if kind is ArticulatedInertia:
+        if isinstance(value, Stack):
+            return Stack(promoted(kind, v) for v in value.values)
+        if isinstance(value, Inertia):
+            return ArticulatedInertia.from_rigid(value)
+    return value
+
+
+class Output:
+    """A result array, filled by node: out[i], out[i, j], out[:, i]."""
+
+    def __init__(self, tree: EagerSweep, dimensions: tuple[str | int, ...]):
+        self.tree = tree
+        self.dimensions = dimensions
+        model = tree.model
+        sizes = {"nv": model.nv, "nq": model.nq, "nb": model.nbodies}
+        self.shape = tuple(sizes[d] if isinstance(d, str) else d for d in dimensions)
+        self.values: dict[tuple[int, ...], Any] = {}
+
+    def positions(self, dimension: str | int, i: Any) -> tuple[int, ...]:
+        """The places along one dimension that belong to a handle."""
+        if dimension == "nv":
+            return self.tree.nodes[i.node].v_index
+        if isinstance(i, slice):
+            return tuple(range(dimension))  # type: ignore[arg-type]
+        return (i,)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        key = key if isinstance(key, tuple) and not isinstance(key, Handle) else (key,)
+        if self.dimensions and self.dimensions[0] == "nb":
+            self._set_bodies(key[0], value)
+            return
+        places = [self.positions(d, k) for d, k in zip(self.dimensions, key, strict=True)]
+        self._fill(places, (), numbers(value))
+
+    def _set_bodies(self, i: Handle, value: Any) -> None:
+        members = self.tree.nodes[i.node].members
+        values = value.values if isinstance(value, Stack) else (value,)
+        for member, single in zip(members, values, strict=True):
+            if member.body:
+                places = [tuple(range(d)) for d in self.shape[1:]]
+                self._fill(places, (member.body - 1,), numbers(single))
+
+    def _fill(self, places: list[tuple[int, ...]], index: tuple[int, ...], value: Any) -> None:
+        if not places:
+            self.values[index] = value
+            return
+        for position, part in zip(places[0], value, strict=True):
+            self._fill(places[1:], (*index, position), part)
+
+    def mirror(self, i: Handle, j: Handle, block: Any) -> None:
+        """Write a block of a symmetric matrix and its mirror image."""
+        rows, columns = self.positions("nv", i), self.positions("nv", j)
+        for a, r in enumerate(rows):
+            for b, c in enumerate(columns):
+                if i.node != j.node or a <= b:
+                    self.values[r, c] = self.values[c, r] = block.rows[a][b]
+
+    def add(self, value: Any) -> None:
+        """Add to a scalar output."""
+        known = self.values.get(())
+        self.values[()] = value if known is None else known + value
+
+
+def numbers(value: Any) -> Any:
+    """A value as nested sequences of numbers, in the layout of arrays: vectors by component, matrices by row."""
+    if isinstance(value, (Motion, Force)):
+        return value.components
+    if isinstance(value, Subspace):
+        return tuple(zip(*(column.components for column in value.columns), strict=True)) or ((),) * 6
+    if isinstance(value, Transform):
+        raise TraceError("a transform has no array form: give its matrix() or pose")
+    return value.rows if hasattr(value, "rows") else value.matrix() if hasattr(value, "matrix") else value
+
+
+class CoordinateInput:
+    """An input with one number for each coordinate (`index` says which of a node's index tuples)."""
+
+    def __init__(self, tree: EagerSweep, values: Any, index: str):
+        self.tree, self.values, self.index = tree, values, index
+
+    def __getitem__(self, i: Handle) -> Coordinates:
+        places = getattr(self.tree.nodes[i.node], self.index)
+        if self.values is None:
+            return Coordinates((0,) * len(places))
+        return Coordinates(self.values[k] for k in places)
+
+
+class BodyInput:
+    """An input with a wrench for each body."""
+
+    def __init__(self, tree: EagerSweep, values: Any):
+        self.tree, self.values = tree, values
+
+    def __getitem__(self, i: Handle) -> Any:
+        members = self.tree.nodes[i.node].members
+        frames = self.tree.frame_of(i)
+        return stacked([
+            Force() if self.values is None or not m.body
+            else Force.from_components((self.values[m.body - 1][k] for k in range(6)), f)
+            for m, f in zip(members, frames, strict=True)
+        ])  # fmt: skip
+
+
+def bind(tree: Any, algorithm: Algorithm, values: dict[str, Any], make: Any) -> list[Any]:
+    """The inputs of an algorithm as the text indexes them: by node."""
+    return [make(tree, argument, values.get(argument.name)) for argument in algorithm.inputs]
+
+
+def eager_input(tree: EagerSweep, argument: Any, value: Any) -> Any:
+    """One input for eager execution."""
+    if argument.shape == ("nb", 6):
+        return BodyInput(tree, value)
+    if argument.shape == ("nq",):
+        return CoordinateInput(tree, value, "q_index")
+    if argument.shape == ("nv",):
+        return CoordinateInput(tree, value, "v_index")
+    return value
+
+
+def run(
+    algorithm: Algorithm, model: Any, values: dict[str, Any], options: dict[str, Any], frames: str = "body"
+) -> tuple[EagerSweep, tuple[Output, ...]]:
+    """Run the text of an algorithm; `values` holds nested sequences of numbers for the inputs that are given."""
+    tree = EagerSweep(model, frames)
+    result = algorithm.text(tree, *bind(tree, algorithm, values, eager_input), **options)
+    return tree, result if isinstance(result, tuple) else (result,)
+
+
+def assembled(output: Output, batch: tuple[int, ...] = ()) -> Any:
+    """The result as an array with the batch axes first: floats if all numbers are, else objects."""
+    entries = output.values
+    kinds = [v for v in entries.values() if isinstance(v, (np.ndarray, np.generic, float, int, complex))]
+    if len(kinds) == len(entries):
+        dtype = np.result_type(np.float64, *{np.asarray(v).dtype for v in kinds}) if kinds else np.float64
+        result = np.zeros(batch + output.shape, dtype)
+    else:
+        result = np.zeros(batch + output.shape, object)
+    for index, value in entries.items():
+        result[(..., *index)] = value
+    return result[()] if result.ndim == 0 else result
+
+
+__all__ = ["EagerSweep", "assembled", "run"]

@@ -1,0 +1,55 @@
+"""How large the inertia along each joint can be: the scale against which a pivot counts as zero."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from kinetree.model.node import NOTHING, PREDECESSOR, Node
+
+# A pivot below this fraction of what it could be is rounding noise: the joint has no inertia.
+NEGLIGIBLE = 64 * 2.0**-52
+
+
+def inertia_bounds(nodes: Sequence[Node]) -> list[tuple[float, ...]]:
+    """For each node and velocity an upper bound of S^T I^C S over all configurations (joint travel not counted).
+
+    With |x| the distance from a body's origin, m and k^2 = integral |x|^2 dm of everything outboard bound the kinetic energy
+    of a unit velocity [w; u]: (|u| sqrt(m) + |w| k)^2. Along a placement r, k grows by at most sqrt(m) |r|.
+    A bound that is zero, or not a plain number, is replaced by 1.
+    """
+    mass: dict[tuple[int, int], float] = {}
+    square: dict[tuple[int, int], float] = {}
+    bounds: list[tuple[float, ...]] = [()] * len(nodes)
+    for node in reversed(nodes):
+        totals = [0.0] * len(node.v_index)
+        for k in reversed(range(len(node.members))):
+            member, place = node.members[k], (node.index, k)
+            m = mass.get(place, 0.0) + _plain(member.inertia.mass)
+            s = square.get(place, 0.0) + sum(_plain(x) for x in member.inertia.second[:3]) / 2.0
+            _, S = node._replace(members=(member._replace(carrier=PREDECESSOR),)).kinematics(_samples(node))
+            for index, column in enumerate(S.columns):
+                w, u = _length(column.angular), _length(column.linear)
+                totals[index] += (u * math.sqrt(abs(m)) + w * math.sqrt(abs(s))) ** 2
+            if member.carrier == NOTHING:
+                continue
+            carrier = node.predecessor if member.carrier == PREDECESSOR else (node.index, member.carrier)
+            reach = math.sqrt(abs(s)) + math.sqrt(abs(m)) * _length(member.placement.translation)
+            mass[carrier] = mass.get(carrier, 0.0) + m
+            square[carrier] = square.get(carrier, 0.0) + reach * reach
+        bounds[node.index] = tuple(t if t > 0.0 and math.isfinite(t) else 1.0 for t in totals)
+    return bounds
+
+
+def _samples(node: Node) -> tuple[float, ...]:
+    """Any coordinates: the length of a column of S does not depend on them."""
+    return (0.0,) * len(node.q_index)
+
+
+def _plain(x: Any) -> float:
+    return float(x) if isinstance(x, (int, float)) else 0.0
+
+
+def _length(a: tuple) -> float:
+    return math.sqrt(sum(_plain(x) ** 2 for x in a))
