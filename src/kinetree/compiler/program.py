@@ -1,8 +1,8 @@
 """A program: what a trace recorded, ready to be checked, transformed and printed.
 
-A `Program` knows no robots: it has input and output arrays of numbers, work arrays, constant tables, and one block of
-statements (`kinetree.ops.graph`). It computes one state; running it over a batch, in lanes and threads, is
-the printer's and the run time's concern.
+A `Program` knows no robots: it has input and output arrays of numbers, work arrays, constant tables, and
+one block of statements (`kinetree.ops.graph`). It computes one state; running it over a batch, in lanes
+and threads, is the printer's and the run time's concern.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ class Program:
 
     @property
     def ops(self) -> dict[str, int]:
-        """How often each kind of operation stands in the text (loop bodies once); `flops` = add + mul + div + sqrt."""
+        """How often each kind of operation stands in the text (loop bodies once).
+
+        `flops` is add + mul + div + sqrt; `sincos` counts arguments, whether of sin, cos or both.
+        """
         counts: Counter[str] = Counter()
         arguments = set()
         for statement in walk(self.body):

@@ -1,0 +1,1 @@
+"""Printers: a program as text in another language."""
