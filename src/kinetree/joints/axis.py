@@ -11,7 +11,7 @@ from kinetree.spatial.transform import Transform
 
 Vector = tuple[Any, Any, Any]
 
-# Files give axes with few digits, as in (0.577, 0.577, 0.577); further from unit length is taken for a mistake.
+# Files give axes with few digits, as in (0.577, 0.577, 0.577); more than that is taken for a mistake.
 UNIT_TOLERANCE = 1e-3
 
 
@@ -33,12 +33,18 @@ def unit_axis(axis: Any, owner: str) -> Vector:
     values = tuple(float(a) for a in given)
     length = math.hypot(*values)
     if not math.isfinite(length):
-        raise ModelError(f"{owner}: the axis {values} is not finite: give three finite numbers, as in (0, 0, 1)")
+        raise ModelError(
+            f"{owner}: the axis {values} is not finite: give three finite numbers, as in (0, 0, 1)"
+        )
     if length == 0.0:
-        raise ModelError(f"{owner}: the axis is the zero vector: give a direction of unit length, as in (0, 0, 1)")
+        raise ModelError(
+            f"{owner}: the axis is the zero vector: give a direction of unit length, as in (0, 0, 1)"
+        )
     if abs(length - 1.0) > UNIT_TOLERANCE:
         unit = tuple(round(a / length, 6) for a in values)
-        raise ModelError(f"{owner}: the axis {values} has length {length:.6g}, not 1: divide it by its length: {unit}")
+        raise ModelError(
+            f"{owner}: the axis {values} has length {length:.6g}, not 1: divide it by its length: {unit}"
+        )
     if abs(length - 1.0) > 2.3e-16:
         values = tuple(a / length for a in values)
     return tuple(int(a) if a in (0.0, 1.0, -1.0) else a for a in values)  # type: ignore[return-value]
@@ -62,7 +68,8 @@ def rotation_about(axis: Vector, angle: Any) -> Transform:
 def turned_and_shifted(axis: Vector, angle: Any, shift: Vector) -> Transform:
     """The transform to a frame whose origin is at `shift` and that is turned by `angle` about `axis`.
 
-    E = R^T with R = c 1 + (1 - c) a a^T + s a~ (Rodrigues). About a coordinate axis the turn stays a spin factor.
+    E = R^T with R = c 1 + (1 - c) a a^T + s a~ (Rodrigues). About a coordinate axis the turn stays a spin
+    factor.
     """
     c, s = ops.cos(angle), ops.sin(angle)
     along = coordinate_axis(axis)

@@ -1,13 +1,13 @@
 """What a joint is: the contract that every joint type keeps, and nothing that depends on a type.
 
-A joint connects a predecessor frame, fixed in the body before it, to a successor frame, fixed in the body after
-it; the two coincide at the neutral position. It has `nq` position coordinates q and `nv` velocities v, which are
-the rates of q for every joint of class `CoordinateJoint` and quasi-velocities otherwise (spherical and free joints:
-the body angular velocity, the body twist).
+A joint connects a predecessor frame, fixed in the body before it, to a successor frame, fixed in the body
+after it; the two coincide at the neutral position. It has `nq` position coordinates q and `nv` velocities
+v, which are the rates of q for every joint of class `CoordinateJoint` and quasi-velocities otherwise
+(spherical and free joints: the body angular velocity, the body twist).
 
-A joint is an immutable value: its type and a tuple of numbers (`parameters`: an axis, a pitch). Numbers are of any
-kind that `kinetree.ops` knows, in the parameters as in q and v, so the same text serves floats, arrays of states,
-symbols and traces. No joint knows an algorithm, and no algorithm knows a joint type.
+A joint is an immutable value: its type and a tuple of numbers (`parameters`: an axis, a pitch). Numbers are
+of any kind that `kinetree.ops` knows, in the parameters as in q and v, so the same text serves floats,
+arrays of states, symbols and traces. No joint knows an algorithm, and no algorithm knows a joint type.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class Joint(ABC):
         """The motion subspace S(q) in successor coordinates: S v is the velocity across the joint."""
 
     def subspace_partials(self, q: Numbers) -> tuple[Subspace, ...]:
-        """The derivatives of S along each velocity; () if S is constant. The apparent derivative is sum_k v_k dS_k."""
+        """The derivatives dS_k of S along each velocity, () if S is constant: S-ring = sum_k v_k dS_k."""
         return ()
 
     def brackets(self) -> tuple[tuple[Numbers, ...], ...]:
-        """The structure constants c[j][k][l] of [X_j, X_k] = sum_l c[j][k][l] X_l; () if the velocities commute."""
+        """The constants c[j][k][l] of [X_j, X_k] = sum_l c[j][k][l] X_l; () if all are zero."""
         return ()
 
     @abstractmethod
@@ -78,19 +78,22 @@ class Joint(ABC):
         """A random position drawn with a NumPy generator: angles in [-pi, pi), lengths in [-1, 1) m."""
 
     def unfelt(self, inertia: Inertia) -> Inertia:
-        """The largest part of a body's inertia (successor frame) that may as well be fixed to the predecessor.
+        """The part of a body's inertia (successor frame) that may as well be fixed to the predecessor.
 
-        A part D of the inertia with D S = 0 that is invariant under the joint's motion gives the same equations of
-        motion when it is moved across the joint: the joint does not feel it. Zero if nothing is known.
+        A part D of the inertia with D S = 0 that is invariant under the joint's motion gives the same
+        equations of motion when it is moved across the joint: the joint does not feel it. Zero if nothing
+        is known.
         """
         return Inertia.zero()
 
     @abstractmethod
     def complement(self, q: Numbers) -> Subspace:
-        """An orthonormal basis of the 6-vectors orthogonal to S(q): the directions that the joint constrains."""
+        """An orthonormal basis of the directions that the joint constrains: S(q)^T complement(q) = 0."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a joint is immutable: build another {type(self).__name__} instead of setting {name}")
+        raise AttributeError(
+            f"a joint is immutable: build another {type(self).__name__} instead of setting {name}"
+        )
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other.parameters == self.parameters  # type: ignore[attr-defined]

@@ -36,10 +36,5 @@ class Fixed(CoordinateJoint):
         return Subspace(BASIS)
 
 
-def _unit(k: int) -> Motion:
-    e = tuple(int(j == k) for j in range(6))
-    return Motion(e[:3], e[3:])
-
-
 # The six unit motions: turns about, then translations along x, y, z.
-BASIS: tuple[Motion, ...] = tuple(_unit(k) for k in range(6))
+BASIS: tuple[Motion, ...] = tuple(Motion.from_components(int(j == k) for j in range(6)) for k in range(6))

@@ -56,13 +56,12 @@ class Revolute(CoordinateJoint):
 
 
 def axisymmetric(index: int, inertia: Inertia, mass: Any, along: Any) -> Inertia:
-    """An inertia without spin about coordinate axis `index`: mass, first moment along it, equal second moments across."""
-    first = [0, 0, 0]
-    second: list[Any] = [0, 0, 0, 0, 0, 0]
-    across = inertia.second[(index + 2) % 3]
-    first[index] = along
-    second[(index + 1) % 3] = second[(index + 2) % 3] = across
-    return Inertia.from_moments(mass, tuple(first), tuple(second))
+    """Mass, first moment along coordinate axis `index`, equal second moments across it, none about it."""
+    numbers: list[Any] = [mass, *(0,) * 9]
+    numbers[1 + index] = along
+    for across in ((index + 1) % 3, (index + 2) % 3):
+        numbers[4 + across] = inertia.second[(index + 2) % 3]
+    return Inertia.from_parameters(numbers)
 
 
 def turns_across(axis: Vector) -> tuple[Motion, Motion]:

@@ -19,7 +19,7 @@ from kinetree.spatial.transform import Transform
 
 
 class Spherical(Joint):
-    """q = unit quaternion [x y z w] of the successor in the predecessor; v = angular velocity in successor axes."""
+    """q = unit quaternion [x y z w] of the successor in the predecessor; v = body angular velocity."""
 
     __slots__ = ()
     type_name, nq, nv = "spherical", 4, 3

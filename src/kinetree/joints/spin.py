@@ -15,10 +15,11 @@ from kinetree.spatial.transform import Transform
 
 
 class Spin(CoordinateJoint):
-    """A rotation about `axis` that is felt but not followed: S = [a; 0], while the placement stays the identity.
+    """A rotation about `axis` that is felt but not followed: S = [a; 0], yet the placement is the identity.
 
-    For a body that looks the same from every angle about its axis (a rotor, an armature) the frame in which its
-    inertia is written need not turn with it. The library uses this joint inside groups; models do not contain it.
+    For a body that looks the same from every angle about its axis (a rotor, an armature) the frame in which
+    its inertia is written need not turn with it. The library uses this joint inside groups; models do not
+    contain it.
     """
 
     __slots__ = ()

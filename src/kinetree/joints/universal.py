@@ -34,7 +34,8 @@ class Universal(CoordinateJoint):
         a1, a2 = unit_axis(axis1, "Universal, axis1"), unit_axis(axis2, "Universal, axis2")
         if all(ops.is_literal(a) for a in (*a1, *a2)) and math.hypot(*cross(a1, a2)) < 1e-6:
             raise ModelError(
-                f"Universal: axis1 {a1} and axis2 {a2} are parallel, so both coordinates would be the same rotation: "
+                f"Universal: axis1 {a1} and axis2 {a2} are parallel, so both coordinates would be the same "
+                "rotation: "
                 "choose two different directions, as in (1, 0, 0) and (0, 1, 0)"
             )
         super().__init__(*a1, *a2)

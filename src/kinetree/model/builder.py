@@ -115,8 +115,8 @@ class ModelBuilder:
     ) -> ModelBuilder:
         """Add a geared rotor that a joint drives; returns the builder.
 
-        The rotor is carried by the joint's predecessor body and turns about its own axis by the sum of the ratios
-        times the joint's coordinates. Forces of the joint stay those at its output side.
+        The rotor is carried by the joint's predecessor body and turns about its own axis by the sum of the
+        ratios times the joint's coordinates. Forces of the joint stay those at its output side.
 
         Args:
             joint: name of the joint that drives it.

@@ -1,8 +1,8 @@
 """From bodies, rotors and mimic joints to the nodes that a sweep visits.
 
-A node is a set of bodies moved by one set of independent coordinates. Usually it is one body. A mimic joint joins all
-bodies on the tree paths between it and the joint that it follows; a rotor is one more member of the node whose
-joint drives it; so is an armature, a spinning mass that feels no other body.
+A node is a set of bodies moved by one set of independent coordinates. Usually it is one body. A mimic joint
+joins all bodies on the tree paths between it and the joint that it follows; a rotor is one more member of
+the node whose joint drives it; so is an armature, a spinning mass that feels no other body.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kinetree.model.parts import Body, Rotor
 from kinetree.model.topology import Topology
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.vector import cross, dot, scale, sub, sym_vec
+from kinetree.spatial.vector import IDENTITY, cross, dot, scale, sub, sym_vec
 
 PREDECESSOR, DETACHED = -1, -2  # carriers that are no member of the node
 Location = tuple[int, int]  # node index, member index
@@ -141,8 +141,8 @@ class _Places:
 def is_axisymmetric(inertia: Inertia, axis: Any) -> bool:
     """True if a body looks the same from every angle about `axis` through its origin.
 
-    Its centre of mass lies on the axis, and J = A (1 - a a^T) + C a a^T. Only what is known to be so counts, up to
-    a rounding of 1e-14 of the largest moment: symbols are never axisymmetric unless zero.
+    Its centre of mass lies on the axis, and J = A (1 - a a^T) + C a a^T. Only what is known to be so
+    counts, up to a rounding of 1e-14 of the largest moment: symbols are never axisymmetric unless zero.
     """
     if not all(ops.is_literal(x) for x in (*inertia.parameters, *axis)):
         return False
@@ -155,7 +155,7 @@ def is_axisymmetric(inertia: Inertia, axis: Any) -> bool:
     across = (J[0] + J[1] + J[2] - axial) / 2
     largest = max(abs(x) for x in J)
     for k in range(3):
-        e = tuple(1 if j == k else 0 for j in range(3))
+        e = IDENTITY[k]
         expected = sub(scale(e, across), scale(axis, (across - axial) * axis[k]))
         if any(abs(x) > 1e-14 * largest for x in sub(sym_vec(J, e), expected)):
             return False
@@ -165,9 +165,12 @@ def is_axisymmetric(inertia: Inertia, axis: Any) -> bool:
 def refuse_undrivable(joint: Joint, name: str, owner: str) -> None:
     """ModelError if a rotor cannot be geared to this joint."""
     if joint.nv == 0:
-        raise ModelError(f"{owner}: joint '{name}' is fixed and drives nothing: put the rotor's inertia on a body")
+        raise ModelError(
+            f"{owner}: joint '{name}' is fixed and drives nothing: put the rotor's inertia on a body"
+        )
     if not isinstance(joint, CoordinateJoint):
         raise ModelError(
-            f"{owner}: a rotor cannot be geared to the {joint.type_name} joint '{name}', whose velocities are not "
+            f"{owner}: a rotor cannot be geared to the {joint.type_name} joint '{name}', whose velocities "
+            "are not "
             "rates of angles: use three revolute joints in sequence, or armature on this joint"
         )

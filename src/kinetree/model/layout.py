@@ -1,7 +1,7 @@
 """Which numbers of q and v belong to which joint.
 
-Joints own coordinates in the order in which their bodies were added. Fixed joints own none, and neither do joints
-that mimic another: they are functions of the coordinate that they follow.
+Joints own coordinates in the order in which their bodies were added. Fixed joints own none, and neither do
+joints that mimic another: they are functions of the coordinate that they follow.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def layout_of(bodies: Sequence[Body], joint_index: dict[str, int], model: str) -
             nq += body.joint.nq
             nv += body.joint.nv
     follows = {
-        i: _resolved(i, bodies, joint_index, model) for i, body in enumerate(bodies, 1) if body.mimic is not None
+        i: _resolved(i, bodies, joint_index, model)
+        for i, body in enumerate(bodies, 1)
+        if body.mimic is not None
     }
     return Layout(nq, nv, tuple(q_start), tuple(v_start), follows)
 
@@ -73,24 +75,31 @@ def _resolved(i: int, bodies: Sequence[Body], joint_index: dict[str, int], model
         if leader.nv != 1:
             raise ModelError(
                 f"{owner} cannot follow '{rule.joint}', a {leader.type_name} joint with {leader.nv} degrees of "
+                ""
                 "freedom: only joints with one can be followed"
             )
         rule = bodies[i - 1].mimic
     return Follow(i, multiplier, offset)
 
 
-def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """Positions and velocities that correspond one to one, and the bodies whose joints have quasi-velocities."""
-    q_places, v_places, others = [], [], []
+def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[dict[str, np.ndarray], list]:
+    """Positions "q" and velocities "v" that correspond one to one, and (joint, places) of all other joints."""
+    vector: dict[str, list[int]] = {"q": [], "v": []}
+    others = []
     for i, body in enumerate(bodies, 1):
         if body.mimic is not None:
             continue
-        if isinstance(body.joint, CoordinateJoint):
-            q_places.extend(range(layout.q_start[i], layout.q_start[i] + body.joint.nq))
-            v_places.extend(range(layout.v_start[i], layout.v_start[i] + body.joint.nv))
+        joint = body.joint
+        place = {
+            "q": range(layout.q_start[i], layout.q_start[i] + joint.nq),
+            "v": range(layout.v_start[i], layout.v_start[i] + joint.nv),
+        }
+        if isinstance(joint, CoordinateJoint):
+            vector["q"].extend(place["q"])
+            vector["v"].extend(place["v"])
         else:
-            others.append(i)
-    return np.array(q_places, dtype=int), np.array(v_places, dtype=int), others
+            others.append((joint, place))
+    return {space: np.array(places, dtype=int) for space, places in vector.items()}, others
 
 
 def described(bodies: Sequence[Body], velocities: bool) -> str:
@@ -105,7 +114,9 @@ def described(bodies: Sequence[Body], velocities: bool) -> str:
             widths[body.joint.type_name] = width
             names.setdefault(body.joint.type_name, body.joint_name)
     parts = [
-        f"{kind} joint '{names[kind]}' takes {widths[kind]}" if n == 1 else f"{n} {kind} joints {widths[kind]} each"
+        f"{kind} joint '{names[kind]}' takes {widths[kind]}"
+        if n == 1
+        else f"{n} {kind} joints {widths[kind]} each"
         for kind, n in counts.items()
     ]
     return ", ".join(parts) if parts else "no joint moves"

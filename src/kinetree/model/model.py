@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.errors import ModelError, ShapeError
-from kinetree.model import layout as layouts
+from kinetree.errors import ModelError
+from kinetree.model import configuration, edit, serialize
 from kinetree.model.grouping import Grouping, Location
-from kinetree.model.layout import Layout
+from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
 from kinetree.model.parts import Body, Frame, Numbers, Rotor
+from kinetree.model.table import table
 from kinetree.model.topology import Topology
 from kinetree.model.validate import WORLD, unknown
 from kinetree.spatial.transform import Transform
@@ -46,7 +47,7 @@ class Model:
     frames: tuple[Frame, ...]
     report: Any  # what the loader of a file found; None for models built otherwise
 
-    # --- names -------------------------------------------------------------------------------------------------------
+    # --- names -------------------------------------------------------------------------------------
     @property
     def nbodies(self) -> int:
         return len(self.bodies)
@@ -104,10 +105,10 @@ class Model:
             raise unknown(name, "frame", (*self._frame_index, *self._body_index), f"model '{self.name}'")
         return self.body_index(name), Transform.identity()
 
-    # --- coordinates -------------------------------------------------------------------------------------------------
+    # --- coordinates -------------------------------------------------------------------------------
     @cached_property
     def layout(self) -> Layout:
-        return layouts.layout_of(self.bodies, self._joint_index, self.name)
+        return layout_of(self.bodies, self._joint_index, self.name)
 
     @property
     def nq(self) -> int:
@@ -129,7 +130,38 @@ class Model:
         start, width = self.layout.v_start[i], self.bodies[i - 1].joint.nv
         return slice(start, start if i in self.layout.follows else start + width)
 
-    # --- tree --------------------------------------------------------------------------------------------------------
+    @cached_property
+    def coordinate_places(self) -> tuple[dict[str, np.ndarray], list]:
+        """Positions and velocities that correspond one to one, and the places of all other joints."""
+        return coordinate_places(self.bodies, self.layout)
+
+    def describe_coordinates(self, velocities: bool = False) -> str:
+        """Who takes how many numbers of q or v, for messages about shapes."""
+        return described(self.bodies, velocities)
+
+    def neutral(self) -> np.ndarray:
+        """The position (nq,) in which every joint is at its origin."""
+        return configuration.neutral(self)
+
+    def random_state(
+        self, rng: np.random.Generator | int | None = None, batch: int | tuple[int, ...] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A random position (batch, nq) within the limits, and velocity (batch, nv) with normal components."""
+        return configuration.random_state(self, rng, batch)
+
+    def integrate(self, q: Any, dv: Any) -> np.ndarray:
+        """q (+) dv: the position (..., nq) reached by moving with the velocity `dv` (..., nv) for a unit of time."""
+        return configuration.integrate(self, q, dv)
+
+    def difference(self, q0: Any, q1: Any) -> np.ndarray:
+        """The velocity (..., nv) that leads from `q0` to `q1` in a unit of time: the inverse of `integrate`."""
+        return configuration.difference(self, q0, q1)
+
+    def rate(self, q: Any, v: Any) -> np.ndarray:
+        """The rates qdot = A(q) v of the positions (..., nq)."""
+        return configuration.rate(self, q, v)
+
+    # --- tree --------------------------------------------------------------------------------------
     @cached_property
     def parents(self) -> tuple[int, ...]:
         """The parent of each body: entry k belongs to body k + 1; 0 is the world."""
@@ -153,7 +185,101 @@ class Model:
         """(node, member) where a body is found; (-1, 0) for the world."""
         return self._grouping.locations[self.body_index(body)]
 
-    # --- values ------------------------------------------------------------------------------------------------------
+    def is_ancestor(self, j: str | int, i: str | int) -> bool:
+        """True if body `j` is body `i` or carries it; constant time."""
+        return self.topology.is_ancestor(self.body_index(j), self.body_index(i))
+
+    def related(self, i: str | int, j: str | int) -> bool:
+        """True if one of two bodies carries the other; constant time."""
+        return self.topology.related(self.body_index(i), self.body_index(j))
+
+    def outermost(self, *bodies: str | int) -> int | None:
+        """The one of several bodies that all the others carry; None if they do not lie on one path."""
+        return self.topology.outermost(*map(self.body_index, bodies))
+
+    def common_ancestor(self, i: str | int, j: str | int) -> int:
+        """The outermost body that carries both (or is one of them); 0 if only the world does."""
+        return self.topology.common_ancestor(self.body_index(i), self.body_index(j))
+
+    def path(self, i: str | int) -> tuple[int, ...]:
+        """Body `i`, its parent, and so on to the body next to the world."""
+        return self.topology.path(self.body_index(i))
+
+    def branch(self, i: str | int) -> tuple[int, ...]:
+        """Body `i` and everything that it carries, in increasing order; see `subtree` for a model of it."""
+        return self.topology.branch(self.body_index(i))
+
+    def children(self, i: str | int) -> tuple[int, ...]:
+        """The bodies that body `i` carries directly."""
+        return self.topology.children[self.body_index(i)]
+
+    @property
+    def depth(self) -> int:
+        """The number of bodies on the longest path from the world."""
+        return max(self.topology.depths)
+
+    def soa_order(self) -> tuple[int, ...]:
+        """The bodies from tip to base: entry k - 1 is the body with number k in the spatial operator algebra."""
+        return tuple(range(self.nbodies, 0, -1))
+
+    def mass_sparsity(self) -> np.ndarray:
+        """(nv, nv), True where the mass matrix can differ from zero: the velocities of related nodes."""
+        result = np.zeros((self.nv, self.nv), dtype=bool)
+        for node in self.nodes:
+            own = list(node.v_index)
+            result[np.ix_(own, own)] = True
+            above = node.predecessor[0]
+            while own and above >= 0:
+                other = list(self.nodes[above].v_index)
+                result[np.ix_(own, other)] = True
+                result[np.ix_(other, own)] = True
+                above = self.nodes[above].predecessor[0]
+        return result
+
+    @property
+    def total_mass(self) -> Any:
+        """The mass of all bodies and rotors, kg."""
+        return sum(body.inertia.mass for body in self.bodies) + sum(
+            rotor.inertia.mass for rotor in self.rotors
+        )
+
+    # --- other models ------------------------------------------------------------------------------
+    def replace(self, **changes: Any) -> Model:
+        """The model with other numbers.
+
+        Args:
+            name, gravity: new values.
+            rotors: "exact" keeps them, "reflected" turns them into armature, "none" drops them.
+            inertia, placement: dicts from body names to new values.
+            armature, damping, friction, stiffness, spring_reference, limits: dicts from joint names to new
+            values.
+        """
+        return edit.replace(self, changes)
+
+    def lock(self, positions: Mapping[str, Any]) -> Model:
+        """The model with the given joints fixed at the given positions; joints that mimic them are fixed too."""
+        return edit.lock(self, positions)
+
+    def attach(
+        self, other: Model, body: str | int | None = None, placement: Any = None, prefix: str = ""
+    ) -> Model:
+        """The model with `other` standing on one of its bodies, at the pose `placement`; `prefix` renames its parts."""
+        return edit.attach(self, other, body, placement, prefix)
+
+    def subtree(self, body: str | int) -> Model:
+        """The model of one body and everything that it carries, standing on the world by the body's own joint."""
+        return edit.subtree(self, body)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole content as strings, numbers and lists, ready for JSON; loss-free."""
+        return serialize.to_dict(self)
+
+    @staticmethod
+    def from_dict(data: Any, check: str = "physical") -> Model:
+        """The model that `to_dict` wrote down; bodies may stand in any order."""
+        return serialize.from_dict(data, check)
+
+    # --- values ------------------------------------------------------------------------------------
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a model does not change: use replace({name}=...) to make another one")
 
@@ -170,6 +296,9 @@ class Model:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __repr__(self) -> str:
+        return table(self)
 
     def __reduce__(self) -> tuple:
         return Model, (*self._content, self.report)

@@ -1,7 +1,7 @@
 """The checks of a model, once, where the user's values come in.
 
-Every message is one line: what was given, what was expected, which named thing, what to do. Only plain numbers
-are checked: symbols and expressions have no value yet.
+Every message is one line: what was given, what was expected, which named thing, what to do. Only plain
+numbers are checked: symbols and expressions have no value yet.
 """
 
 from __future__ import annotations
@@ -30,10 +30,13 @@ def new_name(name: Any, kind: str, taken: Iterable[str], model: str) -> str:
     if not isinstance(name, str) or not name.strip():
         raise ModelError(f"model '{model}': the name of a {kind} must be a non-empty string, got {name!r}")
     if name == WORLD and kind != "joint":
-        raise ModelError(f"model '{model}': a {kind} cannot be called 'world', which is the fixed body: rename it")
+        raise ModelError(
+            f"model '{model}': a {kind} cannot be called 'world', which is the fixed body: rename it"
+        )
     if name in taken:
         raise ModelError(
-            f"model '{model}' already contains a {kind} named '{name}': {kind} names must be unique, choose another"
+            f"model '{model}' already contains a {kind} named '{name}': {kind} names must be unique, choose "
+            "another"
         )
     return name
 
@@ -108,7 +111,8 @@ def pose(placement: Any, what: str) -> Pose:
     if not isinstance(placement, Pose):
         shape = f" of shape {placement.shape}" if isinstance(placement, np.ndarray) else ""
         raise ModelError(
-            f"{what} must be a Pose, got {type(placement).__name__}{shape}: write Pose(R, p) with the 3x3 matrix R "
+            f"{what} must be a Pose, got {type(placement).__name__}{shape}: write Pose(R, p) with the 3x3 "
+            "matrix R "
             "and the position p"
         )
     return placement
@@ -120,7 +124,8 @@ def inertia(value: Any, what: str) -> Inertia:
         return NO_INERTIA
     if not isinstance(value, Inertia):
         raise ModelError(
-            f"{what} must be an Inertia, got {type(value).__name__}: write Inertia(mass, com, inertia) with the 3x3 "
+            f"{what} must be an Inertia, got {type(value).__name__}: write Inertia(mass, com, inertia) with "
+            "the 3x3 "
             "inertia about the centre of mass"
         )
     for x in value.parameters:
@@ -132,8 +137,9 @@ def inertia(value: Any, what: str) -> Inertia:
 def physical(value: Inertia, what: str, *, rotor: bool = False) -> None:
     """Refuse an inertia that no distribution of mass can have.
 
-    The mass is not negative, and the second moments about the centre of mass are those of a positive density: each
-    principal moment is at most the sum of the other two. A rotor may be a mere spin inertia, without this last.
+    The mass is not negative, and the second moments about the centre of mass are those of a positive
+    density: each principal moment is at most the sum of the other two. A rotor may be a mere spin inertia,
+    without this last.
     """
     if value is NO_INERTIA or not all(ops.is_literal(x) for x in value.parameters):
         return
@@ -142,7 +148,9 @@ def physical(value: Inertia, what: str, *, rotor: bool = False) -> None:
         raise ModelError(f"{what}: the mass is negative ({value.mass:g} kg): {remedy}")
     scale = max(abs(x) for x in value.second)
     if value.mass == 0 and any(value.first_moment):
-        raise ModelError(f"{what}: the first moment {value.first_moment} needs a mass, but the mass is 0: {remedy}")
+        raise ModelError(
+            f"{what}: the first moment {value.first_moment} needs a mass, but the mass is 0: {remedy}"
+        )
     if scale == 0.0 and value.mass == 0:
         return
     xx, yy, zz, xy, xz, yz = value.about_com
@@ -153,10 +161,13 @@ def physical(value: Inertia, what: str, *, rotor: bool = False) -> None:
     allowance = -INERTIA_TOLERANCE * scale
     shown = ", ".join(f"{m:.6g}" for m in moments)
     if moments[0] < allowance:
-        raise ModelError(f"{what}: the inertia is not positive definite (principal moments {shown}): {remedy}")
+        raise ModelError(
+            f"{what}: the inertia is not positive definite (principal moments {shown}): {remedy}"
+        )
     if not rotor and moments[0] + moments[1] - moments[2] < allowance:
         raise ModelError(
-            f"{what}: no body has the principal moments {shown}, because the largest exceeds the sum of the others: "
+            f"{what}: no body has the principal moments {shown}, because the largest exceeds the sum of the "
+            "others: "
             f"{remedy}"
         )
 
@@ -172,12 +183,16 @@ def limits(value: Any, count: int, what: str) -> Limits:
         value = Limits(**value)
     elif not isinstance(value, Limits):
         if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or len(value) != 2:
-            raise ModelError(f"{what} must be (lower, upper), a Limits or a dict of its fields, got {value!r}")
+            raise ModelError(
+                f"{what} must be (lower, upper), a Limits or a dict of its fields, got {value!r}"
+            )
         value = Limits(value[0], value[1])
     read = Limits(*(_limit(x, count, f"{what}, {field}") for field, x in zip(Limits._fields, value)))
     for low, high in zip(read.lower, read.upper):
         if ops.is_literal(low) and ops.is_literal(high) and low > high:
-            raise ModelError(f"{what}: the lower limit {low:g} is above the upper limit {high:g}: exchange them")
+            raise ModelError(
+                f"{what}: the lower limit {low:g} is above the upper limit {high:g}: exchange them"
+            )
     not_negative(read.velocity, f"{what}, velocity")
     not_negative(read.effort, f"{what}, effort")
     return read
@@ -200,11 +215,14 @@ def mimic(value: Any, joint: Joint, owner: str) -> Mimic | None:
         raise ModelError(f"{owner}: mimic must be (joint name, multiplier, offset), got {value!r}")
     if joint.nv != 1:
         raise ModelError(
-            f"{owner}: a {joint.type_name} joint has {joint.nv} degrees of freedom and cannot follow '{given[0]}': "
+            f"{owner}: a {joint.type_name} joint has {joint.nv} degrees of freedom and cannot follow "
+            f"'{given[0]}': "
             "only joints with one can mimic"
         )
     rule = Mimic(*given)
-    return Mimic(rule.joint, number(rule.multiplier, f"{owner}: multiplier"), number(rule.offset, f"{owner}: offset"))
+    return Mimic(
+        rule.joint, number(rule.multiplier, f"{owner}: multiplier"), number(rule.offset, f"{owner}: offset")
+    )
 
 
 IDENTITY = Pose.identity()

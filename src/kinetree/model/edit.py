@@ -1,0 +1,231 @@
+"""Models made from models: replaced numbers, locked joints, attached models, subtrees.
+
+Every function returns a new model; the parts that do not change are shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from kinetree.errors import ModelError
+from kinetree.joints import Fixed
+from kinetree.joints.axis import rotation_about
+from kinetree.model import validate
+from kinetree.model.parts import Body, Frame, Limits, Rotor
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.pose import Pose
+from kinetree.spatial.vector import dot, sym_vec
+
+if TYPE_CHECKING:
+    from kinetree.model.model import Model
+
+ROTOR_MODES = ("exact", "reflected", "none")
+# What replace() can change of single bodies, found by body name, and of single joints, found by joint name.
+_BODY_FIELDS: dict[str, Callable[[Any, Body, str], Any]] = {
+    "inertia": lambda x, body, what: validate.inertia(x, what),
+    "placement": lambda x, body, what: validate.pose(x, what),
+}
+_JOINT_FIELDS: dict[str, Callable[[Any, Body, str], Any]] = {
+    "armature": lambda x, body, what: validate.not_negative_per_degree(x, body.joint.nv, what),
+    "damping": lambda x, body, what: validate.not_negative_per_degree(x, body.joint.nv, what),
+    "friction": lambda x, body, what: validate.not_negative_per_degree(x, body.joint.nv, what),
+    "stiffness": lambda x, body, what: validate.per_degree(x, body.joint.nv, what),
+    "spring_reference": lambda x, body, what: validate.position(x, body.joint, what),
+    "limits": lambda x, body, what: validate.limits(x, body.joint.nv, what),
+}
+
+
+def replace(model: Model, changes: Mapping[str, Any]) -> Model:
+    """The model with other numbers; see `Model.replace`."""
+    changes = dict(changes)
+    name = changes.pop("name", model.name)
+    if not isinstance(name, str) or not name.strip():
+        raise ModelError(f"model '{model.name}': replace(name={name!r}): the name must be a non-empty string")
+    gravity = validate.numbers(changes.pop("gravity", model.gravity), 3, f"model '{model.name}': gravity")
+    mode = changes.pop("rotors", "exact")
+    report = changes.pop("report", model.report)
+    bodies = list(model.bodies)
+    for field, values in changes.items():
+        _replace_field(model, bodies, field, values)
+    result = type(model)(name, gravity, tuple(bodies), model.rotors, model.frames, report)
+    return with_rotors(result, mode)
+
+
+def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) -> None:
+    """Set one field of the bodies or joints named in the mapping `values`."""
+    fields = _BODY_FIELDS | _JOINT_FIELDS
+    if field not in fields:
+        known = ("name", "gravity", "rotors", *fields)
+        raise validate.unknown(field, "argument", known, f"model '{model.name}': replace")
+    by_joint = field in _JOINT_FIELDS
+    if not isinstance(values, Mapping):
+        kind = "joint" if by_joint else "body"
+        raise ModelError(
+            f"model '{model.name}': replace({field}=...) takes a dict from {kind} names to values"
+        )
+    for name, value in values.items():
+        i = model.joint_index(name) if by_joint else model.body_index(name)
+        if i == 0:
+            raise ModelError(f"model '{model.name}': replace({field}=...): the world has no {field}")
+        checked = fields[field](value, bodies[i - 1], f"model '{model.name}': {field} of '{name}'")
+        bodies[i - 1] = bodies[i - 1]._replace(**{field: checked})
+
+
+def with_rotors(model: Model, mode: str) -> Model:
+    """The model with its rotors kept ("exact"), turned into armature ("reflected"), or dropped ("none").
+
+    A reflected rotor becomes ratio^2 times its moment of inertia about the spin axis on the joint's
+    diagonal of the mass matrix, and its whole inertia rides on the carrying body as if it did not turn.
+    What is lost is the coupling with the motion of the carrier (and between the degrees of freedom of one
+    joint), of the order of the ratio.
+    """
+    if mode not in ROTOR_MODES:
+        raise ModelError(
+            f"model '{model.name}': replace(rotors={mode!r}) must be one of {', '.join(ROTOR_MODES)}"
+        )
+    if mode == "exact" or not model.rotors:
+        return model
+    bodies = list(model.bodies)
+    if mode == "reflected":
+        for rotor in model.rotors:
+            i = model.joint_index(rotor.joint)
+            driven = bodies[i - 1]
+            axial = dot(rotor.axis, sym_vec(rotor.inertia.second, rotor.axis))  # type: ignore[arg-type]
+            armature = tuple(a + n * n * axial for a, n in zip(driven.armature, rotor.ratio))
+            bodies[i - 1] = driven._replace(armature=armature)
+            _load(bodies, driven.parent, rotor.inertia, rotor.placement)
+    return type(model)(model.name, model.gravity, tuple(bodies), (), model.frames, model.report)
+
+
+def _load(bodies: list[Body], carrier: int, inertia: Inertia, placement: Pose) -> None:
+    """Fix an inertia, given in the frame `placement`, to a body. The world carries anything without noticing."""
+    if carrier:
+        carried = inertia.congruence(placement.transform())
+        bodies[carrier - 1] = bodies[carrier - 1]._replace(inertia=bodies[carrier - 1].inertia + carried)
+
+
+def lock(model: Model, positions: Mapping[str, Any]) -> Model:
+    """The model with the given joints fixed at the given positions; joints that mimic them are fixed too.
+
+    Bodies, joints and frames keep their names. Rotors of the locked joints stand still on their carriers.
+    """
+    if not isinstance(positions, Mapping):
+        raise ModelError(
+            f"model '{model.name}': lock takes a dict from joint names to positions, got {positions!r}"
+        )
+    fixed: dict[int, tuple] = {}
+    for name, q in positions.items():
+        i = model.joint_index(name)
+        body = model.bodies[i - 1]
+        if body.mimic is not None:
+            raise ModelError(
+                f"model '{model.name}': joint '{name}' mimics '{body.mimic.joint}' and cannot be locked alone: "
+                ""
+                f"lock '{body.mimic.joint}'"
+            )
+        fixed[i] = validate.position(
+            q, body.joint, f"model '{model.name}': position of locked joint '{name}'"
+        )
+    for i, rule in model.layout.follows.items():
+        if rule.leader in fixed:
+            fixed[i] = (rule.multiplier * fixed[rule.leader][0] + rule.offset,)
+    bodies = list(model.bodies)
+    for i, q in fixed.items():
+        body = bodies[i - 1]
+        turned = body.placement @ Pose.from_transform(body.joint.placement(q))
+        none = Limits((), (), (), ())
+        bodies[i - 1] = body._replace(
+            joint=Fixed(), placement=turned, mimic=None, armature=(), damping=(), friction=(), stiffness=(),
+            spring_reference=(), limits=none,
+        )  # fmt: skip
+    rotors = []
+    for rotor in model.rotors:
+        i = model.joint_index(rotor.joint)
+        if i not in fixed:
+            rotors.append(rotor)
+            continue
+        angle = sum(n * x for n, x in zip(rotor.ratio, fixed[i]))
+        turn = Pose.from_transform(rotation_about(rotor.axis, angle))  # type: ignore[arg-type]
+        _load(bodies, model.parents[i - 1], rotor.inertia, rotor.placement @ turn)
+    return type(model)(model.name, model.gravity, tuple(bodies), tuple(rotors), model.frames, model.report)
+
+
+def attach(model: Model, other: Model, body: Any, placement: Any, prefix: str) -> Model:
+    """The model with another one standing on one of its bodies, where the other's world was.
+
+    Args:
+        body: the body that carries the other model.
+        placement: pose of the other model's world in that body.
+        prefix: put before every name of the other model, to keep names unique.
+    """
+    if not isinstance(other, type(model)):
+        raise ModelError(f"model '{model.name}': attach takes a model, got {type(other).__name__}")
+    carrier = model.body_index(body)
+    where = validate.pose(placement, f"model '{model.name}': attach('{other.name}'): placement")
+    shift = model.nbodies
+    bodies, frames = list(model.bodies), list(model.frames)
+    for old in other.bodies:
+        renamed = old._replace(
+            name=prefix + old.name,
+            joint_name=prefix + old.joint_name,
+            parent=old.parent + shift if old.parent else carrier,
+            placement=old.placement if old.parent else where @ old.placement,
+            mimic=old.mimic and old.mimic._replace(joint=prefix + old.mimic.joint),
+        )
+        bodies.append(renamed)
+    for frame in other.frames:
+        pose = frame.placement if frame.body else where @ frame.placement
+        frames.append(Frame(prefix + frame.name, frame.body + shift if frame.body else carrier, pose))
+    rotors = [
+        rotor._replace(
+            joint=prefix + rotor.joint,
+            placement=rotor.placement
+            if other.parents[other.joint_index(rotor.joint) - 1]
+            else where @ rotor.placement,
+        )
+        for rotor in other.rotors
+    ]
+    _refuse_duplicates(model, other, [b.name for b in bodies] + [f.name for f in frames], "body or frame")
+    _refuse_duplicates(model, other, [b.joint_name for b in bodies], "joint")
+    return type(model)(
+        model.name, model.gravity, tuple(bodies), (*model.rotors, *rotors), tuple(frames), model.report
+    )
+
+
+def _refuse_duplicates(model: Model, other: Model, names: list[str], kind: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ModelError(
+                f"attach: models '{model.name}' and '{other.name}' both have a {kind} named '{name}': "
+                "give attach(..., prefix='...') to rename those of the second"
+            )
+        seen.add(name)
+
+
+def subtree(model: Model, body: Any) -> Model:
+    """The model of one body and everything that it carries.
+
+    The body keeps its joint and its placement, now in the world; gravity stays the same vector in world axes.
+    """
+    root = model.body_index(body)
+    if root == 0:
+        return model
+    kept = model.topology.branch(root)
+    number = {old: new for new, old in enumerate(kept, 1)}
+    names = {model.bodies[i - 1].joint_name for i in kept}
+    bodies = []
+    for i in kept:
+        part = model.bodies[i - 1]
+        if part.mimic is not None and part.mimic.joint not in names:
+            raise ModelError(
+                f"model '{model.name}': subtree('{model.body_names[root - 1]}') would separate joint "
+                f"'{part.joint_name}' from '{part.mimic.joint}', which it mimics: lock '{part.mimic.joint}' "
+                "first, or "
+                "take a larger subtree"
+            )
+        bodies.append(part._replace(parent=number.get(part.parent, 0)))
+    rotors: list[Rotor] = [rotor for rotor in model.rotors if rotor.joint in names]
+    frames = [frame._replace(body=number[frame.body]) for frame in model.frames if frame.body in number]
+    return type(model)(model.name, model.gravity, tuple(bodies), tuple(rotors), tuple(frames), model.report)

@@ -1,0 +1,272 @@
+"""Models as plain dictionaries of strings, numbers and lists: loss-free, and ready for JSON.
+
+Floating-point numbers go through JSON bit by bit, because Python writes the shortest text that reads back the
+same. Infinite limits, for which JSON has no number, are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from kinetree import ops
+from kinetree.errors import ModelError
+from kinetree.joints import JOINT_TYPES, Joint
+from kinetree.model.parts import Body, Frame, Limits, Numbers, Rotor
+from kinetree.model.validate import WORLD, number, unknown
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.pose import Pose
+
+if TYPE_CHECKING:
+    from kinetree.model.model import Model
+
+FORMAT, VERSION = "kinetree model", 1
+
+
+def to_dict(model: Model) -> dict[str, Any]:
+    """The whole content of a model; `from_dict` gives an equal one."""
+    name = f"model '{model.name}'"
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": model.name,
+        "gravity": _plain(model.gravity, f"{name}: gravity"),
+        "bodies": [_body_to_dict(body, model, f"{name}: body '{body.name}'") for body in model.bodies],
+        "rotors": [_rotor_to_dict(rotor, f"{name}: rotor of '{rotor.joint}'") for rotor in model.rotors],
+        "frames": [_frame_to_dict(frame, model, f"{name}: frame '{frame.name}'") for frame in model.frames],
+    }
+
+
+def _body_to_dict(body: Body, model: Model, what: str) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": body.name,
+        "parent": _body_name(body.parent, model),
+        "joint": body.joint_name,
+        "type": body.joint.type_name,
+        "parameters": _plain(body.joint.parameters, what),
+        "placement": _pose_to_dict(body.placement, what),
+        "inertia": _plain(body.inertia.parameters, what),
+    }
+    if body.joint.type_name not in JOINT_TYPES:
+        raise ModelError(
+            f"{what}: a {body.joint.type_name} joint is made of functions and cannot be written down"
+        )
+    if body.mimic is not None:
+        entry["mimic"] = [body.mimic.joint, *_plain(body.mimic[1:], what)]
+    for field in ("armature", "damping", "friction", "stiffness"):
+        if any(not ops.is_literal(x) or x != 0 for x in getattr(body, field)):
+            entry[field] = _plain(getattr(body, field), what)
+    if body.spring_reference != body.joint.neutral():
+        entry["spring_reference"] = _plain(body.spring_reference, what)
+    limits = {
+        field: [None if ops.is_literal(x) and math.isinf(x) else _plain((x,), what)[0] for x in values]
+        for field, values in zip(Limits._fields, body.limits)
+    }
+    limits = {field: values for field, values in limits.items() if any(x is not None for x in values)}
+    if limits:
+        entry["limits"] = limits
+    return entry
+
+
+def _rotor_to_dict(rotor: Rotor, what: str) -> dict[str, Any]:
+    return {
+        "joint": rotor.joint,
+        "inertia": _plain(rotor.inertia.parameters, what),
+        "placement": _pose_to_dict(rotor.placement, what),
+        "axis": _plain(rotor.axis, what),
+        "ratio": _plain(rotor.ratio, what),
+    }
+
+
+def _frame_to_dict(frame: Frame, model: Model, what: str) -> dict[str, Any]:
+    return {
+        "name": frame.name,
+        "body": _body_name(frame.body, model),
+        "placement": _pose_to_dict(frame.placement, what),
+    }
+
+
+def _pose_to_dict(pose: Pose, what: str) -> dict[str, Any]:
+    return {"R": [_plain(row, what) for row in pose.R], "p": _plain(pose.p, what)}
+
+
+def _body_name(index: int, model: Model) -> str:
+    return model.body_names[index - 1] if index else WORLD
+
+
+def _plain(values: Iterable[Any], what: str) -> list[float | int]:
+    """The values as plain Python numbers."""
+    result: list[float | int] = []
+    for x in values:
+        if not ops.is_literal(x):
+            raise ModelError(
+                f"{what} contains {x!r}, which is no plain number: substitute values before to_dict()"
+            )
+        result.append(x if type(x) is int else float(x))
+    return result
+
+
+def from_dict(data: Any, check: str) -> Model:
+    """The model that `to_dict` wrote down, or that was written by hand; bodies may stand in any order."""
+    from kinetree.model.builder import ModelBuilder  # the builder makes models, so it comes after them
+
+    _expect_dict(data, "Model.from_dict")
+    if data.get("format", FORMAT) != FORMAT or data.get("version", VERSION) != VERSION:
+        raise ModelError(
+            f"Model.from_dict: format {data.get('format')!r}, version {data.get('version')!r} is not known: "
+            "expected "
+            f"{FORMAT!r}, version {VERSION}"
+        )
+    _refuse_unknown_keys(
+        data, ("format", "version", "name", "gravity", "bodies", "rotors", "frames"), "Model.from_dict"
+    )
+    name = _get(data, "name", "Model.from_dict")
+    builder = ModelBuilder(name, data.get("gravity", (0.0, 0.0, -9.81)))
+    owner = f"model '{name}'"
+    for entry in _parents_first(_get(data, "bodies", owner), owner):
+        _add_body(builder, entry, f"{owner}: body {entry['name']!r}")
+    for entry in data.get("rotors", ()):
+        _expect_dict(entry, f"{owner}: rotor")
+        what = f"{owner}: rotor of {entry.get('joint')!r}"
+        _refuse_unknown_keys(entry, ("joint", "inertia", "placement", "axis", "ratio"), what)
+        inertia, placement = _inertia(_get(entry, "inertia", what), what), _pose(entry.get("placement"), what)
+        ratio = _get(entry, "ratio", what)
+        builder.add_rotor(_get(entry, "joint", what), inertia, placement, entry.get("axis", (0, 0, 1)), ratio)
+    for entry in data.get("frames", ()):
+        _expect_dict(entry, f"{owner}: frame")
+        what = f"{owner}: frame {entry.get('name')!r}"
+        _refuse_unknown_keys(entry, ("name", "body", "placement"), what)
+        builder.add_frame(
+            _get(entry, "name", what), _get(entry, "body", what), _pose(entry.get("placement"), what)
+        )
+    return builder.build(check)
+
+
+def _add_body(builder: Any, entry: dict[str, Any], what: str) -> None:
+    optional = ("mimic", "armature", "damping", "friction", "stiffness", "spring_reference", "limits")
+    known = ("name", "parent", "joint", "type", "parameters", "placement", "inertia", *optional)
+    _refuse_unknown_keys(entry, known, what)
+    given = {key: entry[key] for key in optional if key in entry}
+    if "limits" in given:
+        _expect_dict(given["limits"], f"{what}: limits")
+        given["limits"] = {field: _limit(field, values) for field, values in given["limits"].items()}
+    inertia = _inertia(entry["inertia"], what) if "inertia" in entry else None
+    builder.add_body(
+        entry["name"],
+        entry.get("parent", WORLD),
+        _joint(entry.get("type", "fixed"), entry.get("parameters", ()), what),
+        _pose(entry.get("placement"), what),
+        inertia,
+        joint_name=entry.get("joint"),
+        **given,
+    )
+
+
+def _limit(field: str, values: Any) -> Any:
+    infinite = -math.inf if field == "lower" else math.inf
+    return [infinite if x is None else x for x in values] if isinstance(values, list | tuple) else values
+
+
+def _joint(type_name: Any, parameters: Any, what: str) -> Joint:
+    known = [name for name in JOINT_TYPES if name != "spin"]
+    if type_name not in known:
+        raise unknown(type_name, "joint type", known, what)
+    values = tuple(_numbers(parameters, f"{what}: parameters"))
+    count = len(JOINT_TYPES[type_name]().parameters)
+    if len(values) != count:
+        raise ModelError(f"{what}: a {type_name} joint has {count} parameters, got {len(values)}: {values}")
+    arguments = {"helical": (values[:3], *values[3:]), "universal": (values[:3], values[3:])}
+    return JOINT_TYPES[type_name](*arguments.get(type_name, (values,) if values else ()))
+
+
+def _inertia(parameters: Any, what: str) -> Inertia:
+    values = _numbers(parameters, f"{what}: inertia")
+    if len(values) != 10:
+        raise ModelError(
+            f"{what}: inertia has {len(values)} numbers, expected 10: m, m c (3), J about the origin (6)"
+        )
+    return Inertia.from_parameters(values)
+
+
+def _pose(entry: Any, what: str) -> Pose | None:
+    if entry is None:
+        return None
+    _expect_dict(entry, f"{what}: placement")
+    _refuse_unknown_keys(entry, ("R", "p"), f"{what}: placement")
+    rows = _get(entry, "R", f"{what}: placement")
+    if not isinstance(rows, list | tuple) or len(rows) != 3:
+        raise ModelError(f"{what}: placement: R must be three rows of three numbers, got {rows!r}")
+    R = tuple(_numbers(row, f"{what}: placement, R") for row in rows)
+    p = _numbers(_get(entry, "p", f"{what}: placement"), f"{what}: placement, p")
+    if any(len(row) != 3 for row in (*R, p)):
+        raise ModelError(f"{what}: placement: R must be three rows of three numbers and p three numbers")
+    try:
+        return Pose(R, p)
+    except ValueError as error:
+        raise ModelError(f"{what}: placement: {error}") from None
+
+
+def _numbers(values: Any, what: str) -> Numbers:
+    if not isinstance(values, list | tuple):
+        raise ModelError(f"{what} must be a list of numbers, got {values!r}")
+    return tuple(number(x, what) for x in values)
+
+
+def _parents_first(entries: Any, owner: str) -> list[dict[str, Any]]:
+    """The entries of bodies in an order in which parents come first; the given order if it has that."""
+    if not isinstance(entries, list | tuple):
+        raise ModelError(f"{owner}: bodies must be a list, got {type(entries).__name__}")
+    by_name: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        _expect_dict(entry, f"{owner}: body")
+        name = _get(entry, "name", f"{owner}: body")
+        if not isinstance(name, str) or name in by_name:
+            raise ModelError(f"{owner}: body name {name!r} is no string or used twice: names must be unique")
+        by_name[name] = entry
+    ordered: list[dict[str, Any]] = []
+    placed = {WORLD}
+    for entry in entries:
+        waiting: list[dict[str, Any]] = []
+        while entry["name"] not in placed:
+            waiting.append(entry)
+            if len(waiting) > len(by_name):
+                raise ModelError(
+                    f"{owner}: {_cycle(entry, by_name)} carry each other in a circle: one needs another "
+                    "parent"
+                )
+            parent = entry.get("parent") or WORLD
+            if parent in placed:
+                break
+            if parent not in by_name:
+                raise unknown(parent, "body", by_name, f"{owner}: body {entry['name']!r}, parent")
+            entry = by_name[parent]
+        for ready in reversed(waiting):
+            ordered.append(ready)
+            placed.add(ready["name"])
+    return ordered
+
+
+def _cycle(entry: dict[str, Any], by_name: dict[str, dict[str, Any]]) -> str:
+    """The names on the circle of parents that an entry has run into."""
+    names = [entry["name"]]
+    while by_name[names[-1]]["parent"] != names[0]:
+        names.append(by_name[names[-1]]["parent"])
+    return " -> ".join(f"'{name}'" for name in names)
+
+
+def _get(data: dict[str, Any], key: str, what: str) -> Any:
+    if key not in data:
+        raise ModelError(f"{what}: the entry {key!r} is missing")
+    return data[key]
+
+
+def _expect_dict(data: Any, what: str) -> None:
+    if not isinstance(data, dict):
+        raise ModelError(f"{what} must be a dict, got {type(data).__name__}")
+
+
+def _refuse_unknown_keys(data: dict[str, Any], known: tuple[str, ...], what: str) -> None:
+    for key in data:
+        if key not in known:
+            raise unknown(key, "entry", known, what)

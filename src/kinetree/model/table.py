@@ -1,0 +1,103 @@
+"""A model as a table that a person can read."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from kinetree import ops
+from kinetree.joints import Joint
+from kinetree.model.parts import Body
+from kinetree.model.validate import WORLD
+
+if TYPE_CHECKING:
+    from kinetree.model.model import Model
+
+HEADER = ("#", "body", "parent", "joint", "type", "q", "v", "mass kg", "limits", "notes")
+SHOWN_FIRST, SHOWN_LAST = 40, 5
+
+
+def table(model: Model) -> str:
+    """One line of summary, then a line for each body; the middle of a long model is left out."""
+    count = model.nbodies
+    indices = list(range(1, count + 1))
+    if count > SHOWN_FIRST + SHOWN_LAST + 1:
+        indices = [*indices[:SHOWN_FIRST], 0, *indices[-SHOWN_LAST:]]
+    rotors = Counter(rotor.joint for rotor in model.rotors)
+    rows: list[tuple[str, ...]] = [HEADER]
+    for i in indices:
+        rows.append(row(model, i, rotors) if i else ("...", *("",) * (len(HEADER) - 1)))
+    widths = [max(len(line[k]) for line in rows) for k in range(len(HEADER))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in rows]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    summary = (
+        f"Model '{model.name}': {count} {'body' if count == 1 else 'bodies'}, nq {model.nq}, nv {model.nv}, "
+        f"mass {_number(model.total_mass)} kg, gravity ({', '.join(map(_number, model.gravity))}) m/s^2"
+    )
+    frames = [f"frames: {', '.join(model.frame_names[:20])}{', ...' if len(model.frames) > 20 else ''}"]
+    return "\n".join([summary, *lines, *(frames if model.frames else [])])
+
+
+def row(model: Model, i: int, rotors: Counter[str]) -> tuple[str, ...]:
+    """What stands below HEADER for body `i`; `rotors` counts the rotors of each joint."""
+    body = model.bodies[i - 1]
+    own = i not in model.layout.follows
+    return (
+        str(i),
+        body.name,
+        model.body_names[body.parent - 1] if body.parent else WORLD,
+        body.joint_name,
+        _joint(body.joint),
+        _range(model.layout.q_start[i], body.joint.nq if own else 0),
+        _range(model.layout.v_start[i], body.joint.nv if own else 0),
+        _number(body.inertia.mass),
+        _limits(body),
+        _notes(body, rotors),
+    )
+
+
+def _joint(joint: Joint) -> str:
+    text = joint.type_name
+    for k, name in enumerate("xyz"):
+        if joint.parameters == tuple(int(j == k) for j in range(3)):
+            return f"{text} {name}"
+        if joint.parameters == tuple(-int(j == k) for j in range(3)):
+            return f"{text} -{name}"
+    return f"{text} ({', '.join(map(_number, joint.parameters))})" if joint.parameters else text
+
+
+def _range(start: int, count: int) -> str:
+    return "" if count == 0 else str(start) if count == 1 else f"{start}..{start + count - 1}"
+
+
+def _limits(body: Body) -> str:
+    pairs = [
+        f"{_number(low)}..{_number(high)}"
+        for low, high in zip(body.limits.lower, body.limits.upper)
+        if not (_infinite(low) and _infinite(high))
+    ]
+    return " ".join(pairs)
+
+
+def _notes(body: Body, rotors: Counter[str]) -> str:
+    notes = []
+    if body.mimic is not None:
+        multiplier, offset = _number(body.mimic.multiplier), _number(body.mimic.offset)
+        notes.append(f"= {multiplier} {body.mimic.joint} + {offset}")
+    if body.joint_name in rotors:
+        count = rotors[body.joint_name]
+        notes.append("rotor" if count == 1 else f"{count} rotors")
+    for field in ("armature", "damping", "friction", "stiffness"):
+        values = getattr(body, field)
+        if any(not ops.is_literal(x) or x != 0 for x in values):
+            notes.append(f"{field} {' '.join(dict.fromkeys(map(_number, values)))}")
+    return ", ".join(notes)
+
+
+def _infinite(x: Any) -> bool:
+    return ops.is_literal(x) and math.isinf(x)
+
+
+def _number(x: Any) -> str:
+    return f"{x:.4g}" if ops.is_literal(x) else str(x)
