@@ -18,7 +18,6 @@ JOINT_TYPES: dict[str, type[Joint]] = {
 }
 
 __all__ = [
-    "JOINT_TYPES", "CoordinateJoint", "Cylindrical", "Fixed", "Free", "Helical", "Joint", "Planar", "
-    ""Prismatic",
-    "Revolute", "Spherical", "Spin", "Universal",
+    "JOINT_TYPES", "CoordinateJoint", "Cylindrical", "Fixed", "Free", "Helical", "Joint", "Planar",
+    "Prismatic", "Revolute", "Spherical", "Spin", "Universal",
 ]  # fmt: skip

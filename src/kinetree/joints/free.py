@@ -21,7 +21,7 @@ from kinetree.spatial.vector import add, cross, dot, mat_t_vec, mat_vec, scale, 
 
 
 class Free(Joint):
-    """q = [unit quaternion x y z w, position] of the successor in the predecessor; v = body twist [omega; v]."""
+    """q = [unit quaternion x y z w, position] of the successor in the predecessor; v = body twist."""
 
     __slots__ = ()
     type_name, nq, nv = "free", 7, 6

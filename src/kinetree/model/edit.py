@@ -99,7 +99,7 @@ def with_rotors(model: Model, mode: str) -> Model:
 
 
 def _load(bodies: list[Body], carrier: int, inertia: Inertia, placement: Pose) -> None:
-    """Fix an inertia, given in the frame `placement`, to a body. The world carries anything without noticing."""
+    """Fix an inertia, given in the frame `placement`, to a body; on the world it has no effect."""
     if carrier:
         carried = inertia.congruence(placement.transform())
         bodies[carrier - 1] = bodies[carrier - 1]._replace(inertia=bodies[carrier - 1].inertia + carried)
@@ -120,9 +120,8 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
         body = model.bodies[i - 1]
         if body.mimic is not None:
             raise ModelError(
-                f"model '{model.name}': joint '{name}' mimics '{body.mimic.joint}' and cannot be locked alone: "
-                ""
-                f"lock '{body.mimic.joint}'"
+                f"model '{model.name}': joint '{name}' mimics '{body.mimic.joint}' and cannot be locked "
+                f"alone: lock '{body.mimic.joint}'"
             )
         fixed[i] = validate.position(
             q, body.joint, f"model '{model.name}': position of locked joint '{name}'"

@@ -121,7 +121,7 @@ class Grouping:
 
 
 class _Places:
-    """The coordinates of one node: those that are rates of each other first, so that both lists agree there."""
+    """The coordinates of one node; first those whose velocities are their rates: there q and v agree."""
 
     def __init__(self, group: tuple[int, ...], bodies: Sequence[Body], layout: Layout):
         own = [i for i in group if i not in layout.follows]

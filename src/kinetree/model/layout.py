@@ -37,7 +37,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(bodies: Sequence[Body], joint_index: dict[str, int], model: str) -> Layout:
-    """The layout of q and v; ModelError if a mimic joint follows nothing, itself, or a joint it cannot follow."""
+    """The layout of q and v; ModelError if a mimic joint has nothing that it can follow."""
     q_start, v_start = [0], [0]
     nq = nv = 0
     for body in bodies:
@@ -74,16 +74,15 @@ def _resolved(i: int, bodies: Sequence[Body], joint_index: dict[str, int], model
         leader = bodies[i - 1].joint
         if leader.nv != 1:
             raise ModelError(
-                f"{owner} cannot follow '{rule.joint}', a {leader.type_name} joint with {leader.nv} degrees of "
-                ""
-                "freedom: only joints with one can be followed"
+                f"{owner} cannot follow '{rule.joint}', a {leader.type_name} joint with {leader.nv} "
+                "degrees of freedom: only joints with one can be followed"
             )
         rule = bodies[i - 1].mimic
     return Follow(i, multiplier, offset)
 
 
 def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[dict[str, np.ndarray], list]:
-    """Positions "q" and velocities "v" that correspond one to one, and (joint, places) of all other joints."""
+    """Positions "q" and velocities "v" that correspond one to one; (joint, places) of all others."""
     vector: dict[str, list[int]] = {"q": [], "v": []}
     others = []
     for i, body in enumerate(bodies, 1):

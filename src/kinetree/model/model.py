@@ -146,15 +146,15 @@ class Model:
     def random_state(
         self, rng: np.random.Generator | int | None = None, batch: int | tuple[int, ...] = ()
     ) -> tuple[np.ndarray, np.ndarray]:
-        """A random position (batch, nq) within the limits, and velocity (batch, nv) with normal components."""
+        """A random position (batch, nq) within the limits, and a normal velocity (batch, nv)."""
         return configuration.random_state(self, rng, batch)
 
     def integrate(self, q: Any, dv: Any) -> np.ndarray:
-        """q (+) dv: the position (..., nq) reached by moving with the velocity `dv` (..., nv) for a unit of time."""
+        """q (+) dv: the position (..., nq) reached with the velocity `dv` (..., nv) in a unit of time."""
         return configuration.integrate(self, q, dv)
 
     def difference(self, q0: Any, q1: Any) -> np.ndarray:
-        """The velocity (..., nv) that leads from `q0` to `q1` in a unit of time: the inverse of `integrate`."""
+        """The velocity (..., nv) from `q0` to `q1` in a unit of time: the inverse of `integrate`."""
         return configuration.difference(self, q0, q1)
 
     def rate(self, q: Any, v: Any) -> np.ndarray:
@@ -219,7 +219,7 @@ class Model:
         return max(self.topology.depths)
 
     def soa_order(self) -> tuple[int, ...]:
-        """The bodies from tip to base: entry k - 1 is the body with number k in the spatial operator algebra."""
+        """The bodies from tip to base: entry k - 1 is body k of the spatial operator algebra."""
         return tuple(range(self.nbodies, 0, -1))
 
     def mass_sparsity(self) -> np.ndarray:
@@ -257,17 +257,17 @@ class Model:
         return edit.replace(self, changes)
 
     def lock(self, positions: Mapping[str, Any]) -> Model:
-        """The model with the given joints fixed at the given positions; joints that mimic them are fixed too."""
+        """The model with joints fixed at the given positions, and with them the joints that mimic them."""
         return edit.lock(self, positions)
 
     def attach(
         self, other: Model, body: str | int | None = None, placement: Any = None, prefix: str = ""
     ) -> Model:
-        """The model with `other` standing on one of its bodies, at the pose `placement`; `prefix` renames its parts."""
+        """The model with `other`, its names prefixed, standing on one of its bodies at `placement`."""
         return edit.attach(self, other, body, placement, prefix)
 
     def subtree(self, body: str | int) -> Model:
-        """The model of one body and everything that it carries, standing on the world by the body's own joint."""
+        """The model of one body and all that it carries, standing on the world by the body's own joint."""
         return edit.subtree(self, body)
 
     def to_dict(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class Mimic(NamedTuple):
 
 
 class Body(NamedTuple):
-    """A body and the joint that connects it to its parent. Tuples have one number for each degree of freedom."""
+    """A body and the joint to its parent. Tuples have one number for each degree of freedom."""
 
     name: str
     parent: int  # index of the parent body; 0 is the world

@@ -173,7 +173,7 @@ def physical(value: Inertia, what: str, *, rotor: bool = False) -> None:
 
 
 def limits(value: Any, count: int, what: str) -> Limits:
-    """Limits with one number for each degree of freedom: from a `Limits`, a (lower, upper) pair, a dict or None."""
+    """One limit for each degree of freedom, from a `Limits`, a (lower, upper) pair, a dict or None."""
     if value is None:
         value = Limits()
     elif isinstance(value, dict):
