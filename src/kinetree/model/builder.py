@@ -154,11 +154,12 @@ class ModelBuilder:
         self._frame_names.add(name)
         return self
 
-    def build(self, check: str = "physical") -> Model:
+    def build(self, check: str = "physical", report: Any = None) -> Model:
         """The model.
 
         Args:
             check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
+            report: kept as `model.report`, for what a loader has to say about the file.
         """
         if check not in ("physical", "finite"):
             raise ModelError(f"model '{self.name}': build(check={check!r}) must be 'physical' or 'finite'")
@@ -168,7 +169,8 @@ class ModelBuilder:
             for rotor in self._rotors:
                 what = f"model '{self.name}': rotor of joint '{rotor.joint}'"
                 validate.physical(rotor.inertia, what, rotor=True)
-        model = Model(self.name, self.gravity, tuple(self._bodies), tuple(self._rotors), tuple(self._frames))
+        parts = tuple(self._bodies), tuple(self._rotors), tuple(self._frames)
+        model = Model(self.name, self.gravity, *parts, report)
         model.nodes  # noqa: B018  mimic joints are resolved now, so that their mistakes show now
         return model
 

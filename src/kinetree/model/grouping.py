@@ -98,14 +98,20 @@ class Grouping:
         return Member(0, carrier, rotor.placement.transform(), joint, coupling, offset, 0, 0, rotor.inertia)
 
     def _armatures(self, i: int, places: _Places) -> list[Member]:
+        """Spinning masses that feel no other body: what an armature adds to the kinetic energy."""
+        body = self.bodies[i - 1]
+        if all(ops.is_literal(a) and a == 0 for a in body.armature):
+            return []
+        still = Transform.identity()
+        if not isinstance(body.joint, CoordinateJoint):
+            q_start, v_start = places.starts[i]
+            inertia = _quasi_armature(body)
+            return [Member(0, DETACHED, still, body.joint, (), 0, q_start, v_start, inertia)]
         members = []
-        for k, armature in enumerate(self.bodies[i - 1].armature):
-            if ops.is_literal(armature) and armature == 0:
-                continue
-            one = tuple(1 if k == j else 0 for j in range(self.bodies[i - 1].joint.nv))
+        for k, armature in enumerate(body.armature):
+            one = tuple(int(k == j) for j in range(body.joint.nv))
             coupling, offset = self._coupling(i, one, places)
             spinning = Inertia.from_moments(0, (0, 0, 0), (0, 0, armature, 0, 0, 0))
-            still = Transform.identity()
             members.append(Member(0, DETACHED, still, Spin(), coupling, offset, 0, 0, spinning))
         return members
 
@@ -160,6 +166,21 @@ def is_axisymmetric(inertia: Inertia, axis: Any) -> bool:
         if any(abs(x) > 1e-14 * largest for x in sub(sym_vec(J, e), expected)):
             return False
     return True
+
+
+def _quasi_armature(body: Body) -> Inertia:
+    """The inertia whose kinetic energy is that of the armature, in terms of the body's own angular velocity and speed.
+
+    A sum of squares of quasi-velocities is the energy of a rigid body, so that its gyroscopic forces belong to it.
+    """
+    x, y, z, *linear = body.armature
+    mass = linear[0] if linear else 0
+    if any(a != mass for a in linear):
+        raise ModelError(
+            f"joint '{body.joint_name}': the armature of a {body.joint.type_name} joint must be the same along x, y "
+            f"and z, got {tuple(linear)}: give one number for the three translations"
+        )
+    return Inertia.from_moments(mass, (0, 0, 0), (x, y, z, 0, 0, 0))
 
 
 def refuse_undrivable(joint: Joint, name: str, owner: str) -> None:
