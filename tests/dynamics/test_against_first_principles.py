@@ -27,7 +27,7 @@ def check(m: Mechanism, rng: np.random.Generator, label: str) -> None:
     model, truth = m.build(), Lagrangian(m, q)
     assert (model.nq, model.nv) == (m.nq, m.nv), label
     M, tau = truth.mass_matrix, truth.inverse_dynamics(v, a, f_ext)
-    terms = (M @ a, truth.gravity_force, truth.external_force(f_ext), tau)  # tau may be smaller than its terms
+    terms = (M @ a, truth.gravity_force, truth.external_force(f_ext), tau)  # tau may be less than its terms
     size = max((float(np.abs(t).max()) for t in terms if t.size), default=1.0)
     found = kt.inverse_dynamics(model, q, v, a, f_ext, target="eager")
     assert_close(found, tau, 1e-12, size, f"{label}: tau")

@@ -101,12 +101,12 @@ def joint_pose(body: Body, q: Array) -> Jet:
 
 def brackets(mechanism: Mechanism) -> Array:
     """Structure constants: the bracket of directions k and j is the sum over l of c[l, k, j] times l."""
-    c = np.zeros((mechanism.nv,) * 3)
+    c = np.zeros((mechanism.nv,) * 3, dtype=int)
     for i, b in enumerate(mechanism.bodies):
         at = mechanism.velocities(i)
         width = at.stop - at.start
         if b.type in ("spherical", "free"):
-            h = [hat(e) for e in np.eye(6)[:width]]
+            h = [hat(e) for e in np.eye(6, dtype=int)[:width]]
             for k in range(width):
                 for j in range(width):
                     c[at, at.start + k, at.start + j] = unhat(h[k] @ h[j] - h[j] @ h[k])[:width]
@@ -183,9 +183,9 @@ class Lagrangian:
         self.T1 = np.array([t.d for t, _ in parts]).reshape(len(parts), self.n, 4, 4)
         chart = np.array([t.h for t, _ in parts]).reshape(len(parts), self.n, self.n, 4, 4)
         # a second derivative along velocity directions: d_k d_j = the chart's symmetric one + 1/2 [d_k, d_j]
-        self.T2 = chart + np.einsum("lkj,blxy->bkjxy", self.c / 2, self.T1) if self.c.any() else chart
+        self.T2 = chart + np.einsum("lkj,blxy->bkjxy", self.c, self.T1) / 2 if self.c.any() else chart
         self.P = np.array([m.pseudo for _, m in parts])
-        self.armature = np.zeros(self.n)
+        self.armature = np.zeros(self.n, self.T.dtype)
         for i, b in enumerate(mechanism.bodies):
             leader, multiplier, _ = mechanism.leader(i)
             self.armature[mechanism.velocities(leader)] += b.armature * multiplier**2
@@ -219,7 +219,7 @@ class Lagrangian:
     @cached_property
     def gravity_force(self) -> Array:
         """The force that holds the mechanism at rest against gravity."""
-        down = np.array([*self.mechanism.gravity, 0.0])
+        down = np.array([*self.mechanism.gravity, 0])
         return -np.einsum("bixy,by,x->i", self.T1, self.P[:, :, 3], down)
 
     def external_force(self, f_ext: Array | None) -> Array:
@@ -277,7 +277,7 @@ class Lagrangian:
 
     def kinetic_energy(self, v: Array) -> float:
         rate = self.velocity(v)
-        return 0.5 * np.einsum("bxy,byz,bxz->", rate, self.P, rate) + 0.5 * self.armature @ (v * v)
+        return (np.einsum("bxy,bxy->", rate @ self.P, rate) + self.armature @ (v * v)) / 2
 
     @property
     def potential_energy(self) -> float:

@@ -37,8 +37,8 @@ class Mass:
     @property
     def pseudo(self) -> Array:
         """The 4x4 integral of x x^T dm over the homogeneous points x = (r, 1) of the body."""
-        second = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia
-        out = np.empty((4, 4))
+        second = np.eye(3, dtype=int) * np.trace(self.inertia) / 2 - self.inertia
+        out = np.empty((4, 4), self.inertia.dtype)
         out[:3, :3] = second + self.mass * np.outer(self.com, self.com)
         out[:3, 3] = out[3, :3] = self.mass * self.com
         out[3, 3] = self.mass
@@ -162,7 +162,7 @@ class Mechanism:
             return kt.Pose(part.rotation.tolist(), part.position.tolist())
 
         def inertia(mass: Mass) -> Any:
-            return kt.Inertia(float(mass.mass), mass.com.tolist(), mass.inertia.tolist())
+            return kt.Inertia(mass.mass, mass.com.tolist(), mass.inertia.tolist())
 
         def joint(b: Body) -> Any:
             axis, axis2 = tuple(b.axis.tolist()), tuple(b.axis2.tolist())

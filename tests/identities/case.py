@@ -1,0 +1,92 @@
+"""One model in one state, and what the library says about it: computed once, whoever asks."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from tests.reference.measure import condition, error
+from tests.reference.mechanism import Mechanism
+
+import kinetree as kt
+
+Array = np.ndarray
+
+
+class Case:
+    """A model with a state, an acceleration, a vector and wrenches, all of order one."""
+
+    def __init__(
+        self,
+        label: str,
+        model: Any,
+        rng: np.random.Generator,
+        mechanism: Mechanism | None = None,
+        target: str = "eager",
+    ) -> None:
+        self.label, self.model, self.mechanism, self.target = label, model, mechanism, target
+        self.n, self.nb = model.nv, model.nbodies
+        self.q, self.v = mechanism.random_state(rng) if mechanism else model.random_state(rng)
+        self.q, self.v = np.asarray(self.q, float), np.asarray(self.v, float)
+        self.a, self.x = rng.normal(size=self.n), rng.normal(size=self.n)
+        self.f_ext = rng.normal(size=(self.nb, 6))
+        self.body = int(rng.integers(self.nb))
+        self._known: dict[str, Any] = {}
+
+    def run(self, name: str, *args: Any, **options: Any) -> Any:
+        """A function of the library on this model."""
+        return getattr(kt, name)(self.model, *args, target=self.target, **options)
+
+    def of(self, name: str) -> Any:
+        """A function of (q) or (q, v) at this state, remembered."""
+        if name not in self._known:
+            taken = (self.q, self.v) if name in OF_STATE else (self.q,)
+            self._known[name] = self.run(name, *taken)
+        return self._known[name]
+
+    @cached_property
+    def M(self) -> Array:
+        return self.of("mass_matrix")
+
+    @cached_property
+    def condition(self) -> float:
+        return condition(self.M)
+
+    @cached_property
+    def tau(self) -> Array:
+        """What accelerates by `a` under the wrenches."""
+        return self.run("inverse_dynamics", self.q, self.v, self.a, self.f_ext)
+
+    @cached_property
+    def force_size(self) -> float:
+        """The size of the terms that add up to a generalised force."""
+        terms = (self.M @ self.a, self.of("bias_force"), self.of("gravity_force"), self.tau)
+        return max((float(np.abs(t).max()) for t in terms if np.size(t)), default=1.0) or 1.0
+
+    def moved(self, step: float) -> Array:
+        """The configuration a little later at constant velocity."""
+        return np.asarray(self.model.integrate(self.q, step * self.v))
+
+    def rate(self, function: Any, step: float = 1e-3) -> Array:
+        """Time derivative of function(q) along v, by differences of sixth order."""
+        weights = ((1, 45.0), (2, -9.0), (3, 1.0))
+        pairs = ((w, function(self.moved(k * step)), function(self.moved(-k * step))) for k, w in weights)
+        return sum(w * (np.asarray(after) - np.asarray(before)) for w, after, before in pairs) / (60 * step)
+
+    def expect(self, value: Any, truth: Any, tolerance: float, scale: float = 0.0, what: str = "") -> None:
+        """Fail if the two differ, with the name of the model in the message."""
+        e = error(value, truth, scale)
+        assert e <= tolerance, f"{self.label}: {what} relative error {e:.2e} exceeds {tolerance:.1e}"
+
+
+OF_STATE = {
+    "bias_force",
+    "body_velocities",
+    "centroidal_momentum",
+    "coriolis_matrix",
+    "kinetic_energy",
+    "mass_matrix_rate",
+    "momentum",
+    "nullify_momentum",
+}

@@ -1,0 +1,68 @@
+"""Every law holds for the robots of the zoo and for random mechanisms; every algorithm has a law."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.conftest import scale
+from tests.identities.case import Case
+from tests.identities.laws import COVERED, LAWS
+from tests.reference.random_mechanism import random_mechanism
+
+import kinetree as kt
+from kinetree.sweep import REGISTRY
+
+BLOCK = 25
+ZOO = {
+    "pendulum": lambda: kt.zoo.pendulum(),
+    "double_pendulum": lambda: kt.zoo.double_pendulum(),
+    "cart_pole": lambda: kt.zoo.cart_pole(),
+    "chain": lambda: kt.zoo.chain(6),
+    "tree": lambda: kt.zoo.tree(7, 2),
+    "auto_tree": lambda: kt.zoo.auto_tree(7, 1.5, 0.2, 0.95),
+    "star": lambda: kt.zoo.star(5),
+    "puma560": lambda: kt.zoo.puma560(),
+    "arm7": lambda: kt.zoo.arm7(),
+    "quadruped": lambda: kt.zoo.quadruped(),
+    "biped": lambda: kt.zoo.biped(),
+    "spacecraft": lambda: kt.zoo.spacecraft(),
+}
+
+
+def holds(case: Case, names=None) -> list[str]:
+    """Messages of the laws that this case breaks."""
+    broken = []
+    for name in names or LAWS:
+        try:
+            LAWS[name](case)
+        except AssertionError as failure:
+            broken.append(f"{name}: {failure}")
+    return broken
+
+
+def random_case(block: int, k: int) -> Case:
+    rng = np.random.default_rng([block, k, 10])
+    m = random_mechanism(rng, 1 + int(rng.integers(1, 8) * rng.random()), roots=0.1)
+    return Case(f"tree {block}.{k}", m.build(), rng, m)
+
+
+@pytest.mark.parametrize("block", range(max(1, round(40 * scale()))))
+def test_laws_on_random_mechanisms(block):
+    broken = [message for k in range(BLOCK) for message in holds(random_case(block, k))]
+    assert not broken, "\n".join(broken)
+
+
+@pytest.fixture(scope="module", params=ZOO)
+def robot(request) -> Case:
+    rng = np.random.default_rng(list(request.param.encode()))
+    return Case(request.param, ZOO[request.param](), rng)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_laws_on_the_zoo(robot, name):
+    LAWS[name](robot)
+
+
+def test_every_algorithm_has_a_law():
+    missing = set(REGISTRY) - set(COVERED)
+    assert not missing, f"algorithms without a law in tests/identities/laws.py: {sorted(missing)}"
