@@ -1,0 +1,66 @@
+"""Sines and cosines whose angles follow from the inputs alone: they are taken together, before everything else.
+
+A loop over all angles needs no code per angle, and a single state's angles fill a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+from kinetree.compiler.program import Program
+from kinetree.ops import Block, Expr, Part, Statement
+
+CHEAP = frozenset(("add", "sub", "mul", "neg", "fma", "fms", "fnma", "div"))
+LARGEST = 8  # operations on the way from inputs to an angle
+
+
+def is_free(value: Expr, hoisted: dict[Expr, int]) -> bool:
+    """True if a value is read from memory wherever it is needed, rather than once where it stands."""
+    if value in hoisted:
+        return True
+    return value.op == "load" and value.args[0].kind in ("input", "table") and type(value.args[1]) is int
+
+
+def hoist(program: Program) -> tuple[list[Expr], dict[Expr, int]]:
+    """The angles, and the position of the angle of every sine and cosine that is taken beforehand."""
+    angles: dict[Hashable, Expr] = {}
+    position: dict[Hashable, int] = {}
+    hoisted: dict[Expr, int] = {}
+    for statement in _straight(program.body):
+        if isinstance(statement, Expr) and statement.op in ("sin", "cos"):
+            angle = statement.args[0]
+            if _cost(angle, LARGEST) <= LARGEST:
+                key = _key(angle)
+                angles.setdefault(key, angle)
+                hoisted[statement] = position.setdefault(key, len(position))
+    return list(angles.values()), hoisted
+
+
+def _straight(block: Block) -> Iterator[Statement]:
+    """The statements outside of loops and switches."""
+    for statement in block.statements:
+        yield statement
+        if isinstance(statement, Part):
+            yield from _straight(statement.body)
+
+
+def _key(value: object) -> Hashable:
+    """Equal for values that are computed alike, in whichever part."""
+    return (value.op, *map(_key, value.args)) if isinstance(value, Expr) else value  # type: ignore[return-value]
+
+
+def _cost(value: object, left: int) -> int:
+    """How many operations lead from the inputs to a value; more than `left` if too many or of the wrong kind."""
+    if type(value) is not Expr:
+        return 0
+    if value.op == "load":
+        array, index = value.args
+        return 0 if array.kind in ("input", "table") and type(index) is int else left + 1
+    if value.op not in CHEAP or left <= 0:
+        return left + 1
+    total = 1
+    for argument in value.args:
+        total += _cost(argument, left - total)
+        if total > left:
+            break
+    return total

@@ -1,0 +1,76 @@
+"""Where a program's arrays stand: the workspace that every thread has of its own, and the constant tables.
+
+The workspace is interleaved: element k of an array is one number of all lanes. Inputs come first, then the angles
+whose sines and cosines are taken beforehand, the outputs, the guard and the work arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kinetree.compiler.emit.llvm.types import Number
+from kinetree.compiler.program import Program
+from kinetree.ops import Array
+
+ALIGNMENT = 64
+
+
+@dataclass
+class Layout:
+    """Offsets, in numbers from the start of the workspace and in bytes from the start of the tables."""
+
+    number: Number
+    start: dict[Array, int] = field(default_factory=dict)
+    table: dict[Array, int] = field(default_factory=dict)
+    angles: int = 0
+    sines: int = 0
+    cosines: int = 0
+    numbers: int = 0
+
+    @property
+    def workspace_bytes(self) -> int:
+        return _round_up(self.numbers * self.number.size, ALIGNMENT)
+
+    def take(self, count: int) -> int:
+        first = self.numbers
+        self.numbers += count
+        return first
+
+
+def _round_up(size: int, unit: int) -> int:
+    return -(-size // unit) * unit
+
+
+def layout(program: Program, number: Number, angles: int, padding: int) -> Layout:
+    """The layout of a program with `angles` hoisted sincos, whose number is rounded up to a multiple of `padding`."""
+    result = Layout(number)
+    for array in program.inputs:
+        result.start[array] = result.take(array.size)
+    if angles:
+        padded = _round_up(angles, padding)
+        result.numbers = _round_up(result.numbers, padding)
+        result.angles, result.sines, result.cosines = (result.take(padded) for _ in range(3))
+    for array in program.outputs:
+        result.start[array] = result.take(array.size)
+    if program.guard is not None and program.guard not in result.start:
+        result.start[program.guard] = result.take(1)
+    for array in program.work:
+        result.start[array] = result.take(array.size)
+    offset = 0
+    for array in program.tables:
+        result.table[array] = offset
+        width = 8 if array.kind == "itable" else number.bytes
+        offset += _round_up(array.size * width, ALIGNMENT)
+    return result
+
+
+def table_bytes(program: Program, dtype: str) -> bytes:
+    """The constant tables as the machine code reads them: 64-bit integers, numbers of `dtype`, each aligned."""
+    parts = []
+    for array in program.tables:
+        kind = np.int64 if array.kind == "itable" else np.dtype(dtype)
+        data = np.ascontiguousarray(array.data, dtype=kind).tobytes()
+        parts.append(data.ljust(_round_up(len(data), ALIGNMENT), b"\0"))
+    return b"".join(parts)

@@ -1,0 +1,86 @@
+"""A whole LLVM module for a program: the core and everything around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kinetree.compiler.emit.llvm import sincos
+from kinetree.compiler.emit.llvm.body import LIBRARY, Printer, each
+from kinetree.compiler.emit.llvm.driver import define_angles, define_chunk, define_run, define_spoil
+from kinetree.compiler.emit.llvm.hoist import hoist
+from kinetree.compiler.emit.llvm.layout import layout
+from kinetree.compiler.emit.llvm.transpose import define_load, define_store
+from kinetree.compiler.emit.llvm.types import Number
+from kinetree.compiler.program import Program
+from kinetree.compiler.target import Target
+
+
+@dataclass(frozen=True)
+class Module:
+    """LLVM text, the function to call in it, and the size of the workspace that one thread needs."""
+
+    text: str
+    entry: str
+    lanes: int
+    workspace_bytes: int
+
+
+def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
+    """The module of `program`: `@run` over a batch with `lanes` states side by side, or `@one` for one state."""
+    number = Number(dtype, lanes)
+    width = target.lanes(dtype)
+    wide = Number(dtype, lanes if lanes > 1 else width)
+    angles, hoisted = hoist(program)
+    places = layout(program, number, len(angles), width if lanes == 1 else 1)
+    printer = Printer(program, number, places, hoisted)
+    functions = printer.core()
+    if angles:
+        count = len(angles)
+        step = width if lanes == 1 else 1
+        padding = [places.angles + k for k in range(count, -(-count // step) * step)]
+        functions.append(printer.values("arguments", angles, places.angles, padding))
+        functions.append(define_angles(places, number, count, width))
+    needed = {number} if printer.needs_sincos else set()
+    needed |= {wide} if angles else set()
+    functions += [sincos.define(kind, target.has_fma) for kind in sorted(needed, key=lambda k: k.lanes)]
+    functions += [each(op, number) for op in sorted(printer.library)]
+    functions += [define_load(number, size, width) for size in sorted({a.size for a in program.inputs})]
+    functions += [define_store(number, size, width) for size in sorted({a.size for a in program.outputs})]
+    functions += [
+        define_spoil(program, places, number),
+        define_chunk(program, places, number, len(angles), width),
+    ]
+    if lanes > 1:
+        functions.append(define_run(lanes))
+    text = "\n\n".join([*functions, *_declarations(number, wide, printer.library), _attributes(target)])
+    return Module(text, "run" if lanes > 1 else "one", lanes, places.workspace_bytes)
+
+
+def _declarations(number: Number, wide: Number, library: set[str]) -> list[str]:
+    lines = []
+    for kind in sorted({number, wide, Number(number.dtype, 1)}, key=lambda k: k.lanes):
+        v, suffix = kind.vector, kind.suffix
+        lines.append(f"declare {v} @llvm.fma.{suffix}({v}, {v}, {v})")
+        lines += [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs")]
+    scalar, letter = number.scalar, "" if number.dtype == "float64" else "f"
+    for name in sorted({"sin", "cos"} | library):
+        arguments = ", ".join([scalar] * LIBRARY.get(name, 1))
+        lines.append(f"declare {scalar} @{name}{letter}({arguments})")
+    mask = f"i{number.lanes}"
+    lines += [
+        "declare i64 @llvm.smin.i64(i64, i64)",
+        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+        f"declare {mask} @llvm.cttz.{mask}({mask}, i1)",
+    ]
+    return ["\n".join(lines)]
+
+
+def _attributes(target: Target) -> str:
+    bits = 8 * target.vector_bytes
+    width = f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
+    return f"""attributes #0 = {{ noinline nounwind {width} }}
+!0 = !{{!"branch_weights", i32 1, i32 100000}}
+!1 = !{{}}"""
+
+
+__all__ = ["Module", "emit"]

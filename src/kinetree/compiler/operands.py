@@ -1,0 +1,150 @@
+"""A caller's arrays as the machine code takes them: broadcast, converted, with one stride over the batch.
+
+The rules are those of NumPy's generalised universal functions. The machine code itself wants the core of
+every state contiguous and one batch axis; whatever cannot be seen that way without a copy is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import ShapeError
+
+SHORT = 64  # states: runs of equal stride shorter than this are gathered by a copy instead
+
+Shape = tuple[int, ...]
+Describe = Callable[[str, Shape], str]
+
+
+@dataclass(frozen=True)
+class Core:
+    """One argument or result of a kernel: its name and the shape that it has for one state."""
+
+    name: str
+    shape: Shape
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+
+def convert(core: Core, value: Any, dtype: np.dtype, describe: Describe | None) -> np.ndarray:
+    """`value` as an array of `dtype` whose last axes are the core's."""
+    array = np.asarray(value)
+    if array.dtype != dtype:
+        if array.dtype.kind not in "fiub":
+            raise ShapeError(
+                f"{core.name} has type {array.dtype}, but real numbers are needed: "
+                "convert it, or use target='eager' for other kinds of numbers"
+            )
+        array = array.astype(dtype)
+    axes = len(core.shape)
+    if array.ndim < axes or array.shape[array.ndim - axes :] != core.shape:
+        raise ShapeError(describe(core.name, array.shape) if describe else expected(core, array.shape))
+    return array
+
+
+def expected(core: Core, shape: Shape) -> str:
+    """What is wrong with an argument's shape."""
+    wanted = ", ".join(["...", *map(str, core.shape)])
+    return f"{core.name} has shape {shape} but ({wanted}) is needed"
+
+
+def batch_shape(
+    cores: Sequence[Core], arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray | None]
+) -> Shape:
+    """The common batch shape of all arguments."""
+    batches = [a.shape[: a.ndim - len(c.shape)] for c, a in zip(cores, arrays)]
+    given = [o.shape[: o.ndim - len(c.shape)] for c, o in zip(cores[len(arrays) :], outs) if o is not None]
+    try:
+        batch = np.broadcast_shapes(*batches, *given)
+    except ValueError:
+        pairs = ", ".join(f"{c.name} {a.shape}" for c, a in zip(cores, arrays))
+        raise ShapeError(f"the batch axes of the arguments do not broadcast: {pairs}") from None
+    if any(g != batch for g in given):
+        raise ShapeError(f"out has batch shape {given[0]}, but the arguments broadcast to {batch}")
+    return batch
+
+
+def check_out(cores: Sequence[Core], out: Any) -> list[np.ndarray | None]:
+    """`out=` as one array, or None, for each result."""
+    outs = list(out) if isinstance(out, tuple) else [out]
+    if out is None:
+        return [None] * len(cores)
+    if len(outs) != len(cores):
+        raise ShapeError(f"out has {len(outs)} arrays, but there are {len(cores)} results")
+    for core, array in zip(cores, outs):
+        if array is None:
+            continue
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"out must be a NumPy array, not {type(array).__name__}")
+        if not array.flags.writeable:
+            raise ValueError(f"out for {core.name} is read-only")
+        axes = len(core.shape)
+        if array.ndim < axes or array.shape[array.ndim - axes :] != core.shape:
+            raise ShapeError("out: " + expected(core, array.shape))
+    return outs
+
+
+def is_plain(array: np.ndarray, dtype: np.dtype, axes: int) -> bool:
+    """True if the machine code can read or write the last `axes` axes of an array as they stand."""
+    if array.dtype != dtype or not array.flags.aligned:
+        return False
+    step = dtype.itemsize
+    for length, stride in zip(
+        array.shape[: array.ndim - axes - 1 : -1], array.strides[: array.ndim - axes - 1 : -1]
+    ):
+        if length != 1 and stride != step:
+            return False
+        step *= length
+    return True
+
+
+def collapse(batch: Shape, strides: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
+    """Batch axes joined wherever every array steps through them evenly."""
+    lengths: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    for axis, length in enumerate(batch):
+        if length == 1:
+            continue
+        if lengths and all(s[-1] == t[axis] * length for s, t in zip(steps, strides)):
+            lengths[-1] *= length
+            for s, t in zip(steps, strides):
+                s[-1] = t[axis]
+        else:
+            lengths.append(length)
+            for s, t in zip(steps, strides):
+                s.append(t[axis])
+    return tuple(lengths), [tuple(s) for s in steps]
+
+
+def outer(lengths: Shape) -> Iterator[tuple[int, ...]]:
+    """The positions of the runs along the last axis."""
+    return iter(np.ndindex(*lengths[:-1]))
+
+
+def interferes(source: np.ndarray, result: np.ndarray, batch_axes: int) -> bool:
+    """True if writing one state of `result` may change what another state reads from `source`."""
+    if not np.may_share_memory(source, result):
+        return False
+    if address(source) != address(result) or batch_axes == 0:
+        return batch_axes != 0
+    if source.strides[:batch_axes] != result.strides[:batch_axes]:
+        return True
+    extent = max(int(np.prod(a.shape[batch_axes:], dtype=np.int64)) * a.itemsize for a in (source, result))
+    steps = sorted(
+        (abs(s), n) for s, n in zip(result.strides[:batch_axes], result.shape[:batch_axes]) if n > 1
+    )
+    for step, length in steps:
+        if step < extent:
+            return True
+        extent = step * length
+    return False
+
+
+def address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]

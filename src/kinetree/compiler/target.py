@@ -1,0 +1,72 @@
+"""The machine that programs are compiled for: its processor, its vector width, and whether it fuses multiply-add."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+FLOAT_BYTES = {"float64": 8, "float32": 4}
+
+
+@dataclass(frozen=True)
+class Target:
+    """A processor as LLVM names it, and what of it matters to the printer."""
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bytes: int
+    has_fma: bool
+
+    def lanes(self, dtype: str) -> int:
+        """How many states one vector of `dtype` numbers holds."""
+        return self.vector_bytes // FLOAT_BYTES[dtype]
+
+    def machine(self, opt: int = 2) -> Any:
+        """An LLVM target machine for code that is loaded into this process."""
+        _initialise()
+        target = llvm.Target.from_triple(self.triple)
+        return target.create_target_machine(cpu=self.cpu, features=self.features, opt=opt, jit=True)
+
+    @property
+    def key(self) -> str:
+        """Whatever decides which machine code is produced and whether it runs here."""
+        return "|".join((self.triple, self.cpu, self.features, str(self.vector_bytes), str(self.has_fma)))
+
+
+@lru_cache(maxsize=1)
+def _initialise() -> None:
+    if llvm.llvm_version_info[0] < 20:
+        llvm.initialize()
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+@lru_cache(maxsize=1)
+def host() -> Target:
+    """The machine that this process runs on."""
+    _initialise()
+    triple = llvm.get_process_triple()
+    try:
+        known = llvm.get_host_cpu_features()
+    except RuntimeError:  # LLVM cannot tell: the baseline of the architecture
+        return describe(triple, "", {})
+    return describe(triple, llvm.get_host_cpu_name(), known, known.flatten())
+
+
+def describe(triple: str, cpu: str, known: dict[str, bool], features: str = "") -> Target:
+    """The target with LLVM's feature names in `known`: AVX-512, AVX2 with FMA, NEON, or 128-bit vectors."""
+    architecture = triple.partition("-")[0].lower()
+    if architecture in ("x86_64", "amd64", "i386", "i686"):
+        if known.get("avx512f") and known.get("avx512dq") and known.get("avx512vl"):
+            width, fma = 64, True
+        elif known.get("avx2") and known.get("fma"):
+            width, fma = 32, True
+        else:
+            width, fma = 16, False
+    else:
+        width, fma = 16, architecture in ("aarch64", "arm64", "arm64e")
+    return Target(triple, cpu, features, width, fma)
