@@ -80,16 +80,16 @@ from kinetree.spatial.transport import (
 from kinetree.spatial.vector import skew
 
 __all__ = [
-    "Ad", "ArticulatedInertia", "Block", "Coordinates", "CoriolisInertia", "Detached", "Dyad", "Factored", "Force",
-    "ForceSet", "Inertia", "Jet", "Motion", "Pose", "Rotation", "Screw", "Stack", "Subspace", "Transform",
-    "accumulate_linear_velocity", "accumulate_velocity", "ad", "angular_velocity", "bias_force",
-    "body_acceleration", "body_force", "change_derivative_frame", "classical_acceleration",
+    "Ad", "ArticulatedInertia", "Block", "Coordinates", "CoriolisInertia", "Detached", "Dyad", "Factored",
+    "Force", "ForceSet", "Inertia", "Jet", "Motion", "Pose", "Rotation", "Screw", "Stack", "Subspace",
+    "Transform", "accumulate_linear_velocity", "accumulate_velocity", "ad", "angular_velocity",
+    "bias_force", "body_acceleration", "body_force", "change_derivative_frame", "classical_acceleration",
     "classical_bias_force", "classical_body_force", "com_acceleration", "com_force", "com_velocity",
     "coriolis_term", "couple", "crf", "crm", "euler_omega", "euler_rate", "fbar", "free_vector",
-    "gimbal_lock_distance", "inertia_rate", "inertia_solve", "is_free", "is_line", "line_force", "line_vector",
-    "mrp_omega", "mrp_rate", "mrp_shadow", "point_acceleration", "point_velocity", "propagate_acceleration",
-    "quaternion_omega", "quaternion_rate", "recentre", "relative_velocity", "reverse_linear_velocity",
-    "reverse_velocity", "rodrigues_omega", "rodrigues_rate", "rotvec_omega", "rotvec_rate", "screw", "se3_exp",
-    "se3_log", "shift_origin", "skew", "spatial_acceleration", "sum_forces_at", "sum_inertias_at",
-    "transform_rate", "unskew",
+    "gimbal_lock_distance", "inertia_rate", "inertia_solve", "is_free", "is_line", "line_force",
+    "line_vector", "mrp_omega", "mrp_rate", "mrp_shadow", "point_acceleration", "point_velocity",
+    "propagate_acceleration", "quaternion_omega", "quaternion_rate", "recentre", "relative_velocity",
+    "reverse_linear_velocity", "reverse_velocity", "rodrigues_omega", "rodrigues_rate", "rotvec_omega",
+    "rotvec_rate", "screw", "se3_exp", "se3_log", "shift_origin", "skew", "spatial_acceleration",
+    "sum_forces_at", "sum_inertias_at", "transform_rate", "unskew",
 ]  # fmt: skip

@@ -128,7 +128,7 @@ class Inertia:
         return tuple(J[i] + h[i] for i in range(3)) + tuple(t[i] + diagonal[i] for i in range(3))
 
     def rotational_at(self, x: Iterable[Number]) -> Matrix:
-        """The 3x3 rotational inertia about the point `x`: J_c - m p~ p~, with p from x to the centre of mass."""
+        """The 3x3 rotational inertia about the point `x`: J_c - m p~ p~, p from x to the centre of mass."""
         return vec.sym_matrix(self.transform(Transform(vec.IDENTITY, _vector(x))).second)
 
     def kinetic_energy(self, velocity: Motion) -> Number:

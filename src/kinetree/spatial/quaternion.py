@@ -74,8 +74,13 @@ def quaternion_from_matrix(R: Any) -> Quaternion:
         best = tuple(ops.where(larger, new, old) for new, old in zip(columns[i], best))
         largest = ops.where(larger, columns[i][i], largest)
     x, y, z, w = best
-    s = ops.where(ops.less(w, 0), -1, 1) / ops.sqrt(x * x + y * y + z * z + w * w)
+    s = _signed(1 / ops.sqrt(x * x + y * y + z * z + w * w), w)
     return (s * x, s * y, s * z, s * w)
+
+
+def _signed(x: Any, w: Any) -> Any:
+    """`x` with its sign changed where w is negative: of q and -q, the one that turns by at most pi."""
+    return ops.where(ops.less(w, 0), -x, x)
 
 
 def quaternion_exp(u: Any) -> Quaternion:
@@ -87,17 +92,17 @@ def quaternion_exp(u: Any) -> Quaternion:
 
 def quaternion_log(q: Any) -> tuple:
     """The rotation vector of a unit quaternion: 2 atan2(|v|, w) v / |v|, at most pi long, smooth at v = 0."""
-    x, y, z, w = q
-    sign = ops.where(ops.less(w, 0), -1, 1)
-    x, y, z, w = sign * x, sign * y, sign * z, sign * w
+    x, y, z = q[:3]
+    w = _signed(q[3], q[3])
     square = x * x + y * y + z * z
     if is_symbolic(square):
         n = ops.sqrt(square)
-        s = 2 / w if square.is_zero else 2 * ops.atan2(n, w) / n
+        s = _signed(2 / w if square.is_zero else 2 * ops.atan2(n, w) / n, q[3])
         return (s * x, s * y, s * z)
     small = ops.less(16 * square, w * w)
     scalar = ops.where(small, w, 1.0)
     tangent_squared = ops.where(small, square, 0.0) / (scalar * scalar)
     n = ops.sqrt(ops.where(small, 1.0, square))
     s = 2 * ops.where(small, arctangent_ratio.series(tangent_squared) / scalar, ops.atan2(n, w) / n)
+    s = _signed(s, q[3])
     return (s * x, s * y, s * z)

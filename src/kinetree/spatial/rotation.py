@@ -10,7 +10,7 @@ import numpy as np
 from kinetree import ops
 from kinetree.errors import ModelError, SingularError
 from kinetree.spatial import vector as vec
-from kinetree.spatial.euler import euler_angles, euler_matrix
+from kinetree.spatial.euler import euler_angles, euler_matrix, turn
 from kinetree.spatial.even import sine_ratio, versine_ratio
 from kinetree.spatial.quaternion import (
     Quaternion,
@@ -143,8 +143,10 @@ class Rotation:
         square = vec.dot(n, n)
         if is_real(square) and not np.all(square > 0):
             raise ModelError(f"rotation axis {n} has length zero or is not a number: expected a direction")
-        if not (ops.is_literal(square) and square == 1):
-            n = vec.scale(n, 1 / ops.sqrt(square))
+        along = [i for i in range(3) if not (ops.is_literal(n[i]) and n[i] == 0)]
+        if len(along) == 1 and ops.is_literal(n[along[0]]):  # a coordinate axis: exact zeros and ones
+            return cls(turn(along[0], angle if n[along[0]] > 0 else -angle))
+        n = vec.scale(n, 1 / ops.sqrt(square))
         return cls(_turned(n, ops.sin(angle), 1 - ops.cos(angle)))
 
     def as_axis_angle(self) -> tuple[Vector, Number]:
@@ -213,7 +215,7 @@ def _turned(u: Vector, sine: Number, versine: Number) -> Matrix:
 
 def _check_orthonormal(rows: Matrix) -> None:
     product = vec.mat_mul(rows, vec.transpose(rows))
-    error = np.max([np.max(np.abs(product[i][j] - (i == j))) for i in range(3) for j in range(3)])
+    error = max(np.max(np.abs(product[i][j] - (i == j)), initial=0.0) for i in range(3) for j in range(3))
     if not error <= TOLERANCE:
         raise ModelError(
             f"rotation matrix {rows}: R R^T differs from the identity by {error:.3g}, expected at most "
