@@ -125,6 +125,7 @@ class Poses:
             self.relative.append(self._place(b, self._joint(i)))
             self.bodies.append(self._world(b.parent) @ self.relative[i])
         self.rotor_relative = [self._place(r, self._spin(r)) for r in mechanism.rotors]
+        self.ghosts = [self._joint(i) for i, _ in mechanism.ghosts()]
         self.rotors = [
             self._world(mechanism.bodies[r.body].parent) @ t
             for r, t in zip(mechanism.rotors, self.rotor_relative, strict=True)
@@ -179,6 +180,8 @@ class Lagrangian:
         self.c = brackets(mechanism)
         parts = [(t, b.mass) for t, b in zip(self.poses.bodies, mechanism.bodies, strict=True)]
         parts += [(t, r.mass) for t, r in zip(self.poses.rotors, mechanism.rotors, strict=True)]
+        self.real = len(parts)  # what weighs and can be pushed; the rest are armatures, moved alone
+        parts += [(t, mass) for t, (_, mass) in zip(self.poses.ghosts, mechanism.ghosts(), strict=True)]
         self.T = np.array([t.f for t, _ in parts])  # (parts, 4, 4)
         self.T1 = np.array([t.d for t, _ in parts]).reshape(len(parts), self.n, 4, 4)
         chart = np.array([t.h for t, _ in parts]).reshape(len(parts), self.n, self.n, 4, 4)
@@ -187,8 +190,16 @@ class Lagrangian:
         self.P = np.array([m.pseudo for _, m in parts])
         self.armature = np.zeros(self.n, self.T.dtype)
         for i, b in enumerate(mechanism.bodies):
-            leader, multiplier, _ = mechanism.leader(i)
-            self.armature[mechanism.velocities(leader)] += b.armature * multiplier**2
+            if b.type not in ("spherical", "free"):
+                leader, multiplier, _ = mechanism.leader(i)
+                self.armature[mechanism.velocities(leader)] += b.armature * multiplier**2
+
+    @cached_property
+    def _weights(self) -> Array:
+        """(parts, 4): P e_4, the mass and first moment of what gravity pulls on."""
+        out = self.P[:, :, 3].copy()
+        out[self.real :] = 0
+        return out
 
     @cached_property
     def _weighted(self) -> Array:
@@ -220,7 +231,7 @@ class Lagrangian:
     def gravity_force(self) -> Array:
         """The force that holds the mechanism at rest against gravity."""
         down = np.array([*self.mechanism.gravity, 0])
-        return -np.einsum("bixy,by,x->i", self.T1, self.P[:, :, 3], down)
+        return -np.einsum("bixy,by,x->i", self.T1, self._weights, down)
 
     def external_force(self, f_ext: Array | None) -> Array:
         """Generalised force of wrenches [moment; force] on bodies, in body axes about body origins."""
@@ -281,19 +292,19 @@ class Lagrangian:
 
     @property
     def potential_energy(self) -> float:
-        return -np.einsum("bxy,by,x->", self.T, self.P[:, :, 3], np.array([*self.mechanism.gravity, 0.0]))
+        return -np.einsum("bxy,by,x->", self.T, self._weights, np.array([*self.mechanism.gravity, 0]))
 
     @property
     def total_mass(self) -> float:
-        return self.P[:, 3, 3].sum()
+        return self._weights[:, 3].sum()
 
     @property
     def center_of_mass(self) -> Array:
-        return np.einsum("bxy,by->x", self.T, self.P[:, :, 3])[:3] / self.total_mass
+        return np.einsum("bxy,by->x", self.T, self._weights)[:3] / self.total_mass
 
     def momentum(self, v: Array, about: Array | None = None) -> Array:
         """[angular; linear] momentum in world axes, about a point (default: the world origin)."""
-        total = _moment(self.T, self.P, self.velocity(v)).sum(0)
+        total = _moment(self.T, self.P, self.velocity(v))[: self.real].sum(0)
         if about is not None:
             total[:3] -= np.cross(about, total[3:])
         return total

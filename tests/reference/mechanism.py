@@ -118,6 +118,15 @@ class Mechanism:
             multiplier, offset = multiplier * m, offset + multiplier * b
         return i, multiplier, offset
 
+    def ghosts(self) -> list[tuple[int, Mass]]:
+        """Armatures of joints with quasi-velocities: (joint, the body that moves alike and feels no other)."""
+        out = []
+        for i, b in enumerate(self.bodies):
+            if b.type in ("spherical", "free") and b.armature:
+                mass = b.armature if b.type == "free" else 0 * b.armature
+                out.append((i, Mass(mass, b.mass.com * 0, np.eye(3, dtype=int) * b.armature)))
+        return out
+
     def subtree(self, i: int) -> tuple[int, ...]:
         inside = {i}
         for k in range(i + 1, len(self.bodies)):

@@ -46,11 +46,13 @@ def forward_dynamics(
     """Accelerations, and the wrench through every joint on its body (body axes, body origin)."""
     poses, n, nb = Poses(mechanism, q), mechanism.nv, len(mechanism.bodies)
     c = brackets(mechanism)
-    worlds = [*poses.bodies, *poses.rotors]
-    relatives = [*poses.relative, *poses.rotor_relative]
+    ghosts = mechanism.ghosts()
+    worlds = [*poses.bodies, *poses.rotors, *poses.ghosts]
+    relatives = [*poses.relative, *poses.rotor_relative, *poses.ghosts]
     carriers = [b.parent for b in mechanism.bodies]
     carriers += [mechanism.bodies[r.body].parent for r in mechanism.rotors]
-    masses = [b.mass for b in mechanism.bodies] + [r.mass for r in mechanism.rotors]
+    carriers += [-1 for _ in ghosts]
+    masses = [b.mass for b in mechanism.bodies] + [r.mass for r in mechanism.rotors] + [m for _, m in ghosts]
     parts = []
     for world, relative, carrier, mass in zip(worlds, relatives, carriers, masses, strict=True):
         second = relative.h + np.einsum("lkj,lxy->kjxy", c / 2, relative.d)
@@ -68,7 +70,8 @@ def forward_dynamics(
             wrench[:3] -= np.cross(p.origin + p.arm, wrench[3:])  # about the centre of mass
         pushed[at] = wrench
         pushed[at][:3] -= np.cross(p.omega, p.J @ p.omega)
-        pushed[at][3:] += p.m * np.array(mechanism.gravity)
+        if i < len(worlds) - len(ghosts):
+            pushed[at][3:] += p.m * np.array(mechanism.gravity)
         # [alpha; acceleration of the centre of mass] = that of the carrier + joint + velocity terms
         rows[at, at] = np.eye(6)
         if p.carrier < 0:
@@ -94,6 +97,8 @@ def forward_dynamics(
 
     armature = np.zeros(n)
     for i, b in enumerate(mechanism.bodies):
+        if b.type in ("spherical", "free"):
+            continue
         leader, multiplier, _ = mechanism.leader(i)
         armature[mechanism.velocities(leader)] += b.armature * multiplier**2
     zero = np.zeros((6 * k, n))

@@ -95,12 +95,14 @@ def random_mechanism(
         if kind == "fixed" and i == bodies - 1 and not any(SIZES[b.type][1] for b in out):
             kind = next((t for t in types if t != "fixed"), "revolute")
         body = random_body(rng, parent, kind)
-        if kind in RATES and rng.random() < armatures:
+        if SIZES[kind][1] and rng.random() < armatures:
             body = replace(body, armature=rng.uniform(0.01, 1.0))
         leaders = [k for k in range(i) if out[k].type in ONE_DOF]
         if kind in ONE_DOF and leaders and rng.random() < mimics:
             near = [k for k in leaders if k == parent or out[k].parent == parent]
-            leader = int(rng.choice(near if near and rng.random() < 0.6 else leaders))
+            chained = [k for k in leaders if out[k].mimic]
+            choice = near if near and rng.random() < 0.6 else leaders
+            leader = int(rng.choice(chained if chained and rng.random() < 0.3 else choice))
             multiplier = float(rng.choice([-1, 1]) * rng.uniform(0.3, 2.0))
             body = replace(body, mimic=(leader, multiplier, float(rng.uniform(-1, 1))))
         out.append(body)
