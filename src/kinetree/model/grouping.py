@@ -169,15 +169,17 @@ def is_axisymmetric(inertia: Inertia, axis: Any) -> bool:
 
 
 def _quasi_armature(body: Body) -> Inertia:
-    """The inertia whose kinetic energy is that of the armature, in terms of the body's own angular velocity and speed.
+    """The inertia whose kinetic energy, in the velocities of the joint, is that of the armature.
 
-    A sum of squares of quasi-velocities is the energy of a rigid body, so that its gyroscopic forces belong to it.
+    A sum of squares of quasi-velocities is the energy of a rigid body, so that its gyroscopic forces belong
+    to it.
     """
     x, y, z, *linear = body.armature
     mass = linear[0] if linear else 0
     if any(a != mass for a in linear):
         raise ModelError(
-            f"joint '{body.joint_name}': the armature of a {body.joint.type_name} joint must be the same along x, y "
+            f"joint '{body.joint_name}': the armature of a {body.joint.type_name} joint must be the same "
+            "along x, y "
             f"and z, got {tuple(linear)}: give one number for the three translations"
         )
     return Inertia.from_moments(mass, (0, 0, 0), (x, y, z, 0, 0, 0))

@@ -1,0 +1,33 @@
+"""Inertias of solid shapes of uniform density, about their own centre, axes along x, y, z."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.vector import Vector
+
+
+def box(mass: float, size: Vector, center: Vector = (0.0, 0.0, 0.0)) -> Inertia:
+    """A cuboid with the given edge lengths, m."""
+    x, y, z = (s * s for s in size)
+    k = mass / 12
+    return Inertia(mass, center, diagonal(k * (y + z), k * (x + z), k * (x + y)))
+
+
+def rod(mass: float, radius: float, length: float, axis: int, center: Vector = (0.0, 0.0, 0.0)) -> Inertia:
+    """A cylinder along coordinate axis 0, 1 or 2."""
+    moments = [mass * (3 * radius * radius + length * length) / 12] * 3
+    moments[axis] = mass * radius * radius / 2
+    return Inertia(mass, center, diagonal(*moments))
+
+
+def ball(mass: float, radius: float, center: Vector = (0.0, 0.0, 0.0)) -> Inertia:
+    """A sphere."""
+    moment = 0.4 * mass * radius * radius
+    return Inertia(mass, center, diagonal(moment, moment, moment))
+
+
+def diagonal(x: Any, y: Any, z: Any) -> tuple[Vector, Vector, Vector]:
+    """The rows of a diagonal 3x3 matrix."""
+    return ((x, 0, 0), (0, y, 0), (0, 0, z))
