@@ -37,6 +37,10 @@ def _is_renewed(e: Expr) -> bool:
     return e.op in BOOLEAN_OPS or (e.op == "load" and e.args[0].kind != "work")
 
 
+def _is_integer(statement: Statement) -> bool:
+    return type(statement) is Expr and statement.op in INTEGER_OPS
+
+
 class _Plan:
     """Where the cuts are, which numbers cross them, and in which element of "cut" each one travels."""
 
@@ -153,12 +157,11 @@ class _Split(Rebuild):
             self.copy(block.statements)
             return
         for number, segment in enumerate(segments):
-            outside = [s for s in segment if type(s) is Expr and s.op in INTEGER_OPS]
-            self.copy(outside)
+            self.copy([s for s in segment if _is_integer(s)])
             with self.graph.part():
                 before = (self._place, self._replaced)
                 self._place, self._replaced = (block, number), {}
-                self.copy([s for s in segment if not (type(s) is Expr and s.op in INTEGER_OPS)])
+                self.copy([s for s in segment if not _is_integer(s)])
                 self.values.update(self._replaced)
                 self._place, self._replaced = before
 

@@ -81,7 +81,7 @@ def _header(prefix: str, title: str, functions: list[Function], programs: Sequen
     lines += [f"#define {upper}_RESTRICT restrict", "#endif", ""]
     for f, (_, p, *about_all) in zip(functions, programs):
         lines.append(f"/* {f.symbol}")
-        texts = [text for about, arrays in zip(about_all, (p.inputs, p.outputs)) for text in _padded(about, arrays)]
+        texts = [*_padded(about_all[0], p.inputs), *_padded(about_all[1], p.outputs)]
         for array, about in zip((*p.inputs, *p.outputs), texts):
             text = f": {comment_text(about)}" if about else ""
             lines.append(f" *   {array.kind:6} {f.names[array]}[{array.size}]{text}")

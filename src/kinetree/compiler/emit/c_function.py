@@ -33,10 +33,10 @@ _LIBRARY = {
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{,30}\Z")
 _OWN = re.compile(r"(t|input|output|work)[0-9]*\Z")  # what the text itself uses
 _RESERVED = frozenset(
-    """auto break case char const continue default do double else enum extern float for goto if inline int long
-    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
-    asm typeof bool true false work guard poison i main errno and or not xor class new delete this template
-    private public protected friend operator namespace using try catch throw virtual
+    """auto break case char const continue default do double else enum extern float for goto if inline int
+    long register restrict return short signed sizeof static struct switch typedef union unsigned void
+    volatile while asm typeof bool true false work guard poison i main errno and or not xor class new delete
+    this template private public protected friend operator namespace using try catch throw virtual
     y0 y1 yn j0 j1 jn""".split()  # noqa: SIM905
 )
 

@@ -81,7 +81,8 @@ def _case(f: Function, samples: Sequence[Sequence[Any]] | None) -> list[str]:
     if states:
         lines += [rows(f"in{k}", [s[k] for s in states], a.size) for k, a in enumerate(p.inputs) if a.size]
         results = [wanted[k] for k in trusted]
-        lines += [rows(f"want{k}", [w[k] for w in results], a.size) for k, a in enumerate(p.outputs) if a.size]
+        for k, a in enumerate(p.outputs):
+            lines += [rows(f"want{k}", [w[k] for w in results], a.size)] if a.size else []
         lines.append(f"    for (int32_t s = 0; s < {len(states)}; ++s) {{")
         arguments = [f"{n}[s]" if n != "unused" else n for n in inputs] + outputs + work
         lines.append(f"        (void){f.symbol}({', '.join(arguments)});")
