@@ -1,0 +1,152 @@
+"""Numbers, vectors and words out of attributes, each with a finding when it is not what it should be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from itertools import islice
+from math import inf
+
+from kinetree.io.report import Log
+from kinetree.io.xml import Element
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?\Z")
+_SEPARATOR = re.compile(r",\s+")  # "1, 2, 3" is a list; "1,5" may be a decimal and is refused
+_INFINITY = re.compile(r"[+-]?inf(?:inity)?\Z", re.IGNORECASE)
+_LARGEST = 1e30  # no length, mass or inertia is larger, and products of a few such numbers stay finite
+_LARGEST_LIMIT = 1.7976931348623157e308  # a bound may be "without bound"
+_WORD = 60  # characters of a bad value that a message shows
+_NUMBERS = 10_000  # numbers in one attribute
+
+
+def parse_number(text: str, infinite: bool = False) -> float | None:
+    """The finite number that `text` writes, or None; commas, hexadecimal, underscores and NaN are no numbers."""
+    if _NUMBER.match(text):
+        value = float(text)
+        return value if abs(value) <= (_LARGEST_LIMIT if infinite else _LARGEST) else None
+    if infinite and _INFINITY.match(text):
+        return -inf if text.startswith("-") else inf
+    return None
+
+
+def parse_numbers(text: str, infinite: bool = False) -> tuple[float, ...] | str:
+    """The numbers of a blank-separated list, or the first word that is not a number."""
+    values = []
+    for word in text.split()[:_NUMBERS]:
+        value = parse_number(word, infinite)
+        if value is None:
+            return word
+        values.append(value)
+    return tuple(values)
+
+
+def vector(
+    element: Element,
+    name: str,
+    length: int,
+    default: Sequence[float] | None,
+    log: Log,
+    text: str | None = None,
+) -> tuple[float, ...]:
+    """The `length` numbers of an attribute.
+
+    Args:
+        default: the value when the attribute is absent; None makes it a required one.
+        text: use this text instead of the element's own attribute (defaults of MJCF).
+
+    A wrong value is recorded as an error, and the default (or zeros) returned so that reading can go on.
+    """
+    fallback = tuple(default) if default is not None else (0.0,) * length
+    text = element.get(name) if text is None else text
+    if text is None:
+        if default is None:
+            log.add("attribute-missing", element.where, f"attribute {name!r} is missing")
+        return fallback
+    values = parse_numbers(text)
+    if isinstance(values, str) and "," in text:
+        separated = parse_numbers(_SEPARATOR.sub(" ", text))
+        if not isinstance(separated, str):
+            log.add("number-comma", element.where, f"{name}={shorten(text)!r} has commas between the numbers")
+            values = separated
+    if isinstance(values, str):
+        bad_number(element, name, values, log)
+        return fallback
+    if len(values) != length:
+        wanted = f"{length} numbers" if length > 1 else "one number"
+        log.add(
+            "number", element.where, f"{name}={shorten(text)!r} has {len(values)} numbers, expected {wanted}"
+        )
+        return fallback
+    return values
+
+
+def number(element: Element, name: str, default: float | None, log: Log, infinite: bool = False) -> float:
+    """The number of an attribute, `default` when it is absent; None makes it a required one."""
+    text = element.get(name)
+    if text is None:
+        return vector(element, name, 1, None if default is None else (default,), log)[0]
+    value = parse_number(text.strip(), infinite)
+    if value is None:
+        bad_number(element, name, text.strip(), log)
+        return 0.0 if default is None else default
+    return value
+
+
+def bad_number(element: Element, name: str, word: str, log: Log) -> None:
+    """Record that `word` is not a number, with the remedy that fits its looks."""
+    where, shown = element.where, shorten(word)
+    if "$" in word or "{" in word:
+        log.add("xacro", where, f"{name} contains {shown!r}: an expression that xacro should have replaced")
+    elif "," in word:
+        log.add(
+            "number",
+            where,
+            f"{name} contains {shown!r}, not a number",
+            "Write a decimal point, and blanks between numbers.",
+        )
+    else:
+        log.add("number", where, f"{name} contains {shown!r}, not a finite number below {_LARGEST:g}")
+
+
+def choice(
+    element: Element, name: str, options: Sequence[str], default: str, log: Log, text: str | None = None
+) -> str:
+    """One of the words that an attribute may take."""
+    text = element.get(name) if text is None else text
+    if text is None:
+        return default
+    if text not in options:
+        log.add("value", element.where, f"{name}={shorten(text)!r}, expected one of: {', '.join(options)}")
+        return default
+    return text
+
+
+def shorten(text: str) -> str:
+    """The beginning of a text that may be of any length."""
+    return text if len(text) <= _WORD else text[:_WORD] + "..."
+
+
+def suggest(name: str, options: Iterable[str]) -> str:
+    """A remedy that names the option most like `name`, or "" if none is; looks at the first few hundred."""
+    close = get_close_matches(name[:_NAME], islice(options, 300), 1)
+    return f"Did you mean {close[0]!r}?" if close else ""
+
+
+_FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\"'`\\\\<>&]")
+_NAME = 256
+
+
+def name_of(element: Element, log: Log, attribute: str = "name") -> str | None:
+    """The name of an element, or None. Quotes, brackets and control characters in it are refused."""
+    name = element.get(attribute)
+    if name is None or name == "":
+        return None
+    if not name.strip() or _FORBIDDEN.search(name) or len(name) > _NAME:
+        mended = _FORBIDDEN.sub("_", name.strip() or "_")[:_NAME]
+        problem = (
+            f"the name {shorten(name)!r} is blank, too long, or has quotes, brackets or control characters"
+        )
+        log.mend("name-invalid", element.where, problem, f"renamed to {mended!r}")
+        return mended
+    return name

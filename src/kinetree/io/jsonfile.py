@@ -1,0 +1,46 @@
+"""kinetree's own JSON: every model, without loss."""
+
+from __future__ import annotations
+
+import json
+from typing import NoReturn
+
+from kinetree.errors import ModelError
+from kinetree.io.report import FileError, LoadReport, Where, finding, refuse
+from kinetree.io.xml import LIMITS
+from kinetree.model import Model
+
+
+def write_json(model: Model) -> str:
+    """The model as JSON text."""
+    return json.dumps(model.to_dict(), indent=1, allow_nan=False) + "\n"
+
+
+def read_json(content: bytes | str, file: str) -> Model:
+    """The model that `write_json` wrote.
+
+    Raises:
+        FileError: the text is not JSON, or not that of a model.
+    """
+    where = Where(file, 0, "document")
+    if len(content) > LIMITS.size:
+        refuse("xml-limit", where, f"the document has {len(content)} bytes; at most {LIMITS.size} are read")
+    try:
+        data = json.loads(content, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        refuse("json", Where(file, error.lineno, "document"), f"not valid JSON: {error.msg}")
+    except (ValueError, RecursionError) as error:  # bad encoding, NaN, numbers of 5000 digits, deep nesting
+        refuse("json", where, f"not valid JSON: {error}")
+    try:
+        model = Model.from_dict(data, check="finite")
+    except ModelError as error:
+        raise FileError(finding("json", where, str(error))) from error
+    except (TypeError, AttributeError, KeyError, ValueError, OverflowError, RecursionError) as error:
+        raise FileError(finding("json", where, f"not a kinetree model: {error}")) from error
+    return Model(
+        model.name, model.gravity, model.bodies, model.rotors, model.frames, LoadReport(file, "json")
+    )
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number that JSON or a model may have")

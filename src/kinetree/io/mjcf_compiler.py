@@ -1,0 +1,139 @@
+"""MJCF's `<compiler>`: units, Euler sequences, bounds on inertias; and the orientations that depend on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import hypot, radians
+
+from kinetree.io.attributes import choice, number, shorten, vector
+from kinetree.io.placement import (
+    IDENTITY,
+    ORIGIN,
+    Placement,
+    from_axes,
+    from_axis_angle,
+    from_euler,
+    from_wxyz,
+    from_z,
+    norm,
+    unit,
+)
+from kinetree.io.report import Log
+from kinetree.io.xml import Element
+from kinetree.spatial.vector import Matrix, cross
+
+_BOOLEANS = ("true", "false")
+_ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
+
+
+@dataclass(slots=True)
+class Compiler:
+    """The settings of one MJCF model; angles in the file are turned to radians by `angle`."""
+
+    degrees: bool = True
+    eulerseq: str = "xyz"
+    autolimits: bool = True
+    inertiafromgeom: str = "auto"
+    inertiagrouprange: tuple[float, float] = (0.0, 5.0)
+    boundmass: float = 0.0
+    boundinertia: float = 0.0
+    balanceinertia: bool = False
+    settotalmass: float = -1.0
+
+    def angle(self, value: float) -> float:
+        return radians(value) if self.degrees else value
+
+
+def read_compiler(root: Element, log: Log) -> Compiler:
+    """The settings that hold for the whole file: the last word of all `<compiler>` sections."""
+    compiler = Compiler()
+    for element in root.all("compiler"):
+        compiler.degrees = choice(element, "angle", ("degree", "radian"), _angle(compiler), log) == "degree"
+        sequence = element.get("eulerseq") or compiler.eulerseq
+        if len(sequence) == 3 and set(sequence.lower()) <= set("xyz"):
+            compiler.eulerseq = sequence
+        else:
+            log.add(
+                "value",
+                element.where,
+                f"eulerseq={shorten(sequence)!r}",
+                "Use three letters of x, y, z (or X, Y, Z).",
+            )
+        compiler.inertiafromgeom = choice(
+            element, "inertiafromgeom", (*_BOOLEANS, "auto"), compiler.inertiafromgeom, log
+        )
+        for name in ("autolimits", "balanceinertia"):
+            setattr(
+                compiler,
+                name,
+                choice(element, name, _BOOLEANS, str(getattr(compiler, name)).lower(), log) == "true",
+            )
+        for name in ("boundmass", "boundinertia", "settotalmass"):
+            setattr(compiler, name, number(element, name, getattr(compiler, name), log))
+        low, high = vector(element, "inertiagrouprange", 2, compiler.inertiagrouprange, log)
+        compiler.inertiagrouprange = (low, high)
+        if element.get("coordinate") == "global":
+            log.add(
+                "value",
+                element.where,
+                "coordinate='global' was removed from MJCF",
+                "Write local coordinates.",
+            )
+    return compiler
+
+
+def _angle(compiler: Compiler) -> str:
+    return "degree" if compiler.degrees else "radian"
+
+
+def read_pose(element: Element, compiler: Compiler, log: Log) -> Placement:
+    """`pos` and one of the five ways to write an orientation."""
+    x, y, z = vector(element, "pos", 3, ORIGIN, log)
+    return Placement(read_orientation(element, compiler, log), (x, y, z))
+
+
+def read_orientation(element: Element, compiler: Compiler, log: Log) -> Matrix:
+    given = [name for name in _ORIENTATIONS if element.get(name) is not None]
+    if len(given) > 1 and given != ["quat", given[-1]]:
+        log.add("value", element.where, f"several orientations: {', '.join(given)}", "Keep one of them.")
+    if not given:
+        return IDENTITY
+    name = given[-1]
+    length = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}[name]
+    values = vector(element, name, length, _NEUTRAL[name], log)
+    if name == "euler":
+        a, b, c = (compiler.angle(v) for v in values)
+        return from_euler((a, b, c), compiler.eulerseq)
+    if _is_degenerate(name, values):
+        log.mend(
+            "quaternion",
+            element.where,
+            f"{name}={shorten(element.get(name) or '')!r} is no orientation",
+            "set to the identity",
+        )
+        return IDENTITY
+    x, y, z = values[:3]
+    if name == "quat":
+        return from_wxyz(values)
+    if name == "axisangle":
+        return from_axis_angle(unit((x, y, z)), compiler.angle(values[3]))
+    return from_axes((x, y, z), values[3:]) if name == "xyaxes" else from_z((x, y, z))  # type: ignore[arg-type]
+
+
+_NEUTRAL = {
+    "quat": (1.0, 0.0, 0.0, 0.0),
+    "axisangle": (0.0, 0.0, 1.0, 0.0),
+    "xyaxes": (1.0, 0.0, 0.0, 0.0, 1.0, 0.0),
+    "zaxis": (0.0, 0.0, 1.0),
+    "euler": (0.0, 0.0, 0.0),
+}
+
+
+def _is_degenerate(name: str, values: tuple[float, ...]) -> bool:
+    x, y, z = values[:3]
+    if name == "quat":
+        return hypot(*values) < 1e-12
+    if name == "xyaxes":
+        u, v, w = values[3:]
+        return norm(cross((x, y, z), (u, v, w))) < 1e-12 * max(norm((x, y, z)) * norm((u, v, w)), 1e-12)
+    return norm((x, y, z)) < 1e-12

@@ -1,0 +1,161 @@
+"""Inertias in MJCF: the `<inertial>` element, and the masses of primitive geoms."""
+
+from __future__ import annotations
+
+from math import pi
+
+import numpy as np
+
+from kinetree.io.attributes import choice, number, parse_numbers, shorten, vector
+from kinetree.io.description import Mass
+from kinetree.io.mjcf_compiler import Compiler, read_orientation, read_pose
+from kinetree.io.placement import Placement, from_z, norm
+from kinetree.io.report import Log, Where
+from kinetree.io.xml import Element
+from kinetree.spatial.vector import Matrix, Vector, add, mat_mul, scale, sub, transpose
+
+TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
+_SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}  # numbers in `size`
+_DENSITY = 1000.0
+
+
+def read_inertial(element: Element, compiler: Compiler, log: Log) -> Mass:
+    """The mass that an `<inertial>` element gives to its body."""
+    x, y, z = vector(element, "pos", 3, (0.0, 0.0, 0.0), log)
+    mass = number(element, "mass", None, log)
+    R = read_orientation(element, compiler, log)
+    if element.get("fullinertia") is not None:
+        xx, yy, zz, xy, xz, yz = vector(element, "fullinertia", 6, None, log)
+        if element.get("diaginertia") is not None:
+            log.add("value", element.where, "both fullinertia and diaginertia are given", "Keep one of them.")
+    else:
+        xx, yy, zz = vector(element, "diaginertia", 3, (0.0, 0.0, 0.0), log)
+        xy = xz = yz = 0.0
+    inertia: Matrix = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+    return Mass(mass, (x, y, z), mat_mul(mat_mul(R, inertia), transpose(R)))
+
+
+def mass_of_geoms(
+    geoms: list[tuple[Element, Placement]], compiler: Compiler, where: Where, log: Log
+) -> Mass | None:
+    """The mass of a body from its geoms, or None if none of them has mass.
+
+    Args:
+        geoms: the geoms with their defaults filled in, each with the frame it is given in.
+    """
+    total = Mass()
+    for element, frame in geoms:
+        group = number(element, "group", 0.0, log)
+        if not compiler.inertiagrouprange[0] <= group <= compiler.inertiagrouprange[1]:
+            continue
+        mass = _geom_mass(element, compiler, where, log)
+        if mass is not None:
+            total = total + mass.moved(frame)
+    return None if total.is_zero else total
+
+
+def _geom_mass(element: Element, compiler: Compiler, where: Where, log: Log) -> Mass | None:
+    kind = choice(element, "type", TYPES, "sphere", log)
+    density = number(element, "density", _DENSITY, log)
+    given = number(element, "mass", 0.0, log) if element.get("mass") is not None else None
+    if density < 0 or (given is not None and given < 0):
+        log.mend(
+            "mass-negative", element.where, "a geom has negative mass or density", "its mass was set to 0"
+        )
+        return None
+    if given == 0.0 or (given is None and density == 0.0) or kind in ("plane", "hfield"):
+        return None
+    if kind in ("mesh", "sdf") or element.get("mesh") is not None:
+        log.add(
+            "inertia-mesh",
+            element.where,
+            f"{where.element}: the mass of mesh {shorten(element.get('mesh') or '')!r} is not known",
+        )
+        return None
+    shape = _shape(element, kind, compiler, log)
+    if shape is None:
+        return None
+    size, pose = shape
+    if element.get("shellinertia") == "true":
+        log.add("unsupported", element.where, "shellinertia is not modelled: the geom counts as solid")
+    volume, moments = _solid(kind, size)
+    mass = density * volume if given is None else given
+    xx, yy, zz = (mass * moment for moment in moments)
+    return Mass(mass, (0.0, 0.0, 0.0), ((xx, 0.0, 0.0), (0.0, yy, 0.0), (0.0, 0.0, zz))).moved(pose)
+
+
+def _shape(
+    element: Element, kind: str, compiler: Compiler, log: Log
+) -> tuple[tuple[float, ...], Placement] | None:
+    """The half sizes of a primitive and its pose, from `size`, `pos` and orientation or from `fromto`."""
+    size = parse_numbers(element.get("size") or "")
+    if isinstance(size, str):
+        log.add("number", element.where, f"size contains {shorten(size)!r}, not a finite number")
+        return None
+    pose = None
+    if element.get("fromto") is not None and kind != "sphere":
+        ends = vector(element, "fromto", 6, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0), log)
+        size, pose = _between(kind, size, ends[:3], ends[3:])  # type: ignore[arg-type]
+    size = size[: _SIZES[kind]]
+    if len(size) < _SIZES[kind] or min(size) <= 0:
+        wanted = f"{_SIZES[kind]} positive numbers"
+        log.add(
+            "value",
+            element.where,
+            f"size={shorten(element.get('size') or '')!r}: a {kind} needs {wanted}",
+            "Give its size.",
+        )
+        return None
+    return size, read_pose(element, compiler, log) if pose is None else pose
+
+
+def _between(
+    kind: str, size: tuple[float, ...], start: Vector, end: Vector
+) -> tuple[tuple[float, ...], Placement]:
+    """Size and pose of a geom that reaches from one point to another along its z axis."""
+    direction = sub(start, end)
+    half = norm(direction) / 2
+    pose = Placement(from_z(direction) if half > 0 else Placement().R, scale(add(start, end), 0.5))
+    across = size[:1]
+    return (*across, half) if kind in ("capsule", "cylinder") else (*across, *across, half), pose
+
+
+def _solid(kind: str, size: tuple[float, ...]) -> tuple[float, tuple[float, float, float]]:
+    """Volume of a solid primitive, and its principal moments for unit mass."""
+    match kind, size:
+        case "sphere", (r,):
+            return 4 / 3 * pi * r**3, (0.4 * r * r,) * 3
+        case "ellipsoid", (a, b, c):
+            return 4 / 3 * pi * a * b * c, ((b * b + c * c) / 5, (a * a + c * c) / 5, (a * a + b * b) / 5)
+        case "box", (a, b, c):
+            return 8 * a * b * c, ((b * b + c * c) / 3, (a * a + c * c) / 3, (a * a + b * b) / 3)
+        case "cylinder", (r, half):
+            across = (3 * r * r + 4 * half * half) / 12
+            return 2 * pi * r * r * half, (across, across, r * r / 2)
+        case "capsule", (r, half):  # a cylinder and two half balls
+            h = 2 * half
+            ball = 4 * r / (4 * r + 3 * h)  # the balls' share of the mass
+            across = (1 - ball) * (3 * r * r + h * h) / 12 + ball * (0.4 * r * r + h * (3 * r + 2 * h) / 8)
+            return pi * r * r * h + 4 / 3 * pi * r**3, (
+                across,
+                across,
+                (1 - ball) * r * r / 2 + ball * 0.4 * r * r,
+            )
+    raise AssertionError(kind)
+
+
+def bounded(mass: Mass, compiler: Compiler) -> Mass:
+    """The mass after the compiler's lower bounds and its balancing of impossible inertias."""
+    if not (compiler.boundmass or compiler.boundinertia or compiler.balanceinertia):
+        return mass
+    moments, axes = np.linalg.eigh(np.array(mass.inertia))
+    bound = np.maximum(moments, compiler.boundinertia)
+    if compiler.balanceinertia and bound[0] + bound[1] < bound[2]:
+        bound[:] = bound.mean()
+    if np.array_equal(bound, moments):
+        return Mass(max(mass.mass, compiler.boundmass), mass.com, mass.inertia)
+    inertia = (axes * bound) @ axes.T
+    rows = ((inertia + inertia.T) / 2).tolist()
+    return Mass(
+        max(mass.mass, compiler.boundmass), mass.com, (tuple(rows[0]), tuple(rows[1]), tuple(rows[2]))
+    )

@@ -1,0 +1,133 @@
+"""The joints of one MJCF body, turned into a chain of joints with massless links in between."""
+
+from __future__ import annotations
+
+from math import inf
+
+from kinetree.io.attributes import choice, number, parse_numbers, shorten, vector
+from kinetree.io.description import Description, Joint, Limits, Link, Names
+from kinetree.io.mjcf_compiler import Compiler
+from kinetree.io.placement import ORIGIN, Placement, norm, unit
+from kinetree.io.report import Log, Where
+from kinetree.io.xml import Element
+from kinetree.spatial.vector import Vector, mat_vec, neg
+
+KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "free"}
+
+
+class Chain:
+    """Lays the joints of a body between its parent and itself.
+
+    A joint turns about a point `pos` of the body, so the body's pose in its parent is the product over its
+    joints of T(pos) J(q) T(-pos). What follows the last joint, T(-pos), becomes a fixed joint; this is exact.
+    """
+
+    def __init__(self, robot: Description, links: Names, joints: Names, log: Log) -> None:
+        self.robot, self.links, self.joints, self.log = robot, links, joints, log
+
+    def lay(
+        self, body: Link, parent: str, placement: Placement, joints: list[Joint], anchors: list[Vector]
+    ) -> None:
+        """Add `body` and its joints to the robot."""
+        before = parent
+        here = placement
+        for joint, anchor in zip(joints, anchors, strict=True):
+            last = joint is joints[-1] and anchor == ORIGIN
+            link = (
+                body
+                if last
+                else Link(self.links.claim(f"{body.name}@{joint.name}"), joint.where, virtual=True)
+            )
+            joint.parent, joint.child = before, link.name
+            if joint.kind == "free":
+                joint.placement = Placement()
+            else:  # q counts from the file's reference position, which `joint.placement` holds
+                joint.placement = here @ Placement(p=anchor) @ joint.placement
+            self._add(link, joint)
+            before, here = link.name, Placement(p=neg(anchor)) if anchor != ORIGIN else Placement()
+        if before == parent or before != body.name:
+            self._add(body, Joint(self.joints.claim(body.name), body.where, "fixed", before, body.name, here))
+        if len(joints) > 1:
+            self.log.add("split", body.where, f"{len(joints)} joints make {len(joints)} bodies")
+
+    def _add(self, link: Link, joint: Joint) -> None:
+        self.robot.links[link.name] = link
+        self.robot.joints[joint.name] = joint
+
+
+def read_joint(
+    element: Element, frame: Placement, name: str, compiler: Compiler, log: Log
+) -> tuple[Joint, Vector]:
+    """A joint with its dynamics, and its anchor in the body; `placement` undoes its reference position."""
+    kind_name = "free" if element.tag == "freejoint" else choice(element, "type", tuple(KINDS), "hinge", log)
+    joint = Joint(name, element.where, KINDS[kind_name], "", "", source=element)
+    if kind_name == "free":
+        joint.armature = _coefficient(element, "armature", log)
+        return joint, ORIGIN
+    position = vector(element, "pos", 3, ORIGIN, log)
+    anchor = (frame @ Placement(p=position)).p if kind_name != "slide" else ORIGIN  # type: ignore[arg-type]
+    if kind_name in ("hinge", "slide"):
+        joint.axis = _axis(element, frame, log)
+    angle = compiler.angle if kind_name in ("hinge", "ball") else float
+    joint.limits = _limits(element, kind_name, compiler, log)
+    for name, attribute in (("damping", "damping"), ("friction", "frictionloss"), ("armature", "armature")):
+        setattr(joint, name, _coefficient(element, attribute, log))
+    joint.stiffness = _coefficient(element, "stiffness", log)
+    joint.spring_reference = angle(number(element, "springref", 0.0, log))
+    if kind_name != "ball":
+        joint.reference = angle(number(element, "ref", 0.0, log))
+        joint.placement = joint.at(-joint.reference) if joint.reference else joint.placement
+    if element.get("springdamper") is not None and any(
+        parse_numbers(element.get("springdamper") or "") or ()
+    ):
+        log.add("unsupported", element.where, "springdamper is not modelled", "Write stiffness and damping.")
+    return joint, anchor
+
+
+def _axis(element: Element, frame: Placement, log: Log) -> Vector:
+    x, y, z = vector(element, "axis", 3, (0.0, 0.0, 1.0), log)
+    if norm((x, y, z)) < 1e-12:
+        log.mend("axis-zero", element.where, "the axis is the zero vector", "axis set to 0 0 1")
+        return (0.0, 0.0, 1.0)
+    return unit(mat_vec(frame.R, (x, y, z)))
+
+
+def _coefficient(element: Element, name: str, log: Log) -> float:
+    """A coefficient that cannot be negative; of a polynomial the linear term."""
+    values = parse_numbers(element.get(name) or "0")
+    if isinstance(values, str):
+        log.add("number", element.where, f"{name} contains {shorten(values)!r}, not a finite number")
+        return 0.0
+    if any(values[1:]):
+        log.add("unsupported", element.where, f"{name} is a polynomial: only its first coefficient is used")
+    if values and values[0] < 0:
+        log.mend("coefficient-negative", element.where, f"{name} is {values[0]:g}", f"{name} set to 0")
+        return 0.0
+    return values[0] if values else 0.0
+
+
+def _limits(element: Element, kind: str, compiler: Compiler, log: Log) -> Limits:
+    limits = Limits()
+    lower, upper = vector(element, "range", 2, (0.0, 0.0), log)
+    limited = choice(element, "limited", ("true", "false", "auto"), "auto", log)
+    if limited == "true" or (limited == "auto" and compiler.autolimits and lower < upper):
+        if lower > upper:
+            mended = log.mend(
+                "limits-swapped", element.where, f"range {lower:g} {upper:g}", "limits exchanged"
+            )
+            lower, upper = (upper, lower) if mended else (-inf, inf)
+        if kind == "hinge":
+            lower, upper = compiler.angle(lower), compiler.angle(upper)
+        if kind in ("hinge", "slide"):
+            limits.lower, limits.upper = lower, upper
+        else:
+            where = Where(element.file, element.line, element.label)
+            log.add(
+                "ignored",
+                where,
+                f"a {kind} joint's range bounds its total angle, which limits per coordinate cannot say",
+            )
+    low, high = vector(element, "actuatorfrcrange", 2, (0.0, 0.0), log)
+    if element.get("actuatorfrclimited") != "false" and low < high:
+        limits.effort = max(abs(low), abs(high))
+    return limits

@@ -1,0 +1,167 @@
+"""What loading a file found and did: findings, the errors made of them, and the report a model carries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple, NoReturn
+
+from kinetree.errors import ModelError
+from kinetree.io.rules import RULES
+
+
+class Where(NamedTuple):
+    """A place in a file: its name, the line (0 when there is none) and the element."""
+
+    file: str
+    line: int
+    element: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.element}" if self.line else f"{self.file}: {self.element}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing worth saying about a file: which rule, where, what, how much it matters, what to do."""
+
+    rule: str
+    severity: str
+    where: Where
+    problem: str
+    matters: str
+    remedy: str
+    repaired: str = ""  # what repair=True changed, if it did
+
+    def __str__(self) -> str:
+        action = f"Repaired: {self.repaired}." if self.repaired else self.remedy
+        return f"{self.where}: {self.problem} [{self.rule}]. {action}"
+
+    @property
+    def fixable(self) -> bool:
+        """Whether `repair=True` mends such a finding."""
+        return RULES[self.rule].mendable
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as `kinetree check --json` prints it."""
+        data = asdict(self)
+        data["where"] = self.where._asdict()
+        return data
+
+
+class FileError(ModelError):
+    """A robot file cannot become a model; `finding` says which rule it breaks and where."""
+
+    def __init__(self, finding: Finding, more: int = 0) -> None:
+        others = f" ({more} more of this kind: kinetree check lists them.)" if more else ""
+        super().__init__(str(finding) + others)
+        self.finding = finding
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FileError, (self.finding,)
+
+
+def finding(rule: str, where: Where, problem: str, remedy: str = "", repaired: str = "") -> Finding:
+    """The finding that `rule` makes of `problem` at `where`."""
+    entry = RULES[rule]
+    return Finding(rule, entry.severity, where, problem, entry.matters, remedy or entry.remedy, repaired)
+
+
+def refuse(rule: str, where: Where, problem: str, remedy: str = "") -> NoReturn:
+    """Give up on a file at once: what follows could not be understood anyway."""
+    raise FileError(finding(rule, where, problem, remedy))
+
+
+class Log:
+    """Collects findings while a file is read: a linter shows all of them, `load` raises the first error."""
+
+    def __init__(self, repair: bool = False) -> None:
+        self.repair = repair
+        self.findings: list[Finding] = []
+
+    def add(self, rule: str, where: Where, problem: str, remedy: str = "") -> None:
+        """Record a finding."""
+        self.findings.append(finding(rule, where, problem, remedy))
+
+    def mend(self, rule: str, where: Where, problem: str, change: str, remedy: str = "") -> bool:
+        """Record a finding that can be mended; True if it is to be mended, as `change` says."""
+        assert RULES[rule].mendable, rule
+        self.findings.append(finding(rule, where, problem, remedy, change if self.repair else ""))
+        return self.repair
+
+    @property
+    def errors(self) -> list[Finding]:
+        """The findings that stand in the way of a model."""
+        return [f for f in self.findings if f.severity == "error" and not f.repaired]
+
+    def raise_errors(self) -> None:
+        """Raise the first error, if there is one."""
+        errors = self.errors
+        if errors:
+            raise FileError(errors[0], len(errors) - 1)
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """What became of a robot file: `model.report`."""
+
+    source: str
+    format: str
+    findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def merged(self) -> tuple[Finding, ...]:
+        """Links that became a part of their parent, and bodies that were split into several."""
+        return self._of("merged", "split")
+
+    @property
+    def repaired(self) -> tuple[Finding, ...]:
+        """What `repair=True` changed."""
+        return tuple(f for f in self.findings if f.repaired)
+
+    @property
+    def ignored(self) -> tuple[Finding, ...]:
+        """What the file says and the model does not have."""
+        return self._of("ignored", "unsupported", "inertia-mesh", "rotor-incomplete")
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """What makes the dynamics wrong, singular or not what was meant."""
+        return tuple(f for f in self.findings if f.severity == "warning" and not f.repaired)
+
+    def _of(self, *rules: str) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.rule in rules)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for programs."""
+        return {
+            "source": self.source,
+            "format": self.format,
+            "findings": [f.to_dict() for f in self.findings],
+        }
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterable[str]:
+        yield f"{self.source} ({self.format})"
+        for title, group in (
+            ("warnings", self.warnings),
+            ("repaired", self.repaired),
+            ("ignored", tuple(f for f in self.ignored if f.severity == "note")),
+            ("merged", self.merged),
+        ):
+            if group:
+                yield f"  {title}: {len(group)}"
+                yield from (f"    {f}" for f in group)
+
+
+SEVERITIES = ("error", "warning", "note")
+
+
+def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings with the gravest first, each severity in file order."""
+    return sorted(findings, key=lambda f: SEVERITIES.index(f.severity))

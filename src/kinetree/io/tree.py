@@ -1,0 +1,169 @@
+"""From a list of links and joints to a tree on the world: references, loops, roots, mimic chains."""
+
+from __future__ import annotations
+
+from kinetree.io.attributes import shorten, suggest
+from kinetree.io.description import FREEDOM, WORLD, Description, Joint, Link, Mimic, Names
+from kinetree.io.report import Log
+
+BASES = (None, "fixed", "free")
+
+
+def make_tree(robot: Description, base: str | None, log: Log) -> None:
+    """Check that joints make a tree of the links, and join its roots to the world as `base` says.
+
+    A root link called "world" is the world itself. With `base=None` or "fixed" every root is welded to the
+    world; with "free" the roots, or whatever was welded to a link "world", float.
+    """
+    _add_implicit_base(robot, log)
+    robot.joints = {name: joint for name, joint in robot.joints.items() if _ends_exist(robot, joint, log)}
+    _drop_second_parents(robot, log)
+    _drop_cycles(robot, log)
+    roots = [name for name in robot.links if name not in robot.parent_joints() and name != WORLD]
+    if WORLD in robot.links:
+        world = robot.links.pop(WORLD)
+        if world.mass is not None and world.mass.mass:
+            log.add("ignored", world.where, "the mass of the link 'world' takes no part in the dynamics")
+    carried = any(joint.parent == WORLD for joint in robot.joints.values())
+    _join_roots(robot, roots, "free" if base == "free" and not carried else "fixed", carried, log)
+    if base is not None and carried:
+        _rebase(robot, base, log)
+
+
+def _add_implicit_base(robot: Description, log: Log) -> None:
+    """A link that is only mentioned, and carries all others, is the base of a part to be mounted elsewhere."""
+    children = {joint.child for joint in robot.joints.values()}
+    mentioned = {joint.parent for joint in robot.joints.values()} - robot.links.keys() - children - {WORLD}
+    if len(mentioned) == 1 and robot.links.keys() <= children:
+        (name,) = mentioned
+        first = next(joint for joint in robot.joints.values() if joint.parent == name)
+        log.add("tree-implicit-base", first.where, f"parent link {shorten(name)!r} is not declared")
+        robot.links[name] = Link(name, first.where)
+
+
+def _ends_exist(robot: Description, joint: Joint, log: Log) -> bool:
+    """Whether both links of a joint exist; a parent "world" needs no declaration."""
+    for role, name in (("parent", joint.parent), ("child", joint.child)):
+        if name not in robot.links and not (role == "parent" and name == WORLD):
+            problem = f"{role} link {shorten(name)!r} does not exist"
+            if not log.mend(
+                "tree-unknown-link",
+                joint.where,
+                problem,
+                "an empty link was added",
+                suggest(name, robot.links),
+            ):
+                return False
+            robot.links[name] = Link(name, joint.where)
+    return True
+
+
+def _drop_second_parents(robot: Description, log: Log) -> None:
+    """Keep the first joint on each link; a second one would close a loop."""
+    carrier: dict[str, Joint] = {}
+    for joint in list(robot.joints.values()):
+        first = carrier.setdefault(joint.child, joint)
+        if first is not joint:
+            problem = (
+                f"link {joint.child!r} already is the child of joint {first.name!r} (line {first.where.line})"
+            )
+            log.add("tree-two-parents", joint.where, problem)
+            del robot.joints[joint.name]
+
+
+def _drop_cycles(robot: Description, log: Log) -> None:
+    """Remove a joint from every ring of links that carry each other."""
+    parents = robot.parent_joints()
+    settled: set[str] = {WORLD}
+    for start in list(robot.links):
+        path: list[str] = []
+        seen: set[str] = set()
+        name = start
+        while name not in settled and name not in seen:
+            seen.add(name)
+            path.append(name)
+            joint = parents.get(name)
+            if joint is None:
+                break
+            name = joint.parent
+        if name in seen and name in parents:  # came back to a link of this very path
+            ring = path[path.index(name) :]
+            joint = parents.pop(name)
+            shown = " <- ".join(ring[:4]) + (" <- ..." if len(ring) > 4 else "")
+            log.add("tree-cycle", joint.where, f"links carry each other in a cycle: {shown}")
+            del robot.joints[joint.name]
+        settled.update(path)
+
+
+def _join_roots(robot: Description, roots: list[str], kind: str, carried: bool, log: Log) -> None:
+    """Attach every root to the world; more than one is worth a warning."""
+    names = Names(robot.joints)
+    joints = []
+    for count, name in enumerate(roots):
+        link = robot.links[name]
+        if count or carried:
+            problem = (
+                f"link {name!r} is no child of any joint, and neither is {'world' if carried else roots[0]!r}"
+            )
+            log.add("tree-several-roots", link.where, problem)
+        joints.append(
+            Joint(names.claim(f"{name}_joint" if count else "root_joint"), link.where, kind, WORLD, name)
+        )
+    robot.joints = {joint.name: joint for joint in (*joints, *robot.joints.values())}
+
+
+def _rebase(robot: Description, base: str, log: Log) -> None:
+    """Change how the links on the world are held, in a file that speaks of the world itself."""
+    wanted, given = ("fixed", "free") if base == "fixed" else ("free", "fixed")
+    for joint in robot.joints.values():
+        if joint.parent == WORLD and joint.kind == given:
+            joint.kind = wanted
+
+
+def check_mimics(robot: Description, log: Log) -> None:
+    """Check that every mimic joint leads, in the end, to an independent joint with one degree of freedom."""
+    for joint in robot.joints.values():
+        if joint.mimic is not None and not _mimic_is_sound(robot, joint, joint.mimic, log):
+            joint.mimic = None
+    settled: set[str] = set()
+    for start in robot.joints.values():
+        path: list[Joint] = []
+        joint = start
+        while joint.mimic is not None and joint.name not in settled:
+            settled.add(joint.name)
+            path.append(joint)
+            joint = robot.joints[joint.mimic.joint]
+        if any(joint is member for member in path):  # the chain came back to itself
+            names = " -> ".join(shorten(member.name) for member in path[:4])
+            log.mend(
+                "mimic-cycle", joint.where, f"joints follow each other in a circle: {names}", "mimic removed"
+            )
+            joint.mimic = None
+
+
+def _mimic_is_sound(robot: Description, joint: Joint, mimic: Mimic, log: Log) -> bool:
+    leader = robot.joints.get(mimic.joint)
+    if leader is None:
+        problem = f"follows {shorten(mimic.joint)!r}, which does not exist"
+        log.mend("mimic-unknown", mimic.where, problem, "mimic removed", suggest(mimic.joint, robot.joints))
+        return False
+    if leader.kind == "fixed":
+        if log.mend(
+            "mimic-not-scalar",
+            mimic.where,
+            f"follows the fixed joint {leader.name!r}",
+            "joint fixed at its offset",
+        ):
+            joint.placement, joint.kind = joint.at(mimic.offset), "fixed"
+        return False
+    if FREEDOM[joint.kind] != 1 or FREEDOM[leader.kind] != 1:
+        log.mend(
+            "mimic-not-scalar",
+            mimic.where,
+            f"a {joint.kind} joint follows the {leader.kind} joint {leader.name!r}",
+            "mimic removed",
+        )
+        return False
+    if mimic.multiplier == 0.0:
+        log.add("mimic-zero", mimic.where, f"follows {leader.name!r} with multiplier 0")
+    return True

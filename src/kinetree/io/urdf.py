@@ -1,0 +1,130 @@
+"""URDF -> `Description`: links, joints, and what robot files put beside them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kinetree.io.attributes import name_of, shorten
+from kinetree.io.description import WORLD, Description, Frame, Link, Names
+from kinetree.io.report import Log, Where
+from kinetree.io.urdf_drive import read_drives
+from kinetree.io.urdf_inertial import read_inertial, read_origin
+from kinetree.io.urdf_joint import read_joint
+from kinetree.io.xml import Element
+
+_READ = ("link", "joint", "drake:joint", "transmission", "frame", "kinetree")
+_LOOPS = (
+    "loop_joint",
+    "drake:linear_bushing_rpy",
+    "drake:linear_spring_damper",
+    "drake:tendon_constraint",
+    "drake:ball_constraint",
+)
+
+
+def read_urdf(root: Element, log: Log) -> Description:
+    """The robot that a `<robot>` element describes; everything odd about it goes to `log`."""
+    robot = Description(root.get("name") or "robot", root.file, "urdf", document=root)
+    links = Names({WORLD, *(link.get("name") or "" for link in root.all("link"))})
+    joints = Names(joint.get("name") or "" for joint in root.all("joint", "drake:joint"))
+    renamed = _rename_world(root, links, log)
+    for element in root.all("link"):
+        _add_link(robot, element, renamed, links, log)
+    for element in root.all("joint", "drake:joint"):
+        joint = read_joint(element, log)
+        if joint is None:
+            continue
+        if joint.name in robot.joints:
+            name = joints.claim(joint.name)
+            log.mend(
+                "name-duplicate",
+                joint.where,
+                f"a second joint is called {joint.name!r}",
+                f"renamed to {name!r}",
+            )
+            joint.name = name
+        joint.parent, joint.child = (
+            renamed.get(joint.parent, joint.parent),
+            renamed.get(joint.child, joint.child),
+        )
+        robot.joints[joint.name] = joint
+    frames: set[str] = set()
+    for element in root.all("frame"):
+        _add_frame(robot, element, frames, log)
+    read_drives(robot, root, log)
+    _list_ignored(root, log)
+    if not robot.links:
+        log.add("tree-empty", root.where, "the robot has no link")
+    return robot
+
+
+def _rename_world(root: Element, names: Names, log: Log) -> dict[str, str]:
+    """A link called "world" that hangs on a joint is no world: give it another name."""
+    ends = (child for joint in root.all("joint", "drake:joint") for child in joint.all("child"))
+    if not any(end.get("link") == WORLD for end in ends):
+        return {}
+    name = names.claim(WORLD)
+    log.add("name-missing", root.where, f"the link 'world' hangs on a joint, so it is called {name!r} here")
+    return {WORLD: name}
+
+
+def _add_link(robot: Description, element: Element, renamed: dict[str, str], names: Names, log: Log) -> None:
+    name = name_of(element, log)
+    if name is None:
+        log.add("attribute-missing", element.where, "a link needs a name")
+        return
+    name = renamed.get(name, name)
+    twin = robot.links.get(name)
+    if twin is not None and twin.source is not None and twin.source.same(element):
+        log.add("element-repeated", element.where, f"the same link is already on line {twin.where.line}")
+        return
+    if twin is not None:
+        mended = names.claim(name)
+        log.mend(
+            "name-duplicate", element.where, f"a second link is called {name!r}", f"renamed to {mended!r}"
+        )
+        name = mended
+    inertials = list(element.all("inertial"))
+    if len(inertials) > 1:
+        log.add(
+            "element-repeated", inertials[1].where, f"link {name!r} has {len(inertials)} <inertial> elements"
+        )
+    mass = (
+        read_inertial(inertials[0], Where(element.file, inertials[0].line, element.label), log)
+        if inertials
+        else None
+    )
+    robot.links[name] = Link(name, element.where, mass, source=element)
+
+
+def _add_frame(robot: Description, element: Element, taken: set[str], log: Log) -> None:
+    """`<frame name= link= xyz= rpy=>`, an extension: a named place on a link."""
+    name, link = name_of(element, log), element.get("link")
+    if name is None or link is None:
+        log.add("ignored", element.where, "a <frame> without name or link")
+    elif link not in robot.links:
+        log.add("ignored", element.where, f"frame {name!r} is on the unknown link {shorten(link)!r}")
+    elif name in robot.links or name in taken:
+        log.add("ignored", element.where, f"frame {name!r} has the name of another frame or link")
+    else:
+        taken.add(name)
+        robot.frames.append(Frame(name, element.where, link, read_origin(element, log)))
+
+
+def _list_ignored(root: Element, log: Log) -> None:
+    """Say which elements had no part in the model, one finding per tag."""
+    first: dict[str, Element] = {}
+    count: Counter[str] = Counter()
+    for element in (*root.children, *(child for link in root.all("link") for child in link.children)):
+        if element.tag not in _READ and element.tag != "inertial":
+            first.setdefault(element.tag, element)
+            count[element.tag] += 1
+    for tag, element in first.items():
+        rule = "unsupported" if tag in _LOOPS or tag.startswith("xacro:") else "ignored"
+        remedy = "Expand the file with xacro." if tag.startswith("xacro:") else ""
+        log.add(
+            rule,
+            Where(element.file, element.line, f"<{tag}>"),
+            f"{count[tag]} elements <{tag}> are not read",
+            remedy,
+        )

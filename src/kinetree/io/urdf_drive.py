@@ -1,0 +1,136 @@
+"""Rotors in URDF: transmissions with reductions and rotor inertias, and the `<kinetree>` extension."""
+
+from __future__ import annotations
+
+from kinetree.io.attributes import number, parse_number, shorten, vector
+from kinetree.io.description import FREEDOM, Description, Rotor
+from kinetree.io.placement import norm, unit
+from kinetree.io.report import Log, Where
+from kinetree.io.urdf_inertial import read_inertial, read_origin
+from kinetree.io.xml import Element
+
+_INERTIA = ("rotor_inertia", "rotorInertia", "motor_inertia", "motorInertia")
+_RATIO = ("gear_ratio", "gearRatio", "mechanicalReduction", "mechanical_reduction")
+
+
+def read_drives(robot: Description, root: Element, log: Log) -> None:
+    """Add the rotors of all transmissions, and what the `<kinetree>` extension says, to the robot."""
+    bare = []
+    for transmission in root.all("transmission"):
+        if not _read_transmission(robot, transmission, log):
+            bare.append(transmission)
+    if bare:
+        where = Where(bare[0].file, bare[0].line, "<transmission>")
+        log.add(
+            "rotor-incomplete",
+            where,
+            f"{len(bare)} transmissions without a rotor inertia add no inertia to the model",
+        )
+    for extension in root.all("kinetree"):
+        _read_extension(robot, extension, log)
+
+
+def _local(tag: str) -> str:
+    """A tag without its prefix: `drake:rotor_inertia` and `rotor_inertia` mean the same."""
+    return tag.rpartition(":")[2]
+
+
+def _value(scopes: list[Element], tags: tuple[str, ...], log: Log) -> float | None:
+    """The number in the first element with one of these tags: its `value` attribute or its text."""
+    for scope in scopes:
+        for element in scope.children:
+            if _local(element.tag) in tags:
+                text = element.get("value") or element.text.strip()
+                value = parse_number(text.strip())
+                if value is None:
+                    log.add(
+                        "number",
+                        element.where,
+                        f"<{element.tag}> contains {shorten(text)!r}, not a finite number",
+                    )
+                return value
+    return None
+
+
+def _read_transmission(robot: Description, transmission: Element, log: Log) -> bool:
+    """Add the rotors of one transmission; False if it has none."""
+    joints = [e for e in transmission.all("joint", "rightJoint", "leftJoint") if e.get("name") is not None]
+    found = False
+    for actuator in transmission.all("actuator"):
+        scopes = [actuator, *joints, transmission]
+        inertia = _value(scopes, _INERTIA, log)
+        if inertia is None:
+            continue
+        ratio = _value(scopes, _RATIO, log)
+        found = True
+        for joint_element in joints[:1]:
+            _reflect(robot, joint_element.get("name") or "", inertia, ratio, actuator, log)
+        if len(joints) > 1:
+            log.add(
+                "unsupported",
+                transmission.where,
+                "a transmission of several joints: its rotors act on the first one only",
+            )
+    return found
+
+
+def _reflect(
+    robot: Description, name: str, inertia: float, ratio: float | None, element: Element, log: Log
+) -> None:
+    """Add ratio^2 J to the armature of a joint: mass and axis of the rotor are not in the file."""
+    joint = robot.joints.get(name)
+    if joint is None or FREEDOM[joint.kind] != 1:
+        log.add(
+            "rotor-incomplete",
+            element.where,
+            f"the rotor drives {shorten(name)!r}, which is no joint with one degree of freedom",
+        )
+    elif inertia < 0:
+        log.mend("coefficient-negative", element.where, f"the rotor inertia is {inertia:g}", "rotor ignored")
+    elif inertia > 0 and not isinstance(joint.armature, tuple):
+        n = 1.0 if ratio is None else ratio
+        joint.armature += n * n * inertia
+        log.add(
+            "rotor-reflected",
+            element.where,
+            f"joint {name!r}: armature {n:g}^2 x {inertia:g} = {n * n * inertia:g} kg m^2",
+        )
+
+
+def _read_extension(robot: Description, extension: Element, log: Log) -> None:
+    """`<kinetree gravity=>` with exact rotors, springs and world frames, as `kt.save` writes it."""
+    x, y, z = vector(extension, "gravity", 3, robot.gravity, log)
+    robot.gravity = (x, y, z)
+    for element in extension.all("joint"):
+        joint = robot.joints.get(element.get("name") or "")
+        if joint is None:
+            log.add("ignored", element.where, "<kinetree> speaks of a joint that does not exist")
+            continue
+        joint.stiffness = number(element, "stiffness", 0.0, log)
+        joint.spring_reference = number(element, "spring_reference", 0.0, log)
+    for element in extension.all("rotor"):
+        _read_rotor(robot, element, log)
+
+
+def _read_rotor(robot: Description, element: Element, log: Log) -> None:
+    """`<rotor joint= ratio=><origin/><axis/><inertial/></rotor>`: all that an exact rotor needs."""
+    name = element.get("joint") or ""
+    joint = robot.joints.get(name)
+    inertial = element.find("inertial")
+    if joint is None or FREEDOM[joint.kind] != 1 or inertial is None:
+        log.add(
+            "rotor-incomplete",
+            element.where,
+            f"a rotor needs an <inertial> and a joint with one degree of freedom, not {name!r}",
+        )
+        return
+    mass = read_inertial(inertial, element.where, log)
+    axis_element = element.find("axis")
+    x, y, z = vector(axis_element, "xyz", 3, (0.0, 0.0, 1.0), log) if axis_element else (0.0, 0.0, 1.0)
+    if mass is None or norm((x, y, z)) < 1e-12:
+        log.add("rotor-incomplete", element.where, "a rotor needs mass and an axis")
+        return
+    placement = read_origin(element.find("origin"), log)
+    robot.rotors.append(
+        Rotor(name, element.where, mass, placement, unit((x, y, z)), number(element, "ratio", None, log))
+    )

@@ -1,0 +1,47 @@
+"""URDF's `<origin>` and `<inertial>`."""
+
+from __future__ import annotations
+
+from kinetree.io.attributes import number, vector
+from kinetree.io.description import Mass
+from kinetree.io.placement import ORIGIN, Placement, from_rpy
+from kinetree.io.report import Log, Where
+from kinetree.io.xml import Element
+from kinetree.spatial.vector import Matrix, mat_mul, transpose
+
+
+def read_origin(element: Element | None, log: Log) -> Placement:
+    """The pose that an `<origin xyz= rpy=>` element writes; the identity if there is none."""
+    if element is None:
+        return Placement()
+    if "quat_xyzw" in element.attributes:
+        log.add(
+            "unsupported",
+            element.where,
+            "attribute quat_xyzw of <origin> is not read",
+            "Write the rotation as rpy.",
+        )
+    xyz = vector(element, "xyz", 3, ORIGIN, log)
+    rpy = vector(element, "rpy", 3, ORIGIN, log)
+    return Placement(from_rpy(rpy), xyz)  # type: ignore[arg-type]
+
+
+def read_inertial(element: Element, where: Where, log: Log) -> Mass | None:
+    """Mass, centre of mass and inertia in link axes of an `<inertial>`; None if there is no mass in it."""
+    origin = read_origin(element.find("origin"), log)
+    mass_element, inertia_element = element.find("mass"), element.find("inertia")
+    if mass_element is None:
+        log.add("element-missing", where, "<inertial> has no <mass>: it was ignored")
+        return None
+    mass = number(mass_element, "value", None, log)
+    if inertia_element is None:
+        log.add("inertia-zero", where, "<inertial> has no <inertia>")
+        return Mass(mass, origin.p)
+    inertia = _inertia(inertia_element, log)
+    return Mass(mass, origin.p, mat_mul(mat_mul(origin.R, inertia), transpose(origin.R)))
+
+
+def _inertia(element: Element, log: Log) -> Matrix:
+    xx, yy, zz = (number(element, f"i{a}", None, log) for a in ("xx", "yy", "zz"))
+    xy, xz, yz = (number(element, f"i{a}", 0.0, log) for a in ("xy", "xz", "yz"))
+    return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
