@@ -119,7 +119,7 @@ class Mechanism:
         return i, multiplier, offset
 
     def ghosts(self) -> list[tuple[int, Mass]]:
-        """Armatures of joints with quasi-velocities: (joint, the body that moves alike and feels no other)."""
+        """Armatures of joints with quasi-velocities: (joint, body that moves alike, feeling no other)."""
         out = []
         for i, b in enumerate(self.bodies):
             if b.type in ("spherical", "free") and b.armature:

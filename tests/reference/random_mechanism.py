@@ -79,7 +79,7 @@ def random_mechanism(
     chain: float = 0.5,
     roots: float = 0.15,
     rotors: float = 0.3,
-    mimics: float = 0.2,
+    mimics: float = 0.4,
     armatures: float = 0.2,
 ) -> Mechanism:
     """A mechanism of `bodies` bodies; the numbers are probabilities per body.
@@ -102,7 +102,7 @@ def random_mechanism(
             near = [k for k in leaders if k == parent or out[k].parent == parent]
             chained = [k for k in leaders if out[k].mimic]
             choice = near if near and rng.random() < 0.6 else leaders
-            leader = int(rng.choice(chained if chained and rng.random() < 0.3 else choice))
+            leader = int(rng.choice(chained if chained and rng.random() < 0.5 else choice))
             multiplier = float(rng.choice([-1, 1]) * rng.uniform(0.3, 2.0))
             body = replace(body, mimic=(leader, multiplier, float(rng.uniform(-1, 1))))
         out.append(body)
