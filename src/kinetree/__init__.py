@@ -20,6 +20,7 @@ _HOME = {
     "kinetree.functions": (
         "inverse_dynamics forward_dynamics mass_matrix"
     ),
+    "kinetree.kernels": "compile",
     "kinetree.joints": "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free",
     "kinetree.model": "Model ModelBuilder",
     "kinetree.spatial.inertia": "Inertia",

@@ -43,16 +43,21 @@ class ModelFunction:
             raise ShapeError(f"{self.__name__}: target 'cpu' needs arrays of floats; leave the target out for other numbers")
         if target == "eager" or not plain:
             return self._eager(model, arrays, options, out)
-        from kinetree import compile as compiled
+        from kinetree import kernels
 
-        return compiled.call(self.algorithm, model, arrays, options, out)
+        return kernels.call(self.algorithm, model, arrays, options, out)
 
     def _eager(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any], out: Any) -> Any:
         cores = {a.name: len(a.shape) for a in self.algorithm.inputs}
         batch = np.broadcast_shapes(*(array.shape[: array.ndim - cores[name]] for name, array in arrays.items()))
         values = {name: _numbers(array, cores[name], batch) for name, array in arrays.items()}
         _, outputs = eager.run(self.algorithm, model, values, options)
-        results = [_poisoned(eager.assembled(output, batch), arrays, cores, batch, output.shape) for output in outputs]
+        objects = any(array.dtype == object for array in arrays.values())
+        results = [eager.assembled(output, batch, objects) for output in outputs]
+        results = [
+            _poisoned(result, arrays, cores, batch, output.shape)
+            for result, output in zip(results, outputs, strict=True)
+        ]
         kinds = [array.dtype for array in arrays.values()]
         if kinds and all(kind == np.float32 for kind in kinds):
             results = [result.astype(np.float32) for result in results]

@@ -31,7 +31,7 @@ class Kernel:
         program: what to compile (after `compiler.pipeline.optimize`), or a function that gives it.
         input_shapes, output_shapes: the shape of each argument and result for one state.
         describe: gives the message of the `ShapeError` for a wrong shape, from the argument's name and its shape.
-        on_singular: called with the batch index of the first state whose guard fails; raises.
+        on_singular: called with the batch index and the inputs of the first state whose guard fails; raises.
         key: a text that determines the program; machine code is then found on disk without it.
     """
 
@@ -46,7 +46,7 @@ class Kernel:
         output_names: Sequence[str] = (),
         name: str = "",
         describe: Describe | None = None,
-        on_singular: Callable[[tuple[int, ...]], None] | None = None,
+        on_singular: Callable[[tuple[int, ...], list[np.ndarray]], None] | None = None,
         key: str | None = None,
         ops: dict[str, int] | None = None,
     ):
@@ -138,7 +138,7 @@ class Kernel:
     def _run(self, batch: Shape, sources: list[np.ndarray], results: list[np.ndarray]) -> None:
         if not batch or batch == (1,) * len(batch):
             if self.single.call([*map(op.address, sources), *map(op.address, results)]) >= 0:
-                self._singular((0,) * len(batch))
+                self._singular((0,) * len(batch), batch, sources)
             return
         axes = len(batch)
         views = [np.broadcast_to(a, batch + c.shape) for c, a in zip(self.inputs, sources)]
@@ -160,7 +160,7 @@ class Kernel:
             ]
             bad = self._states(shifted, steps, lengths[-1])
             if bad >= 0:
-                self._singular(np.unravel_index(number * lengths[-1] + bad, batch))
+                self._singular(np.unravel_index(number * lengths[-1] + bad, batch), batch, views)
 
     def _states(self, addresses: list[int], strides: list[int], count: int) -> int:
         """Run states at equal distances; the first singular one, or -1."""
@@ -175,10 +175,11 @@ class Kernel:
         found = [index for index in pool.run(work, wanted) if index >= 0]
         return min(found, default=-1)
 
-    def _singular(self, index: Sequence[Any]) -> None:
+    def _singular(self, index: Sequence[Any], batch: Shape, sources: list[np.ndarray]) -> None:
         position = tuple(int(k) for k in index)
         if self._on_singular is not None:
-            self._on_singular(position)
+            views = [np.broadcast_to(a, batch + c.shape) for c, a in zip(self.inputs, sources)]
+            self._on_singular(position, [view[position] for view in views])
         where = f" of state {position}" if position else ""
         raise SingularError(f"{self.name}: the inertia{where} is singular along one of its motions")
 

@@ -36,9 +36,9 @@ class EagerSweep(Sweep):
 
     world = WORLD
 
-    def __init__(self, model: Any, frames: str = "body"):
+    def __init__(self, model: Any, frames: str = "body", nodes: tuple[Node, ...] | None = None):
         super().__init__(model, frames)
-        self.nodes: tuple[Node, ...] = model.nodes
+        self.nodes: tuple[Node, ...] = model.nodes if nodes is None else nodes
         self.guards: list[Any] = []  # the smallest pivots of expressions, relative to what would be noise
 
     def outward(self) -> Iterator[Handle]:
@@ -270,19 +270,41 @@ def eager_input(tree: EagerSweep, argument: Any, value: Any) -> Any:
 
 
 def run(
-    algorithm: Algorithm, model: Any, values: dict[str, Any], options: dict[str, Any], frames: str = "body"
+    algorithm: Algorithm,
+    model: Any,
+    values: dict[str, Any],
+    options: dict[str, Any],
+    frames: str = "body",
+    nodes: tuple[Node, ...] | None = None,
 ) -> tuple[EagerSweep, tuple[Output, ...]]:
-    """Run the text of an algorithm; `values` holds nested sequences of numbers for the inputs that are given."""
-    tree = EagerSweep(model, frames)
+    """Run the text of an algorithm; `values` holds nested sequences of numbers for the inputs that are given.
+
+    `nodes` replaces the model's own by others with the same dynamics (`kinetree.model.canonical`).
+    """
+    tree = EagerSweep(model, frames, _lifted(model.nodes if nodes is None else nodes, values))
     result = algorithm.text(tree, *bind(tree, algorithm, values, eager_input), **options)
     return tree, result if isinstance(result, tuple) else (result,)
 
 
-def assembled(output: Output, batch: tuple[int, ...] = ()) -> Any:
-    """The result as an array with the batch axes first: floats if all numbers are, else objects."""
+def _lifted(nodes: tuple[Node, ...], values: Any) -> tuple[Node, ...]:
+    """The nodes with their floats as many-digit numbers, if the inputs are such: else products of two
+    constants of the model would be rounded to double precision."""
+    while isinstance(values, (dict, list, tuple)):
+        values = next(iter(values.values() if isinstance(values, dict) else values), None)
+    if type(values).__module__.partition(".")[0] != "mpmath":
+        return nodes
+    from mpmath import mpf
+
+    return tuple(
+        node.with_parameters([mpf(x) if isinstance(x, float) else x for x in node.parameters]) for node in nodes
+    )
+
+
+def assembled(output: Output, batch: tuple[int, ...] = (), objects: bool = False) -> Any:
+    """The result as an array with the batch axes first: of floats if all numbers are, unless `objects` are wanted."""
     entries = output.values
     kinds = [v for v in entries.values() if isinstance(v, (np.ndarray, np.generic, float, int, complex))]
-    if len(kinds) == len(entries):
+    if len(kinds) == len(entries) and not objects:
         dtype = np.result_type(np.float64, *{np.asarray(v).dtype for v in kinds}) if kinds else np.float64
         result = np.zeros(batch + output.shape, dtype)
     else:

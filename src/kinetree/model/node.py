@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from kinetree import ops
 from kinetree.joints.base import Joint
 from kinetree.spatial import Detached, Inertia, Motion, Stack, Subspace, Transform
-from kinetree.spatial.rotations import Dense
+from kinetree.spatial.rotations import Dense, Factor, Turn
 from kinetree.spatial.vector import Number
 
 PREDECESSOR = -1  # the carrier of a member that sits on the node's predecessor
@@ -26,7 +27,8 @@ class Member(NamedTuple):
     carrier: index of the member that carries it, or PREDECESSOR, or NOTHING.
     placement: carrier -> predecessor side of the joint (constant).
     coupling: empty if the joint moves by its own coordinates, which start at q_start and v_start in the node;
-        else pairs (velocity of the node, multiplier) that give the one coordinate of the joint, plus `offset`.
+        else pairs (velocity of the node, multiplier) that give the one coordinate of the joint.
+    offset: a constant that is added to the (first) coordinate of the joint.
     """
 
     body: int
@@ -56,8 +58,8 @@ class Node(NamedTuple):
             self.predecessor[0] < 0,
             tuple(
                 (
-                    m.body > 0, m.carrier, type(m.joint), len(m.placement.factors) > 0, m.q_start, m.v_start,
-                    tuple(index for index, _ in m.coupling),
+                    m.body > 0, m.carrier, type(m.joint), tuple(_shape(f) for f in m.placement.factors),
+                    m.q_start, m.v_start, tuple(index for index, _ in m.coupling),
                 )
                 for m in self.members
             ),
@@ -71,9 +73,8 @@ class Node(NamedTuple):
         numbers: list[Number] = []
         for m in self.members:
             numbers.extend(m.placement.translation)
-            if m.placement.factors:
-                for row in m.placement.rotation:
-                    numbers.extend(row)
+            for factor in m.placement.factors:
+                numbers.extend(factor[1:] if isinstance(factor, Turn) else sum(factor.E, ()))
             numbers.extend(m.joint.parameters)
             numbers.extend(multiplier for _, multiplier in m.coupling)
             numbers.append(m.offset)
@@ -90,11 +91,11 @@ class Node(NamedTuple):
         members = []
         for m in self.members:
             r = take(3)
-            if m.placement.factors:
-                E = (take(3), take(3), take(3))
-                placement = Transform(E, r) if _all_literal(E) else Transform.from_factors(r, (Dense(E),))
-            else:
-                placement = Transform(r=r)
+            parts = tuple(
+                Turn(factor.axis, *take(2)) if isinstance(factor, Turn) else Dense((take(3), take(3), take(3)))  # type: ignore[arg-type]
+                for factor in m.placement.factors
+            )
+            placement = Transform.from_factors(r, parts)  # type: ignore[arg-type]
             joint = m.joint.with_parameters(take(len(m.joint.parameters)))
             coupling = tuple((index, next(rest)) for index, _ in m.coupling)
             offset = next(rest)
@@ -112,7 +113,7 @@ class Node(NamedTuple):
         subspaces: list[Subspace] = []
         for m in self.members:
             own = self.member_coordinates(m, q)
-            motion = self._own_subspace(m, own)
+            motion = self.own_subspace(m, own)
             if m.carrier == NOTHING:
                 placements.append(Detached())
                 subspaces.append(motion)
@@ -140,7 +141,7 @@ class Node(NamedTuple):
         zero = Subspace(Motion() for _ in range(width))
         for m in self.members:
             own = self.member_coordinates(m, q)
-            motion = self._own_subspace(m, own)
+            motion = self.own_subspace(m, own)
             partials = [zero] * width
             if not m.coupling:
                 for k, partial in enumerate(m.joint.subspace_partials(own)):
@@ -158,9 +159,10 @@ class Node(NamedTuple):
         return tuple(stacked([partials[k] for partials in found]) for k in range(width))
 
     def member_coordinates(self, m: Member, q: Sequence[Number]) -> tuple[Number, ...]:
-        """The coordinates of one member's joint."""
+        """The coordinates of one member's joint; an offset adds to the first of them."""
         if not m.coupling:
-            return tuple(q[m.q_start : m.q_start + m.joint.nq])
+            own = tuple(q[m.q_start : m.q_start + m.joint.nq])
+            return own if ops.is_literal(m.offset) and m.offset == 0 else (own[0] + m.offset, *own[1:])
         position = self.positions
         total = m.offset
         for index, multiplier in m.coupling:
@@ -177,8 +179,9 @@ class Node(NamedTuple):
             for k in range(m.joint.nv)
         }
 
-    def _own_subspace(self, m: Member, own: Sequence[Number]) -> Subspace:
-        return self._widened(m, m.joint.subspace(own))
+    def own_subspace(self, m: Member, own: Sequence[Number]) -> Subspace:
+        """The motion of a member relative to its carrier, as columns for all velocities of the node."""
+        return self._widened(m, m.joint.subspace(tuple(own)))
 
     def _widened(self, m: Member, S: Subspace) -> Subspace:
         """The columns of one member's joint as columns for all velocities of the node."""
@@ -203,5 +206,6 @@ def stacked(values: Sequence[Any]) -> Any:
     return values[0] if len(values) == 1 else Stack(values)
 
 
-def _all_literal(E: Any) -> bool:
-    return all(isinstance(x, (int, float)) for row in E for x in row)
+def _shape(factor: Factor) -> int:
+    """The axis of a turn, -1 for a general rotation."""
+    return factor.axis if isinstance(factor, Turn) else -1

@@ -112,12 +112,9 @@ class Inertia:
         """The force that gives the body the motion `jet` (classical form; see `Jet`)."""
         frame = joined(self.frame, jet.frame, "inertia times jet")
         w, acc, h = jet.velocity, jet.acceleration, self.first_moment
-        momentum = vec.sym_vec(self.second, w)
-        angular = vec.add(vec.sym_vec(self.second, acc.angular), vec.cross(w, momentum))
-        linear = vec.add(vec.cross(acc.angular, h), vec.cross(w, vec.cross(w, h)))
-        return Force(
-            vec.add(angular, vec.cross(h, acc.linear)), vec.add(vec.scale(acc.linear, self.mass), linear), frame
-        )
+        spin = vec.cross(w, vec.sym_vec(self.second, w))
+        angular = vec.add(vec.add(vec.sym_vec(self.second, acc.angular), spin), vec.cross(h, acc.linear))
+        return Force(angular, vec.add(vec.scale(acc.linear, self.mass), vec.mat_vec(jet.turning, h)), frame)
 
     def matrix(self) -> tuple[tuple[Number, ...], ...]:
         """The 6 x 6 matrix."""

@@ -8,7 +8,7 @@ from kinetree.spatial import vector as vec
 from kinetree.spatial.frames import joined
 from kinetree.spatial.motion import Motion
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.vector import Vector
+from kinetree.spatial.vector import Matrix, Vector
 
 
 class Jet:
@@ -22,20 +22,35 @@ class Jet:
                                      vJ and apparent acceleration aJ
     """
 
-    __slots__ = ("acceleration", "frame", "velocity")
+    __slots__ = ("_turning", "acceleration", "frame", "velocity")
 
     def __init__(self, velocity: Vector = vec.ZERO, acceleration: Motion | None = None, frame: Any = None):
         self.velocity = velocity
         self.acceleration = Motion() if acceleration is None else acceleration
         self.frame = frame
+        self._turning: Matrix | None = None
+
+    @property
+    def turning(self) -> Matrix:
+        """omega'~ + omega~ omega~: the acceleration of the point at r, relative to the origin's, is this times r."""
+        if self._turning is None:
+            (x, y, z), (a, b, c) = self.velocity, self.acceleration.angular
+            xy, xz, yz = x * y, x * z, y * z
+            xx, yy, zz = x * x, y * y, z * z
+            self._turning = (
+                (-(yy + zz), xy - c, xz + b),
+                (xy + c, -(xx + zz), yz - a),
+                (xz - b, yz + a, -(xx + yy)),
+            )
+        return self._turning
 
     def transformed(self, X: Transform) -> Jet:
         """X @ jet: the acceleration of the point at r is a + omega' x r + omega x (omega x r)."""
         joined(X.source, self.frame, "transform of a jet")
-        w, acc, r = self.velocity, self.acceleration, X.translation
-        point = vec.add(vec.add(acc.linear, vec.cross(acc.angular, r)), vec.cross(w, vec.cross(w, r)))
+        acc = self.acceleration
+        point = vec.add(acc.linear, vec.mat_vec(self.turning, X.translation))
         moved = Motion(X.turned(acc.angular), X.turned(point), X.target)
-        return Jet(X.turned(w), moved, X.target)
+        return Jet(X.turned(self.velocity), moved, X.target)
 
     def moved(self, velocity: Motion, acceleration: Motion) -> Jet:
         """The jet of a body that moves relative to this one."""

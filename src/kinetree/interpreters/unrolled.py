@@ -1,0 +1,78 @@
+"""The unrolled trace: the text of an algorithm run on expressions gives one straight-line program for the model.
+
+Every constant of the model is a literal, so zeros, ones and right angles fold away: for small and medium robots nothing is faster.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from kinetree import ops
+from kinetree.compiler.program import Program
+from kinetree.interpreters import eager
+from kinetree.model import Node
+from kinetree.ops import Array, Graph
+from kinetree.sweep import Algorithm
+
+
+def trace(
+    algorithm: Algorithm,
+    model: Any,
+    present: tuple[str, ...],
+    options: dict[str, Any],
+    frames: str = "body",
+    nodes: tuple[Node, ...] | None = None,
+) -> Program:
+    """The program of an algorithm for one model; `present` names the inputs that a caller gives."""
+    graph = Graph()
+    inputs, values = [], {}
+    for argument in algorithm.inputs:
+        if argument.name in present:
+            shape = argument.sizes(model)
+            array = graph.array(argument.name, "input", math.prod(shape))
+            inputs.append(array)
+            loads = np.empty(array.size, object)
+            loads[:] = [graph.load(array, k) for k in range(array.size)]
+            values[argument.name] = loads.reshape(shape).tolist()
+    tree, results = eager.run(algorithm, model, values, options, frames, nodes)
+    outputs = tuple(
+        _stored(graph, argument.name, result) for argument, result in zip(algorithm.outputs, results, strict=True)
+    )
+    complete = {
+        array: len(result.values) == array.size for array, result in zip(outputs, results, strict=True)
+    }
+    return Program(
+        name=algorithm.name,
+        inputs=tuple(inputs),
+        outputs=outputs,
+        work=(),
+        tables=(),
+        body=graph.root,
+        graph=graph,
+        zeroed=tuple(array for array in outputs if not complete[array]),
+        guard=_guard(graph, tree.guards),
+    )
+
+
+def _stored(graph: Graph, name: str, result: eager.Output) -> Array:
+    """An output array with the values of a result."""
+    array = graph.array(name, "output", math.prod(result.shape))
+    for index, value in sorted(result.values.items()):
+        place = int(np.ravel_multi_index(index, result.shape)) if index else 0
+        graph.store(array, place, value if isinstance(value, ops.Expr) else float(value))
+    return array
+
+
+def _guard(graph: Graph, guards: list[Any]) -> Array | None:
+    """The smallest of all guarded pivots as an output of its own; None if nothing is guarded."""
+    if not guards:
+        return None
+    smallest = guards[0]
+    for guard in guards[1:]:
+        smallest = ops.min(smallest, guard)
+    array = graph.array("guard", "output", 1)
+    graph.store(array, 0, smallest)
+    return array

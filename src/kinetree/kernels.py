@@ -1,0 +1,216 @@
+"""From an algorithm and a model to a kernel: the one place that sees robots and the compiler.
+
+    fast = kt.compile(kt.forward_dynamics, robot)      # the bare kernel: least overhead
+    a = fast(q, v, tau)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinetree.arguments import wrong_shape
+from kinetree.compiler.kernel import Kernel
+from kinetree.compiler.pipeline import optimize
+from kinetree.compiler.program import Program
+from kinetree.compiler.simplify import simplify
+from kinetree.errors import CompileError, SingularError
+from kinetree.interpreters import eager, looped, unrolled
+from kinetree.model import Model, Node
+from kinetree.model.canonical import canonical
+from kinetree.sweep import Algorithm
+
+TARGETS = ("cpu",)
+
+# Above this many operations a program keeps its loops, unless asked otherwise: unrolling no longer pays, and compiling it would take long.
+UNROLLED_OPERATIONS = 60_000
+
+
+def compile(  # noqa: A001 - the public name says what it does
+    function: Any,
+    model: Model,
+    *,
+    dtype: str = "float64",
+    target: str = "cpu",
+    inputs: Sequence[str] | None = None,
+    mode: str | None = None,
+    **options: Any,
+) -> Kernel:
+    """The kernel of a function for one model, called as `kernel(*arrays, out=None)`.
+
+    Args:
+        function: a function of a model, such as `kinetree.inverse_dynamics`.
+        model: the robot.
+        dtype: "float64" or "float32".
+        target: "cpu".
+        inputs: names of the inputs that calls will give; by default all that are not optional.
+        mode: "unrolled", "looped", or None to choose by size.
+        options: static options of the function (`frame="tool"`, ...).
+
+    Returns:
+        A kernel with `.ops`, `.source`, `.report()` and `.compile_seconds`.
+    """
+    algorithm: Algorithm = getattr(function, "algorithm", function)
+    if not isinstance(algorithm, Algorithm):
+        raise CompileError(f"compile: {function!r} is no function of a model; give one such as kinetree.inverse_dynamics")
+    if target not in TARGETS:
+        raise CompileError(f"compile: unknown target {target!r}; choose from {', '.join(TARGETS)}")
+    if str(np.dtype(dtype)) not in ("float64", "float32"):
+        raise CompileError(f"compile: dtype must be 'float64' or 'float32', not {dtype!r}")
+    known = {a.name: a.optional for a in algorithm.inputs}
+    names = tuple(name for name, optional in known.items() if not optional) if inputs is None else tuple(inputs)
+    for name in names:
+        if name not in known:
+            raise CompileError(f"compile: {algorithm.name} has no input {name!r}; it takes {', '.join(known)}")
+    present = tuple(name for name, optional in known.items() if name in names or not optional)
+    for name in options:
+        if name not in algorithm.options:
+            raise CompileError(f"compile: {algorithm.name} has no option {name!r}; it has {', '.join(algorithm.options) or 'none'}")
+    return kernel(algorithm, model, present, algorithm.options | options, str(np.dtype(dtype)), mode)
+
+
+def call(algorithm: Algorithm, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any], out: Any) -> Any:
+    """Run a function of a model on arrays of floats; the result has their common type."""
+    kinds = [array.dtype for array in arrays.values()]
+    dtype = "float32" if kinds and all(kind == np.float32 for kind in kinds) else "float64"
+    return kernel(algorithm, model, tuple(arrays), options, dtype)(*arrays.values(), out=out)
+
+
+def kernel(
+    algorithm: Algorithm,
+    model: Model,
+    present: tuple[str, ...],
+    options: dict[str, Any],
+    dtype: str,
+    mode: str | None = None,
+) -> Kernel:
+    """The kernel for these inputs and options, made once for each model object."""
+    kernels: dict = model.__dict__.setdefault("_kernels", {})
+    key = (algorithm.name, present, tuple(sorted((k, _frozen(v)) for k, v in options.items())), dtype, mode)
+    found = kernels.get(key)
+    if found is None:
+        found = kernels[key] = _new_kernel(algorithm, model, present, options, dtype, mode)
+    return found
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _new_kernel(
+    algorithm: Algorithm, model: Model, present: tuple[str, ...], options: dict, dtype: str, mode: str | None
+) -> Kernel:
+    inputs = {a.name: a for a in algorithm.inputs if a.name in present}
+
+    def describe(name: str, shape: tuple[int, ...]) -> str:
+        return wrong_shape(algorithm.name, model, inputs[name], shape)
+
+    def on_singular(index: tuple[int, ...], state: list[np.ndarray]) -> None:
+        """Run the state again, eagerly, to find which joint it is."""
+        values = {name: array.astype(float).tolist() for name, array in zip(present, state, strict=True)}
+        where = f" in state {index[0] if len(index) == 1 else index}" if index else ""
+        try:
+            eager.run(algorithm, model, values, options)
+        except SingularError as error:
+            raise SingularError(f"{algorithm.name}: {error}{where and f' (Found{where} of the batch.)'}") from None
+        raise SingularError(f"{algorithm.name}: the mass matrix of model {model.name!r} is singular to working precision{where}")
+
+    return Kernel(
+        lambda: optimize(trace(algorithm, model, present, options, mode)),
+        [inputs[name].sizes(model) for name in inputs],
+        [a.sizes(model) for a in algorithm.outputs],
+        dtype,
+        input_names=list(inputs),
+        output_names=[a.name for a in algorithm.outputs],
+        name=algorithm.name,
+        describe=describe,
+        on_singular=on_singular,
+        key=_key(algorithm, model, present, options, mode),
+    )
+
+
+def trace(
+    algorithm: Algorithm, model: Model, present: tuple[str, ...], options: dict[str, Any], mode: str | None = None
+) -> Program:
+    """The simplified program of an algorithm for one model.
+
+    Results that are functions of the coordinates alone are computed with canonical nodes. Quantities of pairs of bodies are
+    traced in body frames and in a common frame; the program with fewer operations is kept.
+    """
+    if mode not in (None, "unrolled", "looped"):
+        raise CompileError(f"compile: mode must be 'unrolled', 'looped' or None, not {mode!r}")
+    nodes = model.nodes
+    if algorithm.is_generalised and "f_ext" not in present and _is_numeric(nodes):
+        nodes = canonical_nodes(model)
+    if mode is None:
+        mode = "unrolled" if _estimate(algorithm, model, nodes) < UNROLLED_OPERATIONS else "looped"
+    if mode == "looped":
+        frames = "common" if algorithm.pairs else "body"
+        return simplify(looped.trace(algorithm, model, present, options, frames, nodes))
+    programs = [
+        simplify(unrolled.trace(algorithm, model, present, options, frames, nodes))
+        for frames in (("body", "common") if algorithm.pairs else ("body",))
+    ]
+    return min(programs, key=lambda program: program.ops["flops"])
+
+
+def canonical_nodes(model: Model) -> tuple[Node, ...]:
+    """The canonical nodes of a model, made once."""
+    found = model.__dict__.get("_canonical")
+    if found is None:
+        found = model.__dict__["_canonical"] = canonical(model.nodes)
+    return found
+
+
+def _is_numeric(nodes: Sequence[Node]) -> bool:
+    return all(isinstance(x, (int, float)) for node in nodes for x in node.parameters)
+
+
+def _estimate(algorithm: Algorithm, model: Model, nodes: Sequence[Node]) -> float:
+    """Roughly how many operations the unrolled program would have."""
+    depth = [0] * len(nodes)
+    for node in nodes:
+        depth[node.index] = 1 + (depth[node.predecessor[0]] if node.predecessor[0] >= 0 else 0)
+    order = max(len(a.shape) for a in algorithm.outputs)
+    bodies = sum(len(node.members) for node in nodes)
+    if not algorithm.pairs:
+        return 400.0 * bodies
+    return bodies * 200.0 + 60.0 * sum(float(d) ** (order - 1) for d in depth)
+
+
+@cache
+def _source_state() -> str:
+    """What the package's own files are: programs kept on disk are those of exactly this source."""
+    root = Path(__file__).parent
+    facts = sorted((str(p.relative_to(root)), os.stat(p).st_mtime_ns, os.stat(p).st_size) for p in root.rglob("*.py"))
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+def _key(algorithm: Algorithm, model: Model, present: tuple[str, ...], options: dict, mode: str | None) -> str:
+    """A text that determines the program."""
+    digest = hashlib.sha256()
+    for part in (_source_state(), algorithm.name, present, sorted(options.items()), mode, model.gravity, model.nbodies):
+        digest.update(repr(part).encode())
+    digest.update(model_digest(model))
+    return digest.hexdigest()
+
+
+def model_digest(model: Model) -> bytes:
+    """A hash of all numbers and of the structure of a model, made once."""
+    found = model.__dict__.get("_digest")
+    if found is None:
+        digest = hashlib.sha256()
+        for node in model.nodes:
+            digest.update(repr((node.predecessor, node.structure, node.q_index, node.v_index)).encode())
+            digest.update(repr(node.parameters).encode())
+        for frame in model.frames:
+            digest.update(repr((frame.name, frame.body, frame.placement.R, frame.placement.p)).encode())
+        digest.update(repr(model.body_names).encode())
+        found = model.__dict__["_digest"] = digest.digest()
+    return found

@@ -1,0 +1,270 @@
+"""Other bodies and frames with the same dynamics, chosen so that computing it costs least.
+
+What a mechanism does in its coordinates (M, C, gravity forces, accelerations) does not tell how its bodies are described. So
+before a program is made for results that are functions of the coordinates alone, the nodes are rewritten, exactly:
+
+1. fixed joints are dissolved: the inertia goes to the body that carries them;
+2. every axis becomes the z axis of its body's frame;
+3. frames are turned about z and slid along z until the way to one child of each body is a shift along x and a turn about x
+   (Denavit and Hartenberg), with at most a constant added to the child's coordinate;
+4. the part of an inertia that a joint does not feel (`Joint.unfelt`) moves to the body that carries the joint
+   (base parameters): masses and moments become zeros that fold away.
+
+References: Khalil and Dombre (2002) ch. 9 for base parameters; Craig (2005) ch. 3 for the frames.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from kinetree.joints import Cylindrical, Fixed, Helical, Prismatic, Revolute, Spin
+from kinetree.joints.axis import perpendiculars
+from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
+from kinetree.spatial import Inertia, Transform
+from kinetree.spatial import vector as vec
+from kinetree.spatial.rotations import Turn, factors
+from kinetree.spatial.vector import Matrix, Vector
+
+Place = tuple[int, int]  # node index, member index
+_AXIAL = (Revolute, Prismatic, Helical, Cylindrical, Spin)
+_ALONG_Z = (0, 0, 1)
+# Axes that are nearly parallel have their common normal far away, where rounding errors grow: no sliding there.
+_LEAST_SINE = 0.05
+
+
+def canonical(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """Nodes with the same generalised dynamics and the cheapest frames and inertias."""
+    work = _Rewriting(_without_fixed(nodes))
+    for place in work.places():
+        work.turn_axis_to_z(place)
+    for place in work.places():
+        work.place_frame(place)
+    for place in reversed(work.places()):
+        work.simplify_placement(place)
+        work.move_unfelt(place)
+    return tuple(work.nodes)
+
+
+def _without_fixed(nodes: Sequence[Node]) -> list[Node]:
+    """The nodes without those that have no coordinates; what they carry hangs on their own carrier."""
+    moved: dict[Place, tuple[Place, Transform]] = {}  # a dissolved body: where it went, transform to it
+    extra: dict[Place, list[Inertia]] = {}
+    kept: list[Node] = []
+    number: dict[int, int] = {-1: -1}
+    for node in nodes:
+        home, way = moved.get(node.predecessor, (node.predecessor, None))
+        members = tuple(
+            m if way is None or m.carrier != PREDECESSOR else m._replace(placement=m.placement @ way)
+            for m in node.members
+        )
+        if len(members) == 1 and isinstance(members[0].joint, Fixed):
+            moved[node.index, 0] = (home, members[0].placement)
+            extra.setdefault(home, []).append(members[0].inertia.congruence(members[0].placement))
+        else:
+            number[node.index] = len(kept)
+            kept.append(node._replace(predecessor=home, members=members))
+    # a dissolved body may itself carry inertias of other dissolved bodies: they were booked under its home already
+    result = []
+    for index, node in enumerate(kept):
+        members = tuple(
+            m._replace(inertia=sum(extra.get((node.index, k), []), m.inertia)) for k, m in enumerate(node.members)
+        )
+        home = (number[node.predecessor[0]], node.predecessor[1])
+        result.append(node._replace(index=index, predecessor=home, members=members))
+    return result
+
+
+class _Rewriting:
+    """Nodes that are being rewritten, and who is carried by whom."""
+
+    def __init__(self, nodes: list[Node]):
+        self.nodes = nodes
+        self.carried: dict[Place, list[Place]] = {}
+        for place in self.places():
+            self.carried.setdefault(self.carrier(place), []).append(place)
+
+    def places(self) -> list[Place]:
+        return [(n.index, k) for n in self.nodes for k in range(len(n.members))]
+
+    def member(self, place: Place) -> Member:
+        return self.nodes[place[0]].members[place[1]]
+
+    def carrier(self, place: Place) -> Place:
+        node, m = self.nodes[place[0]], self.member(place)
+        return node.predecessor if m.carrier < 0 else (place[0], m.carrier)
+
+    def set(self, place: Place, member: Member) -> None:
+        node = self.nodes[place[0]]
+        members = list(node.members)
+        members[place[1]] = member
+        self.nodes[place[0]] = node._replace(members=tuple(members))
+
+    def change_frame(self, place: Place, C: Transform, joint: object = None) -> None:
+        """Describe a body, and the predecessor side of its joint, in the frame that C leads to.
+
+        The joint must look the same from both pairs of frames (C commutes with its motion) unless another one is given.
+        """
+        m = self.member(place)
+        inverse = C.inverse()
+        self.set(
+            place,
+            m._replace(
+                placement=_cleaned(C @ m.placement),
+                inertia=m.inertia.congruence(inverse),
+                joint=m.joint if joint is None else joint,
+            ),
+        )
+        for child in self.carried.get(place, []):
+            c = self.member(child)
+            if c.carrier != NOTHING:
+                self.set(child, c._replace(placement=_cleaned(c.placement @ inverse)))
+
+    def turn_axis_to_z(self, place: Place) -> None:
+        """Step 2, for joints with one axis."""
+        m = self.member(place)
+        if not isinstance(m.joint, _AXIAL) or m.carrier == NOTHING:
+            return
+        axis = m.joint.parameters[:3]
+        if axis == _ALONG_Z:
+            return
+        E = _axes_with_z(axis)
+        joint = m.joint.with_parameters((*_ALONG_Z, *m.joint.parameters[3:]))
+        self.change_frame(place, Transform(E), joint)
+
+    def place_frame(self, place: Place) -> None:
+        """Step 3: turn and slide the frame of one body for the sake of the first body that it carries."""
+        m = self.member(place)
+        if not isinstance(m.joint, _AXIAL) or m.carrier == NOTHING:
+            return
+        if isinstance(m.joint, Prismatic):  # its frame may be put anywhere: onto the carrier's origin
+            r = m.placement.turned(m.placement.translation)
+            self.change_frame(place, Transform(r=vec.neg(r)))
+        for child in self.carried.get(place, []):
+            c = self.member(child)
+            if isinstance(c.joint, _AXIAL) and c.carrier != NOTHING:
+                (x, y), slide = _normal(c.placement)
+                if isinstance(m.joint, Prismatic):
+                    slide = 0.0
+                # the normal has two directions: take the one that turns the frame less against its own carrier
+                both = [((x, y), self._last_cosine(place, x, y)), ((-x, -y), self._last_cosine(place, -x, -y))]
+                (x, y), _ = max(both, key=lambda choice: choice[1])
+                if (x, y) != (1.0, 0.0) or slide != 0.0:
+                    self.change_frame(place, Transform(_around_z((x, y)), (0, 0, slide)))
+                return
+
+    def _last_cosine(self, place: Place, x: float, y: float) -> float:
+        """The cosine of the last of the three turns to a body if its frame is turned about z to (x, y)."""
+        *_, last = _zxz((Transform(_around_z((x, y))) @ self.member(place).placement).rotation)
+        return last[0].cos if last else 1.0
+
+    def simplify_placement(self, place: Place) -> None:
+        """Write the way to a body as turns about z, x and z, of which the last is part of its coordinate."""
+        m = self.member(place)
+        if m.carrier == NOTHING or not isinstance(m.joint, _AXIAL):
+            return
+        if m.inertia.mass == 0 and not any(m.inertia.first_moment) and not self.carried.get(place):
+            # pure rotational inertia: it does not matter where it is
+            m = m._replace(placement=Transform.from_factors(vec.ZERO, m.placement.factors))
+        E = m.placement.rotation
+        first, about_x, last = _zxz(E)
+        if not isinstance(m.joint, (Revolute, Cylindrical)):  # a constant turn cannot be part of the coordinate
+            parts = (*first, *about_x, *last)
+            cheap = parts if len(parts) < 3 else factors(E)
+            self.set(place, m._replace(placement=Transform.from_factors(m.placement.translation, cheap)))
+            return
+        offset = 0.0
+        if last and 0 not in (last[0].cos, last[0].sin):  # quarter turns are free as they are
+            offset = math.atan2(last[0].sin, last[0].cos)
+            last = ()
+        placement = Transform.from_factors(m.placement.translation, (*first, *about_x, *last))
+        self.set(place, m._replace(placement=placement, offset=m.offset + offset))
+
+    def move_unfelt(self, place: Place) -> None:
+        """Step 4, for one body; its own part from outboard has arrived already."""
+        m = self.member(place)
+        if m.carrier == NOTHING:
+            return
+        part = m.joint.unfelt(m.inertia)
+        if not any(part.parameters):
+            return
+        rest = Inertia.from_parameters(
+            0 if p == w else w - p for w, p in zip(m.inertia.parameters, part.parameters, strict=True)
+        )
+        self.set(place, m._replace(inertia=rest))
+        home = self.carrier(place)
+        if home[0] >= 0:
+            # where the joint stands does not matter, so let it stand at its offset: a placement without a turn
+            carrier = self.member(home)
+            self.set(home, carrier._replace(inertia=carrier.inertia + part.congruence(m.placement)))
+
+
+def _axes_with_z(axis: Vector) -> Matrix:
+    """A rotation E with E axis = z; exact for coordinate axes."""
+    for k in range(3):
+        if abs(axis[k]) == 1:
+            x = tuple(1 if i == (k + 1) % 3 else 0 for i in range(3))
+            return (x, vec.cross(axis, x), axis)  # type: ignore[arg-type, return-value]
+    x, y = perpendiculars(axis)
+    return (x, y, axis)
+
+
+def _normal(way: Transform) -> tuple[tuple[float, float], float]:
+    """Where the common normal of the z axes of two frames starts: its direction (cos, sin) about z, and its height."""
+    E, r = way.rotation, way.translation
+    z = E[2]  # the other z axis
+    sine = math.hypot(z[0], z[1])
+    if sine == 0.0:
+        length = math.hypot(r[0], r[1])
+        turn = (r[0] / length, r[1] / length) if length > 0.0 else (1.0, 0.0)
+        return turn, r[2]
+    # the normal is z_p x z_c = (-z_y, z_x, 0)
+    turn = (-z[1] / sine, z[0] / sine)
+    if sine < _LEAST_SINE:
+        return turn, 0.0
+    # the point of the parent's axis nearest to the child's: minimise |r + t z - s e_z|
+    along = (z[0] * r[0] + z[1] * r[1]) / sine**2
+    return turn, r[2] - along * z[2]
+
+
+def _around_z(turn: tuple[float, float]) -> Matrix:
+    c, s = turn
+    return ((c, s, 0), (-s, c, 0), (0, 0, 1))
+
+
+def _zxz(E: Matrix) -> tuple[tuple[Turn, ...], tuple[Turn, ...], tuple[Turn, ...]]:
+    """E as turns about z, x and z, each left out where it is none: E = Z(last) X Z(first)."""
+    z = E[2]
+    sine = math.hypot(z[0], z[1])
+    if sine < 1e-15:
+        if z[2] > 0:
+            return (), (), _turn(2, E[0][0], E[0][1])
+        return (), (Turn(0, -1, 0),), _turn(2, E[0][0], -E[0][1])
+    c1, s1 = -z[1] / sine, z[0] / sine
+    if c1 < 0.0 or (c1 == 0.0 and s1 < 0.0):
+        c1, s1, sine = -c1, -s1, -sine
+    # rows of Z(first) are (c1, s1, 0), (-s1, c1, 0): after it, E = Z(last) X
+    return (
+        _turn(2, c1, s1),
+        _turn(0, z[2], sine),
+        _turn(2, E[0][0] * c1 + E[0][1] * s1, -(E[1][0] * c1 + E[1][1] * s1)),
+    )
+
+
+def _turn(axis: int, c: float, s: float) -> tuple[Turn, ...]:
+    c, s = (0 if abs(x) < 1e-15 else x for x in (c, s))
+    if c == 0:
+        s = 1 if s > 0 else -1
+    if s == 0:
+        c = 1 if c > 0 else -1
+    return () if c == 1 and s == 0 else (Turn(axis, c, s),)
+
+
+def _cleaned(X: Transform) -> Transform:
+    """The transform without the rounding noise of turning a frame back and forth."""
+    size = max(1.0, *(abs(x) for x in X.translation))
+    r = tuple(0 if abs(x) < 1e-15 * size else x for x in X.translation)
+    E = X.rotation
+    if any(0 < abs(x) < 1e-15 for row in E for x in row):
+        E = tuple(tuple(0 if abs(x) < 1e-15 else (x if abs(abs(x) - 1) > 1e-15 else math.copysign(1, x)) for x in row) for row in E)  # type: ignore[assignment]
+    return Transform.from_factors(r, factors(E))  # type: ignore[arg-type]
