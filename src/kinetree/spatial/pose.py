@@ -29,7 +29,7 @@ class Pose:
     R: Matrix
     p: Vector
 
-    def __init__(self, R: Any = vec.IDENTITY, p: Any = (0.0, 0.0, 0.0)):
+    def __init__(self, R: Any = vec.IDENTITY, p: Any = vec.ZERO):
         position = read_vector(p, 3, "position of a pose")
         if all(is_real(x) for x in position) and not all(np.all(np.isfinite(x)) for x in position):
             raise ModelError(f"position of a pose {position}: expected three finite numbers")
@@ -56,7 +56,7 @@ class Pose:
     @classmethod
     def identity(cls) -> Pose:
         """The pose of a frame in itself."""
-        return cls._given(vec.IDENTITY, (0.0, 0.0, 0.0))
+        return cls._given(vec.IDENTITY, vec.ZERO)
 
     @classmethod
     def random(cls, rng: np.random.Generator | int | None = None) -> Pose:
@@ -85,7 +85,7 @@ class Pose:
 
     def as_matrix(self) -> tuple[tuple[Number, ...], ...]:
         """The rows of the 4x4 matrix [R p; 0 1]. `numpy.asarray(T)` gives an array (..., 4, 4)."""
-        return (*((*row, x) for row, x in zip(self.R, self.p, strict=True)), (0.0, 0.0, 0.0, 1.0))
+        return (*((*row, x) for row, x in zip(self.R, self.p, strict=True)), (0, 0, 0, 1))
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> Pose:

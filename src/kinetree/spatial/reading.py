@@ -51,14 +51,13 @@ def read_matrix(x: Any, rows: int, columns: int, what: str) -> tuple:
 
 def stacked(x: Any) -> np.ndarray:
     """A tuple (of tuples) of numbers as one array, with the batch axes of the numbers in front."""
-    if not isinstance(x, tuple):
-        return np.asarray(x)
     parts = np.broadcast_arrays(*_flat(x))
     shape: list[int] = []
     while isinstance(x, tuple):
         shape.append(len(x))
         x = x[0]
-    return np.stack(parts, axis=-1).reshape(parts[0].shape + tuple(shape))
+    result = np.stack(parts, axis=-1).reshape(parts[0].shape + tuple(shape))
+    return result.astype(float) if result.dtype.kind in "biu" else result  # exact zeros and ones are ints
 
 
 def _flat(x: Any) -> list:
