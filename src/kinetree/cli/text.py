@@ -1,0 +1,119 @@
+"""Text for people: aligned tables, colour on a terminal, names from files made harmless."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+
+class Style:
+    """Colours and glyphs that the stream can show; plain text when it is not a terminal."""
+
+    def __init__(self, stream: TextIO | None = None):
+        stream = stream or sys.stdout
+        terminal = stream.isatty() and os.environ.get("TERM") != "dumb" and "NO_COLOR" not in os.environ
+        self._colour = terminal
+        self._unicode = encodes(stream, "├└│─█✓")
+
+    def _paint(self, code: str, text: str) -> str:
+        return f"\033[{code}m{text}\033[0m" if self._colour else text
+
+    def bold(self, text: str) -> str:
+        return self._paint("1", text)
+
+    def dim(self, text: str) -> str:
+        return self._paint("2", text)
+
+    def good(self, text: str) -> str:
+        return self._paint("32", text)
+
+    def bad(self, text: str) -> str:
+        return self._paint("31", text)
+
+    def doubtful(self, text: str) -> str:
+        return self._paint("33", text)
+
+    def glyph(self, pretty: str, plain: str) -> str:
+        """`pretty` where the stream can encode it, otherwise `plain`."""
+        return pretty if self._unicode else plain
+
+
+def encodes(stream: TextIO, text: str) -> bool:
+    """Whether the stream can carry these characters."""
+    try:
+        text.encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def printable(text: Any) -> str:
+    """The text with control characters escaped, so that a name from a file cannot steer a terminal."""
+    return "".join(
+        c if c == " " or c.isprintable() else c.encode("unicode_escape").decode() for c in str(text)
+    )
+
+
+def width(text: str) -> int:
+    """Columns that a text takes on a terminal, colours not counted."""
+    columns, escaped = 0, False
+    for c in text:
+        if c == "\033":
+            escaped = True
+        elif escaped:
+            escaped = c != "m"
+        elif not unicodedata.combining(c):
+            columns += 2 if unicodedata.east_asian_width(c) in "WF" else 1
+    return columns
+
+
+def table(rows: Iterable[Sequence[Any]], header: Sequence[str] = (), align: str = "", gap: str = "  ") -> str:
+    """Rows in columns; `align` has one letter per column, `<` or `>`, and repeats its last one."""
+    cells = [[str(c) for c in row] for row in ([header] if header else [])] + [
+        [str(c) for c in row] for row in rows
+    ]
+    if not cells:
+        return ""
+    count = max(map(len, cells))
+    align = (align or "<").ljust(count, (align or "<")[-1])
+    widths = [max((width(row[k]) for row in cells if k < len(row)), default=0) for k in range(count)]
+
+    def place(text: str, k: int) -> str:
+        blank = " " * (widths[k] - width(text))
+        return text + blank if align[k] == "<" else blank + text
+
+    return "\n".join(gap.join(place(text, k) for k, text in enumerate(row)).rstrip() for row in cells)
+
+
+def indent(text: str, by: str = "  ") -> str:
+    """Every line of the text moved to the right."""
+    return "\n".join(by + line if line else line for line in text.split("\n"))
+
+
+def number(x: float, digits: int = 4) -> str:
+    """A number as a person writes it: few digits, no exponent where none is needed."""
+    return f"{x:.{digits}g}"
+
+
+def plural(count: int, word: str) -> str:
+    """`1 file`, `2 files`, `3 bodies`."""
+    many = word[:-1] + "ies" if word.endswith("y") else word + "s"
+    return f"{count} {word if count == 1 else many}"
+
+
+def duration(seconds: float) -> str:
+    """A time with the unit that fits it."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """'Did you mean ...?' for a mistyped word, or nothing."""
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f"Did you mean '{near[0]}'?" if near else ""

@@ -1,0 +1,42 @@
+"""Every Python block of the README and of docs/ runs, and so does every `kinetree` command shown there.
+
+The blocks of one page run in order, in one namespace, in an empty directory. A block that cannot run
+(a sketch, another project's code) is fenced as `text`, not as `python`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.meta.sources import ROOT, named
+
+FENCE = re.compile(r"^```(python|sh)\n(.*?)^```$", re.M | re.S)
+PAGES = [
+    p for p in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if FENCE.search(p.read_text())
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_page(page: Path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    namespace: dict = {"__name__": "__snippet__"}
+    text = page.read_text()
+    for block in FENCE.finditer(text):
+        line = text.count("\n", 0, block.start(2))
+        if block[1] == "python":
+            exec(compile("\n" * line + block[2], named(page), "exec"), namespace)
+        else:
+            run_commands(block[2], f"{named(page)}:{line + 1}")
+
+
+def run_commands(block: str, place: str) -> None:
+    """Run the lines that call kinetree itself; make and pip are left to the reader."""
+    from kinetree.cli import main
+
+    for line in block.replace("\\\n", " ").split("\n"):
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["kinetree"] and not {"bench", "demo"} & set(words):
+            assert main(words[1:]) in (0, 1), f"{place}: {line}"
