@@ -27,7 +27,7 @@ def unit_axis(axis: Any, owner: str) -> Vector:
     if len(given) != 3 or isinstance(axis, str):
         raise ModelError(f"{owner}: the axis must be three numbers, as in (0, 0, 1), got {axis!r}")
     if not all(ops.is_literal(a) for a in given):
-        if any(isinstance(a, (str, bytes)) or a is None for a in given):
+        if any(a is None or isinstance(a, (str, bytes, list, tuple)) or getattr(a, "ndim", 0) for a in given):
             raise ModelError(f"{owner}: the axis must be three numbers, as in (0, 0, 1), got {axis!r}")
         return given  # type: ignore[return-value]
     values = tuple(float(a) for a in given)

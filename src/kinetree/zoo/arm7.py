@@ -12,7 +12,7 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import IDENTITY, Matrix, Vector
 from kinetree.zoo.shapes import diagonal
 
-# The right angles of the published placements, exactly: rpy (90, 0, 180) = (-90, 180, 0) and (90, 0, 0) degrees.
+# The exact right angles of the published placements: rpy (90, 0, 180) = (-90, 180, 0) and (90, 0, 0).
 OVER: Matrix = ((-1, 0, 0), (0, 0, 1), (0, 1, 0))
 UP: Matrix = ((1, 0, 0), (0, 0, -1), (0, 1, 0))
 
