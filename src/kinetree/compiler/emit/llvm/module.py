@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kinetree.compiler.emit.llvm import sincos
+from kinetree.compiler.emit.llvm import copy, sincos
 from kinetree.compiler.emit.llvm.body import LIBRARY, Printer, each
 from kinetree.compiler.emit.llvm.driver import define_angles, define_chunk, define_run, define_spoil
 from kinetree.compiler.emit.llvm.hoist import hoist
@@ -44,8 +44,7 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     needed |= {wide} if angles else set()
     functions += [sincos.define(kind, target.has_fma) for kind in sorted(needed, key=lambda k: k.lanes)]
     functions += [each(op, number) for op in sorted(printer.library)]
-    functions += [define_load(number, size, width) for size in sorted({a.size for a in program.inputs})]
-    functions += [define_store(number, size, width) for size in sorted({a.size for a in program.outputs})]
+    functions += _copies(program, number, wide)
     functions += [
         define_spoil(program, places, number),
         define_chunk(program, places, number, len(angles), width),
@@ -54,6 +53,14 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
         functions.append(define_run(lanes))
     text = "\n\n".join([*functions, *_declarations(number, wide, printer.library), _attributes(target)])
     return Module(text, "run" if lanes > 1 else "one", lanes, places.workspace_bytes)
+
+
+def _copies(program: Program, number: Number, wide: Number) -> list[str]:
+    """The functions that bring states into the workspace and results out of it, one for each size of array."""
+    sizes = sorted({a.size for a in program.inputs}), sorted({a.size for a in program.outputs})
+    if number.lanes > 1:
+        return [*(define_load(number, s) for s in sizes[0]), *(define_store(number, s) for s in sizes[1])]
+    return [*(copy.define_load_one(wide, s) for s in sizes[0]), *(copy.define_store_one(wide, s) for s in sizes[1])]
 
 
 def _declarations(number: Number, wide: Number, library: set[str]) -> list[str]:
