@@ -20,15 +20,11 @@ def unit_axis(axis: Any, owner: str) -> Vector:
 
     Only plain real numbers are checked and normalised: symbols and expressions are taken as they are.
     """
-    try:
-        given = tuple(axis)
-    except TypeError:
-        given = ()
-    if len(given) != 3 or isinstance(axis, str):
-        raise ModelError(f"{owner}: the axis must be three numbers, as in (0, 0, 1), got {axis!r}")
+    given = tuple(axis) if hasattr(axis, "__iter__") and not isinstance(axis, (str, dict)) else ()
+    if len(given) != 3 or any(_is_no_number(a) for a in given):
+        shown = f"an array of shape {axis.shape}" if hasattr(axis, "shape") else repr(axis)
+        raise ModelError(f"{owner}: the axis must be three numbers, as in (0, 0, 1), got {shown}")
     if not all(ops.is_literal(a) for a in given):
-        if any(a is None or isinstance(a, (str, bytes, list, tuple)) or getattr(a, "ndim", 0) for a in given):
-            raise ModelError(f"{owner}: the axis must be three numbers, as in (0, 0, 1), got {axis!r}")
         return given  # type: ignore[return-value]
     values = tuple(float(a) for a in given)
     length = math.hypot(*values)
@@ -48,6 +44,10 @@ def unit_axis(axis: Any, owner: str) -> Vector:
     if abs(length - 1.0) > 2.3e-16:
         values = tuple(a / length for a in values)
     return tuple(int(a) if a in (0.0, 1.0, -1.0) else a for a in values)  # type: ignore[return-value]
+
+
+def _is_no_number(a: Any) -> bool:
+    return a is None or isinstance(a, (str, bytes, list, tuple)) or getattr(a, "ndim", 0) > 0
 
 
 def coordinate_axis(axis: Vector) -> tuple[int, int] | None:
