@@ -18,7 +18,7 @@ from kinetree.ops import Expr
 from kinetree.spatial import ArticulatedInertia, Coordinates, Force, Inertia, Motion, Stack, Subspace, Transform
 from kinetree.sweep import Algorithm, Sweep
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
-from kinetree.sweep.sweep import Frame, carry
+from kinetree.sweep.sweep import Frame, carry, marked_nodes
 
 
 class Handle(NamedTuple):
@@ -36,8 +36,15 @@ class EagerSweep(Sweep):
 
     world = WORLD
 
-    def __init__(self, model: Any, frames: str = "body", nodes: tuple[Node, ...] | None = None):
+    def __init__(
+        self,
+        model: Any,
+        frames: str = "body",
+        nodes: tuple[Node, ...] | None = None,
+        marks: frozenset[int] = frozenset(),
+    ):
         super().__init__(model, frames)
+        self.marks = marks
         self.nodes: tuple[Node, ...] = model.nodes if nodes is None else nodes
         self.guards: list[Any] = []  # the smallest pivots of expressions, relative to what would be noise
 
@@ -87,6 +94,12 @@ class EagerSweep(Sweep):
     @cached_property
     def _bounds(self) -> list[tuple[float, ...]]:
         return inertia_bounds(self.nodes)
+
+    def body(self, index: int) -> Handle:
+        return WORLD if index == 0 else Handle(*self.model.location(index))
+
+    def is_marked(self, i: Handle) -> bool:
+        return i.node in self.marks
 
     def guard(self, i: Handle, pivots: tuple) -> None:
         for pivot, bound in zip(pivots, self._bounds[i.node], strict=True):
@@ -281,7 +294,8 @@ def run(
 
     `nodes` replaces the model's own by others with the same dynamics (`kinetree.model.canonical`).
     """
-    tree = EagerSweep(model, frames, _lifted(model.nodes if nodes is None else nodes, values))
+    nodes = _lifted(model.nodes if nodes is None else nodes, values)
+    tree = EagerSweep(model, frames, nodes, marked_nodes(model, options))
     result = algorithm.text(tree, *bind(tree, algorithm, values, eager_input), **options)
     return tree, result if isinstance(result, tuple) else (result,)
 

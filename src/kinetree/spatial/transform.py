@@ -140,6 +140,11 @@ class Transform:
         columns = [self._motion(Motion.from_components(e)).components for e in _UNIT6]
         return tuple(zip(*columns, strict=True))
 
+    def pose(self) -> tuple[tuple[Number, ...], ...]:
+        """The 4 x 4 matrix of the successor's pose in the predecessor: [R p; 0 1]."""
+        R, p = vec.transpose(self.rotation), self.translation
+        return (*((*R[k], p[k]) for k in range(3)), (0, 0, 0, 1))
+
     def carried(self, X: Transform) -> Transform:
         """What this becomes when a path steps from the source of X.target to X.source."""
         return self @ X

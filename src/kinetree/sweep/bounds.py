@@ -28,7 +28,7 @@ def inertia_bounds(nodes: Sequence[Node]) -> list[tuple[float, ...]]:
             member, place = node.members[k], (node.index, k)
             m = mass.get(place, 0.0) + _plain(member.inertia.mass)
             s = square.get(place, 0.0) + sum(_plain(x) for x in member.inertia.second[:3]) / 2.0
-            _, S = node._replace(members=(member._replace(carrier=PREDECESSOR),)).kinematics(_samples(node))
+            S = node.own_subspace(member, (0.0,) * member.joint.nq)  # its lengths do not depend on q
             for index, column in enumerate(S.columns):
                 w, u = _length(column.angular), _length(column.linear)
                 totals[index] += (u * math.sqrt(abs(m)) + w * math.sqrt(abs(s))) ** 2
@@ -40,11 +40,6 @@ def inertia_bounds(nodes: Sequence[Node]) -> list[tuple[float, ...]]:
             square[carrier] = square.get(carrier, 0.0) + reach * reach
         bounds[node.index] = tuple(t if t > 0.0 and math.isfinite(t) else 1.0 for t in totals)
     return bounds
-
-
-def _samples(node: Node) -> tuple[float, ...]:
-    """Any coordinates: the length of a column of S does not depend on them."""
-    return (0.0,) * len(node.q_index)
 
 
 def _plain(x: Any) -> float:

@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
+from kinetree.errors import ModelError
 from kinetree.model.node import NOTHING, Node, stacked
 from kinetree.spatial import Block, Factored, Force, Inertia, Motion, Stack, Subspace, Transform
 
@@ -93,6 +94,21 @@ class Sweep(ABC):
     @abstractmethod
     def frame_of(self, i: Any) -> tuple[Frame, ...]:
         """The frames of the members of a node."""
+
+    @abstractmethod
+    def body(self, index: int) -> Any:
+        """The handle of one body of the model; 0 is the world."""
+
+    def frame(self, name: str) -> tuple[Any, Transform]:
+        """The handle of the body that carries a frame, and the transform from that body to the frame."""
+        index, placement = self.model.frame(name)
+        i = self.body(index)
+        source = self.world_frame if index == 0 else self.frame_of(i)[self.model.location(index)[1]]
+        return i, placement.between(source, Frame(name))
+
+    @abstractmethod
+    def is_marked(self, i: Any) -> bool:
+        """True if node i moves by one of the joints that the option `accelerate` names: a static fact."""
 
     @abstractmethod
     def guard(self, i: Any, pivots: tuple) -> None:
@@ -195,6 +211,22 @@ def _scaled(S: Any, factor: Any) -> Any:
     if isinstance(S, Stack):
         return Stack(_scaled(s, factor) for s in S.values)
     return Subspace(column * factor for column in S.columns)
+
+
+def marked_nodes(model: Any, options: dict[str, Any]) -> frozenset[int]:
+    """The nodes whose joints the option `accelerate` names; a group of joints is named as a whole or not at all."""
+    names = set(options.get("accelerate", ()))
+    bodies = {model.joint_index(name) for name in names}
+    found = {model.location(body)[0] for body in bodies}
+    for index in found:
+        members = [m for m in model.nodes[index].members if m.body and not m.coupling and m.joint.nv]
+        missing = [model.joint_names[m.body - 1] for m in members if m.body not in bodies]
+        if missing:
+            raise ModelError(
+                f"model {model.name!r}: joints {', '.join(map(repr, missing))} move together with one that is given in "
+                "accelerate (mimic joints couple them): name all of them, or none"
+            )
+    return frozenset(found)
 
 
 def carry(X: Any, value: Any) -> Any:
