@@ -106,6 +106,10 @@ def random_mechanism(
             multiplier = float(rng.choice([-1, 1]) * rng.uniform(0.3, 2.0))
             body = replace(body, mimic=(leader, multiplier, float(rng.uniform(-1, 1))))
         out.append(body)
+    for i, b in enumerate(out):  # a joint may also follow one that comes later
+        if b.mimic and not out[b.mimic[0]].mimic and rng.random() < 0.3:
+            leader, multiplier, offset = b.mimic
+            out[i], out[leader] = replace(b, mimic=None), replace(out[leader], mimic=(i, multiplier, offset))
     spinning: list[Rotor] = []
     for i, b in enumerate(out):
         if b.type in RATES:

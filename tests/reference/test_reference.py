@@ -31,14 +31,15 @@ def test_generator_reaches_every_corner():
         several += len(on) > len(set(on))
         multi += any(len(r.ratios) > 1 for r in m.rotors)
         roots += sum(b.parent < 0 for b in m.bodies) > 1
-        for b in m.bodies:
+        for i, b in enumerate(m.bodies):
             if b.mimic:
                 leader = m.bodies[b.mimic[0]]
                 lead.add("chained" if leader.mimic else "direct")
+                lead.add("forward" if b.mimic[0] > i else "backward")
                 child, sibling = b.mimic[0] == b.parent, leader.parent == b.parent
                 lead.add("child" if child else "sibling" if sibling else "far")
     assert kinds == set(ALL_TYPES)
-    assert lead == {"chained", "direct", "child", "sibling", "far"}
+    assert lead == {"chained", "direct", "forward", "backward", "child", "sibling", "far"}
     assert min(several, multi, roots) > 10
 
 
