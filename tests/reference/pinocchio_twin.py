@@ -9,7 +9,7 @@ import numpy as np
 from .jet import Array
 from .mechanism import Mechanism
 
-TYPES = ("fixed", "revolute", "prismatic", "spherical", "free")
+TYPES = ("fixed", "revolute", "prismatic", "helical", "universal", "spherical", "free")
 
 
 def depth_first(mechanism: Mechanism) -> list[int]:
@@ -47,6 +47,8 @@ class Twin:
             kinds = {
                 "revolute": lambda b=b: pin.JointModelRevoluteUnaligned(b.axis),
                 "prismatic": lambda b=b: pin.JointModelPrismaticUnaligned(b.axis),
+                "helical": lambda b=b: pin.JointModelHelicalUnaligned(b.axis, b.pitch),
+                "universal": lambda b=b: pin.JointModelUniversal(b.axis, b.axis2),
                 "spherical": lambda b=b: pin.JointModelSpherical(),
                 "free": lambda b=b: pin.JointModelFreeFlyer(),
             }
