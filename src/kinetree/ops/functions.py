@@ -106,6 +106,8 @@ def atan2(y: Any, x: Any) -> Any:
         squared = x.real**2 + y.real**2
         angle = np.arctan2(y.real, x.real) + 1j * (x.real * y.imag - y.real * x.imag) / squared
         return angle if angle.ndim else complex(angle)
+    if object in (np.asarray(y).dtype, np.asarray(x).dtype):
+        return np.frompyfunc(atan2, 2, 1)(y, x)
     return np.arctan2(y, x)
 
 

@@ -59,7 +59,7 @@ def run(program: Program, *inputs: Any) -> tuple[tuple[np.ndarray, ...], np.ndar
     for array in program.zeroed:
         memory[array][...] = 0.0
     namespace: dict[str, Any] = {"ops": ops, "np": np, "inf": np.inf, "nan": np.nan, "at": _at}
-    exec(compile(python_source(program), f"<{program.name}>", "exec"), namespace)
+    exec(compile(python_source(program), "<program>", "exec"), namespace)
     tables = [_table(a, dtype) for a in program.tables]
     with np.errstate(all="ignore"):
         namespace["program"](*rows, *memory.values(), *tables)
