@@ -52,6 +52,13 @@ def test_laws_on_random_mechanisms(block):
     assert not broken, "\n".join(broken)
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("block", range(1000, 5000))
+def test_laws_on_a_hundred_thousand_mechanisms(block):
+    broken = [message for k in range(BLOCK) for message in holds(random_case(block, k))]
+    assert not broken, "\n".join(broken)
+
+
 @pytest.fixture(scope="module", params=ZOO)
 def robot(request) -> Case:
     rng = np.random.default_rng(list(request.param.encode()))
