@@ -1,0 +1,63 @@
+"""`kinetree bench` and `kinetree demo`: every figure is there, every law holds."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests.cli.command import assert_one_line_error, kinetree
+
+import kinetree as kt
+from kinetree.cli.laws import laws
+
+
+def test_bench_as_json():
+    run = kinetree("bench", "zoo:double_pendulum", "--batch", "64", "--seconds", "0.01", "--json")
+    assert run.returncode == 0 and run.stderr == "", run.stderr
+    data = json.loads(run.stdout)
+    assert [row["function"] for row in data["functions"]][:3] == [
+        "inverse_dynamics",
+        "forward_dynamics",
+        "mass_matrix",
+    ]
+    for row in data["functions"]:
+        assert row["flops"] > 0 and row["state_one_core"] > 0 and row["call"] > 0
+        for peer in filter(None, row["peers"].values()):
+            assert peer["apart"] < 1e-9
+
+
+def test_bench_for_a_person():
+    run = kinetree("bench", "zoo:pendulum", "--batch", "16", "--seconds", "0.01", "--dtype", "float32")
+    assert run.returncode == 0 and "inverse_dynamics" in run.stdout and "float32" in run.stdout
+
+
+def test_nothing_to_time(tmp_path):
+    path = tmp_path / "still.urdf"
+    path.write_text('<robot name="still"><link name="base"/></robot>')
+    assert "nothing to time" in assert_one_line_error(kinetree("bench", path), 1)
+
+
+def test_demo():
+    run = kinetree("demo", "--seed", "3")
+    assert run.returncode == 0 and run.stderr == "", run.stdout + run.stderr
+    for word in ("puma560", "quadruped", "mass matrix", "every law holds", "per state"):
+        assert word in run.stdout
+    assert "\033" not in run.stdout
+
+
+@pytest.mark.parametrize("name", ["cart_pole", "arm7", "biped", "spacecraft"])
+def test_the_laws_hold_for_other_robots(name):
+    model = getattr(kt.zoo, name)()
+    rng = np.random.default_rng(0)
+    q, v = model.random_state(rng)
+    broken = [law for law in laws(model, q, v, rng.standard_normal(model.nv)) if not law.holds]
+    assert not broken
+
+
+def test_a_broken_law_is_noticed(monkeypatch):
+    model = kt.zoo.double_pendulum()
+    q, v = model.random_state(np.random.default_rng(0))
+    true = kt.mass_matrix
+    monkeypatch.setattr(kt, "mass_matrix", lambda m, q: true(m, q) * 1.001)
+    assert any(not law.holds for law in laws(model, q, v, np.ones(model.nv)))

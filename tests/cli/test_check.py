@@ -1,0 +1,127 @@
+"""`kinetree check`: findings by rule and line, JSON, mending, exit statuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.cli.command import assert_one_line_error, kinetree
+from tests.cli.robots import MJCF, urdf
+
+import kinetree as kt
+
+
+@pytest.fixture
+def good(tmp_path):
+    path = tmp_path / "good.urdf"
+    path.write_text(urdf())
+    return path
+
+
+@pytest.fixture
+def bad(tmp_path):
+    path = tmp_path / "bad.urdf"
+    path.write_text(urdf(ixx="0.5", lower="3"))  # 0.5 > 0.02 + 0.01, and 3 > 2
+    return path
+
+
+def test_a_good_file(good):
+    run = kinetree("check", good)
+    assert run.returncode == 0 and run.stderr == "" and "0 errors" not in run.stdout
+    assert "1 file" in run.stdout
+
+
+def test_a_good_mjcf_file(tmp_path):
+    path = tmp_path / "pendulum.xml"
+    path.write_text(MJCF)
+    assert kinetree("check", path).returncode == 0
+
+
+def test_findings_name_rule_line_element_and_remedy(bad):
+    run = kinetree("check", bad)
+    assert run.returncode == 1 and run.stderr == ""
+    for word in (
+        "bad.urdf",
+        "inertia-triangle",
+        "limits-swapped",
+        "link 'forearm'",
+        "joint 'elbow'",
+        "repair",
+    ):
+        assert word in run.stdout
+    line = next(k for k, text in enumerate(bad.read_text().split("\n"), 1) if 'ixx="0.5"' in text)
+    assert any(f" {k} " in run.stdout for k in range(line - 4, line + 1))
+
+
+def test_json(good, bad):
+    run = kinetree("check", good, bad, "--json", "--level", "warning")
+    assert run.returncode == 1
+    first, second = json.loads(run.stdout)
+    assert first == {"file": str(good), "findings": []}
+    assert {f["rule"] for f in second["findings"]} == {"inertia-triangle", "limits-swapped"}
+    for f in second["findings"]:
+        assert f["severity"] == "warning" and f["where"]["line"] > 0 and f["fixable"] is True
+
+
+def test_level(bad):
+    run = kinetree("check", bad, "--level", "error")
+    assert "inertia-triangle" not in run.stdout and run.returncode == 1
+
+
+@pytest.mark.parametrize("text", ["", "not a robot", "<robot", "\0", "<!DOCTYPE x><robot name='x'/>"])
+def test_a_file_that_cannot_be_read_is_a_finding_not_a_crash(tmp_path, text):
+    path = tmp_path / "broken.urdf"
+    path.write_text(text)
+    run = kinetree("check", path)
+    assert run.returncode == 1 and run.stderr == "" and "error" in run.stdout
+
+
+def test_names_cannot_steer_the_terminal(tmp_path):
+    path = tmp_path / "evil.urdf"
+    path.write_text(urdf(name="&#x9b;31m", mass="-1"), encoding="utf-8")
+    run = kinetree("check", path)
+    assert run.returncode == 1 and "\x9b" not in run.stdout + run.stderr
+
+
+def test_fix_writes_a_file_that_loads(bad):
+    run = kinetree("check", bad, "--fix")
+    mended = bad.with_name("bad.mended.urdf")
+    assert run.returncode == 0 and "mended" in run.stdout, run.stdout + run.stderr
+    assert bad.read_text() == urdf(ixx="0.5", lower="3")  # the file itself is left alone
+    assert kinetree("check", mended).returncode == 0
+    assert kt.load(mended).nv == 2
+
+
+def test_fix_never_writes_over_a_file_unasked(bad):
+    target = bad.with_name("bad.mended.urdf")
+    target.write_text("precious")
+    assert "--force" in assert_one_line_error(kinetree("check", bad, "--fix"), 2)
+    assert target.read_text() == "precious"
+    assert kinetree("check", bad, "--fix", "--force").returncode == 0
+    assert target.read_text() != "precious"
+
+
+def test_fix_writes_where_it_is_told(bad, tmp_path):
+    target = tmp_path / "mended.urdf"
+    assert kinetree("check", bad, "--fix", "--output", target).returncode == 0
+    assert kt.load(target).nv == 2
+
+
+def test_fix_writes_nothing_when_there_is_nothing_to_mend(good):
+    assert kinetree("check", good, "--fix").returncode == 0
+    assert sorted(p.name for p in good.parent.iterdir()) == ["good.urdf"]
+
+
+def test_a_place_that_cannot_be_written(bad, tmp_path):
+    run = kinetree("check", bad, "--fix", "--output", tmp_path / "nowhere" / "mended.urdf")
+    assert "cannot be written" in assert_one_line_error(run, 2)
+
+
+def test_many_places_of_one_rule_are_cut_short(tmp_path):
+    fixed = "<joint name='j{0}' type='fixed'><parent link='base'/><child link='l{0}'/></joint>"
+    links = "".join(f"<link name='l{k}'/>{fixed.format(k)}" for k in range(12))
+    path = tmp_path / "many.urdf"
+    path.write_text(urdf().replace("\n</robot>", links + "</robot>"))
+    short, full = kinetree("check", path).stdout, kinetree("check", path, "--all").stdout
+    assert "more; --all lists them" in short and "more; --all" not in full
+    assert full.count("\n") > short.count("\n")
