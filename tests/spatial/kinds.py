@@ -127,6 +127,6 @@ def _value(y: Any, columns: np.ndarray, known: dict[Expr, Any]) -> Any:
     return known[y]
 
 
-def zero_or_true(condition: Any) -> Any:
-    """A truth value as a number: 0 where it holds, 1 where it does not."""
-    return ops.where(condition, 0.0, 1.0)
+def zero_if(condition: Any, like: Any) -> Any:
+    """A truth value as a number of the kind of `like`: 0 where it holds, 1 where it does not."""
+    return ops.where(condition, 0 * like, 0 * like + 1)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kinetree.spatial.inertia import Inertia
 
 
-
 class Dyad(NamedTuple):
     """One symmetric dyad of an inertia, value y y^T with y a force: the momentum per unit of y . V."""
 
@@ -62,10 +61,10 @@ def _sweeps(second: Symmetric) -> int:
 
 def _jacobi_turn(p: Number, q: Number, off: Number) -> tuple[Number, Number]:
     """The cosine and sine of the smaller turn that makes the off-diagonal entry vanish."""
-    none = ops.equal(off, 0)
-    ratio = (q - p) / (2 * ops.where(none, 1, off))
-    sign = ops.where(ops.less(ratio, 0), -1, 1)
-    tangent = ops.where(none, 0, sign / (sign * ratio + ops.sqrt(1 + ratio * ratio)))
+    gap = q - p
+    root = ops.sqrt(gap * gap + 4 * off * off)
+    sum_ = gap + ops.where(ops.less(gap, 0), -root, root)
+    tangent = 2 * off / ops.where(ops.equal(sum_, 0), 1.0, sum_)
     c = 1 / ops.sqrt(1 + tangent * tangent)
     return c, tangent * c
 
@@ -87,7 +86,7 @@ def is_physical(I: Inertia, tolerance: float = 1e-10) -> Any:
         return False
     a, b, c = principal_axes(second_moment_matrix(I))[0]
     smallest = ops.min(ops.min(a, b), c)
-    return ops.where(ops.less_equal(floor, smallest), ops.less(0, I.mass), False)
+    return ops.less(0, ops.where(ops.less_equal(floor, smallest), I.mass, -1.0))
 
 
 def dyads(I: Inertia) -> tuple[Dyad, ...]:

@@ -35,12 +35,13 @@ def couple(moment: Vector) -> Force:
 
 
 def is_line(a: Motion | Force, tolerance: float = 1e-12) -> Any:
-    """True if `a` is bound to a line: its halves are orthogonal and its line part is not zero."""
+    """True if `a` is bound to a line: its line part is not zero, and the free part orthogonal to it.
+
+    That is, its pitch is less than `tolerance` times the length of [free part; line part] per line part.
+    """
     line, free = _halves(a)
     mixed, size = dot(line, free), dot(line, line)
-    square = size * dot(free, free)
-    bound = ops.less_equal(mixed * mixed, tolerance * tolerance * square)
-    return _both(bound, ops.less(0, size))
+    return ops.less(mixed * mixed, tolerance * tolerance * size * (size + dot(free, free)))
 
 
 def is_free(a: Motion | Force, tolerance: float = 1e-12) -> Any:
@@ -82,7 +83,3 @@ def screw(a: Motion | Force) -> Screw:
 def _halves(a: Motion | Force) -> tuple[Vector, Vector]:
     """The line part and the free part about the origin."""
     return (a.angular, a.linear) if isinstance(a, Motion) else (a.linear, a.angular)
-
-
-def _both(p: Any, q: Any) -> Any:
-    return ops.where(p, q, False)
