@@ -1,4 +1,4 @@
-"""Numbers: what an algorithm may do with them, whatever they are (floats, arrays, expressions, 50 digits, symbols)."""
+"""Numbers, whatever they are: floats, arrays, expressions, 50 digits, symbols."""
 
 from kinetree.ops.expr import Expr
 from kinetree.ops.functions import (
@@ -25,7 +25,7 @@ from kinetree.ops.graph import Array, Block, Graph, Loop, Part, Statement, Store
 from kinetree.ops.primitives import PRIMITIVES, Primitive
 
 __all__ = [
-    "PRIMITIVES", "Array", "Block", "Expr", "Graph", "Loop", "Part", "Primitive", "Statement", "Store", "Switch",
-    "While", "abs", "acos", "asin", "atan", "atan2", "cos", "equal", "exp", "is_literal", "less", "less_equal",
-    "log", "max", "min", "sin", "sqrt", "tan", "where",
+    "PRIMITIVES", "Array", "Block", "Expr", "Graph", "Loop", "Part", "Primitive", "Statement", "Store",
+    "Switch", "While", "abs", "acos", "asin", "atan", "atan2", "cos", "equal", "exp", "is_literal", "less",
+    "less_equal", "log", "max", "min", "sin", "sqrt", "tan", "where",
 ]  # fmt: skip

@@ -99,7 +99,7 @@ class Expr:
 
     def __pow__(self, exponent: int) -> Any:
         if not isinstance(exponent, int):
-            raise TraceError(f"an expression can only be raised to a fixed integer power, not to {exponent!r}")
+            raise TraceError(f"an expression can only be raised to a fixed integer power, not {exponent!r}")
         if exponent < 0:
             return 1.0 / self**-exponent
         result: Any = 1.0
@@ -152,7 +152,9 @@ def add(a: Any, b: Any) -> Any:
             return a + b
         a, b = b, a
     if type(b) is not Expr:
-        return a if b == 0.0 else _node("add", a, b)
+        if b == 0.0:
+            return a
+        return _node("sub", b, a.args[0]) if a.op == "neg" else _node("add", a, b)
     if b.op == "neg":
         return sub(a, b.args[0])
     if a.op == "neg":
@@ -217,9 +219,9 @@ def mul(a: Any, b: Any) -> Any:
 def div(a: Any, b: Any) -> Any:
     a, b = literal(a), literal(b)
     if type(b) is not Expr:
-        if type(a) is not Expr or b == 0.0:
-            return a / b if type(a) is not Expr else _node("div", a, b)
-        return mul(a, 1.0 / b)
+        if type(a) is not Expr:
+            return a / b
+        return mul(a, 1.0 / b) if b != 0.0 and math.isfinite(1.0 / b) else _node("div", a, b)
     if type(a) is not Expr:
         if a == 0.0:
             return 0.0

@@ -1,7 +1,7 @@
 """The functions of numbers. Each asks what kind of number it is given and does the right thing for it.
 
-Kinds: Python and NumPy scalars, complex numbers, NumPy arrays (elementwise), `Expr` (recorded), mpmath and SymPy
-numbers. SymPy and mpmath are imported only when one of their numbers appears.
+Kinds: Python and NumPy scalars, complex numbers, NumPy arrays (elementwise), `Expr` (recorded), mpmath
+and SymPy numbers. SymPy and mpmath are imported only when one of their numbers appears.
 """
 
 from __future__ import annotations
@@ -41,9 +41,11 @@ def _unknown(name: str, x: Any) -> TraceError:
 
 
 def _outside(name: str, x: float) -> float:
-    """What a real function gives outside its domain: NaN, as everywhere else in floating point."""
+    """What a real function gives outside its domain or range: NaN or infinity."""
     if name == "log" and x == 0.0:
         return -math.inf
+    if name == "exp":
+        return math.inf
     return math.nan
 
 
@@ -58,7 +60,7 @@ def _unary(name: str, numpy_function: Callable, foreign_name: str | None = None)
             try:
                 return real(x)
             except (ValueError, OverflowError):
-                return numpy_function(np.float64(x)).item() if name == "exp" else _outside(name, x)
+                return _outside(name, x)
         if isinstance(x, np.ndarray):
             if x.dtype == object:
                 return np.frompyfunc(function, 1, 1)(x)
@@ -92,7 +94,7 @@ def abs(x: Any) -> Any:
 
 
 def atan2(y: Any, x: Any) -> Any:
-    """The angle of the point (x, y), in (-pi, pi]. Complex numbers: the analytic continuation near a real point."""
+    """The angle of the point (x, y), in (-pi, pi]; for complex numbers, continued from the real point."""
     if isinstance(y, Expr) or isinstance(x, Expr):
         return ex.binary("atan2", y, x)
     if isinstance(y, _REAL) and isinstance(x, _REAL):
@@ -111,7 +113,7 @@ def atan2(y: Any, x: Any) -> Any:
     return np.arctan2(y, x)
 
 
-def _compare(op: str, numpy_function: Callable, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _compare(op: str, numpy_function: Callable, python: Callable) -> Callable[[Any, Any], Any]:
     def function(a: Any, b: Any) -> Any:
         if isinstance(a, Expr) or isinstance(b, Expr):
             return ex.compare(op, a, b)
@@ -155,12 +157,13 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     return module.Piecewise((a, condition), (b, True))
 
 
-def _extreme(op: str, numpy_function: Callable, sympy_name: str, first: Callable) -> Callable[[Any, Any], Any]:
+def _extreme(op: str, numpy_function: Callable, sympy_name: str, first: Callable) -> Callable:
     def function(a: Any, b: Any) -> Any:
         if isinstance(a, Expr) or isinstance(b, Expr):
             return ex.binary(op, a, b)
         if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-            return where(first(a, b), a, b) if np.iscomplexobj(a) or np.iscomplexobj(b) else numpy_function(a, b)
+            is_complex = np.iscomplexobj(a) or np.iscomplexobj(b)
+            return where(first(a, b), a, b) if is_complex else numpy_function(a, b)
         module = _foreign(a) or _foreign(b)
         if module is not None and module.__name__ == "sympy":
             return getattr(module, sympy_name)(a, b)

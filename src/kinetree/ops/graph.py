@@ -6,10 +6,10 @@
     graph.store(y, 0, x * x + 1.0)
 
 Arrays are the only memory. Inputs, tables (constants) and integer tables are read; outputs are written;
-work arrays are written and read. Loops, switches and whiles keep their bodies in nested blocks; while such
-a block is open, new nodes land in it, and when it is closed its values can no longer be used: whatever
-must survive goes through an array. Control flow depends on integer tables and literals only, never on numbers, so that all
-lanes of a SIMD program take the same path.
+work arrays are written and read. Loops, switches and whiles keep their bodies in nested blocks; while
+such a block is open, new nodes land in it, and when it is closed its values can no longer be used:
+whatever must survive goes through an array. Control flow depends on integer tables and literals only,
+never on numbers, so that all lanes of a SIMD program take the same path.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Switch:
 
 @dataclass(eq=False)
 class While:
-    """The body runs as long as the integer `variable` is not 0: first `initial`, then each time `successor`."""
+    """The body runs while the integer `variable` is not 0: first `initial`, then each time `successor`."""
 
     variable: Expr
     initial: Index
@@ -84,7 +84,7 @@ class While:
 
 @dataclass(eq=False)
 class Part:
-    """The body runs once. From outside it uses integers only, so it can be printed as a function of its own."""
+    """The body runs once. From outside it uses integers only, so it can be printed as a function."""
 
     body: Block
 
@@ -195,7 +195,7 @@ class Graph:
     def close(self, block: Block) -> None:
         """Leave `block`; its values can no longer be used."""
         if self.block is not block:
-            raise TraceError("a loop of the sweep was left early: let every `for` over the tree run to its end")
+            raise TraceError("a loop of the sweep was left early: let every `for` over the tree run to the end")
         block.is_open = False
         for key in block.keys:
             self._shared.pop(key, None)  # x * x is its own mirror image: its key is listed twice

@@ -1,8 +1,9 @@
 """The closed table of what a program can compute: for each primitive its NumPy rule, derivative and cost.
 
 Nothing outside this table can appear in a program, so a printer that covers it covers everything, and a
-differentiation pass needs no other rule. `derivative(args, y)` gives dy/d(arg) for each argument, written with
-ordinary operators, so that it works on floats, arrays and expressions alike; None marks an argument without one.
+differentiation pass needs no other rule. `derivative(args, y)` gives dy/d(arg) for each argument, written
+with ordinary operators, so that it works on floats, arrays and expressions alike; None marks an argument
+without one.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ class Primitive(NamedTuple):
 
 def _flat(args: tuple, y: Any) -> tuple:
     return (None,) * len(args)
+
+
+def _one_of(first: Any) -> tuple:
+    return (fn.where(first, 1.0, 0.0), fn.where(first, 0.0, 1.0))
 
 
 # The fused operations round once on machines; here they round twice, which an oracle may.
@@ -67,13 +72,11 @@ _ROWS = (
     Primitive("abs", 1, np.abs, lambda x, y: (fn.where(fn.less(x[0], 0.0), -1.0, 1.0),), {"other": 1}),
     Primitive(
         "min", 2, np.minimum,
-        lambda x, y: (fn.where(fn.less_equal(x[0], x[1]), 1.0, 0.0), fn.where(fn.less_equal(x[0], x[1]), 0.0, 1.0)),
-        {"other": 1},
+        lambda x, y: _one_of(fn.less_equal(x[0], x[1])), {"other": 1},
     ),
     Primitive(
         "max", 2, np.maximum,
-        lambda x, y: (fn.where(fn.less_equal(x[1], x[0]), 1.0, 0.0), fn.where(fn.less_equal(x[1], x[0]), 0.0, 1.0)),
-        {"other": 1},
+        lambda x, y: _one_of(fn.less_equal(x[1], x[0])), {"other": 1},
     ),
     Primitive("lt", 2, np.less, _flat, {"other": 1}),
     Primitive("le", 2, np.less_equal, _flat, {"other": 1}),
@@ -83,7 +86,7 @@ _ROWS = (
     Primitive("not", 1, np.logical_not, _flat, {"other": 1}),
     Primitive(
         "where", 3, np.where,
-        lambda x, y: (None, fn.where(x[0], 1.0, 0.0), fn.where(x[0], 0.0, 1.0)), {"other": 1},
+        lambda x, y: (None, *_one_of(x[0])), {"other": 1},
     ),
 )  # fmt: skip
 

@@ -1,0 +1,196 @@
+"""Expressions: what folds, what is shared, and that neither changes a value."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kinetree import ops
+from kinetree.compiler.emit.python import run
+from kinetree.compiler.program import Program
+from kinetree.errors import TraceError
+from kinetree.ops import Expr, Graph
+from kinetree.ops import expr as ex
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return Graph()
+
+
+def load(graph: Graph, count: int = 4) -> list[Expr]:
+    x = graph.array("x", "input", count)
+    return [graph.load(x, k) for k in range(count)]
+
+
+class TestFolding:
+    def test_zeros_and_ones(self, graph):
+        a, *_ = load(graph)
+        assert a + 0 is a and 0 + a is a and a - 0 is a and a * 1 is a and 1 * a is a and a / 1 is a
+        assert a * 0 == 0.0 and 0 * a == 0.0 and 0 / a == 0.0 and a - a == 0.0
+        assert len(graph.root.statements) == 4
+
+    def test_signs_move_outwards(self, graph):
+        a, b, *_ = load(graph)
+        assert ex.neg(-a) is a and 0 - a is -a and -a + 2.0 is 2.0 - a
+        assert a + -b is a - b and a - -b is a + b and -a + b is b - a
+        assert -a * b is -(a * b) and -a * -b is a * b and a * -2.0 is -(a * 2.0)
+        assert -a / b is -(a / b) and a / -b is -(a / b) and -1.0 / a is -(1.0 / a)
+        assert ops.sin(-a) is -ops.sin(a) and ops.cos(-a) is ops.cos(a) and ops.abs(-a) is ops.abs(a)
+        assert b - a is -(a - b)
+
+    def test_equal_operations_are_one(self, graph):
+        a, b, *_ = load(graph)
+        assert a + b is b + a and a * b is b * a and ops.min(a, b) is ops.min(b, a)
+        assert ops.sin(a) is ops.sin(a) and (a - b) is (a - b)
+
+    def test_constants_join(self, graph):
+        a, *_ = load(graph)
+        assert a * 2.0 * 3.0 is a * 6.0 and a / 4.0 is a * 0.25
+
+    def test_division_that_has_no_reciprocal_stays(self, graph):
+        a, *_ = load(graph)
+        assert (a / 0.0).op == "div" and (a / 5e-324).op == "div"
+
+    def test_powers(self, graph):
+        a, *_ = load(graph)
+        assert a**0 == 1.0 and a**1 is a and a**2 is a * a and a**3 is a * (a * a) and a**-1 is 1.0 / a
+        with pytest.raises(TraceError, match="fixed integer power"):
+            a**0.5
+
+    def test_choices(self, graph):
+        a, b, *_ = load(graph)
+        assert ops.where(True, a, b) is a and ops.where(False, a, b) is b
+        assert ops.where(ops.less(a, b), a, a) is a and ops.where(ops.less(a, b), 2, 2.0) == 2.0
+
+
+class TestTruth:
+    def test_truth_is_not_known(self, graph):
+        a, b, *_ = load(graph)
+        for question in (
+            lambda: bool(a),
+            lambda: a < b and a,
+            lambda: not a,
+            lambda: 1 if a < 0 else 2,
+            lambda: max(a, b),
+        ):
+            with pytest.raises(TraceError, match=r"use kinetree\.ops\.where"):
+                question()
+
+    def test_value_is_not_known(self, graph):
+        a, *_ = load(graph)
+        for question in (lambda: float(a), lambda: math.sin(a)):
+            with pytest.raises(TraceError, match=r"functions of kinetree\.ops"):
+                question()
+
+    def test_strangers_are_refused(self, graph):
+        a, *_ = load(graph)
+        for stranger in ("text", 1j, None, np.zeros(2)):
+            with pytest.raises(TraceError, match="cannot be combined"):
+                a + stranger
+
+    def test_numpy_scalars_are_literals(self, graph):
+        a, *_ = load(graph)
+        assert (
+            np.float64(2.0) * a is a * 2.0 and a + np.int64(1) is a + 1.0 and np.float32(0.5) * a is a * 0.5
+        )
+
+
+class TestBlocks:
+    def test_a_value_does_not_leave_its_loop(self, graph):
+        a, b, *_ = load(graph)
+        with graph.loop(3):
+            inner = a * b
+        with pytest.raises(TraceError, match="a value leaves a loop only through"):
+            inner + 1.0
+        with pytest.raises(TraceError, match="cannot be stored"):
+            graph.store(graph.array("w", "work", 1), 0, inner)
+
+    def test_what_a_loop_computes_is_not_shared_outside(self, graph):
+        a, b, *_ = load(graph)
+        with graph.loop(3):
+            inner = a * b + a * a
+        outer = a * b + a * a
+        assert outer is not inner and outer.block is graph.root
+
+    def test_what_stands_before_a_loop_is_shared_inside(self, graph):
+        a, b, *_ = load(graph)
+        before = a * b
+        with graph.loop(3):
+            assert a * b is before
+
+    def test_left_early(self, graph):
+        loop = graph.loop(3)
+        loop.__enter__()
+        graph.open(ops.Block())
+        with pytest.raises(TraceError, match="left early"):
+            loop.__exit__(None, None, None)
+
+    def test_two_traces_do_not_mix(self, graph):
+        a, *_ = load(graph)
+        b, *_ = load(Graph())
+        with pytest.raises(TraceError, match="two different traces"):
+            a + b
+
+
+# Random expressions: the same text on floats and on expressions gives the same value.
+LEAVES = st.one_of(
+    st.integers(0, 3).map(lambda k: ("x", k)),
+    st.sampled_from([0, 1, -1, 2, 0.0, 1.0, -1.0, 0.5, -3.0, 1e-3, 7]).map(lambda c: ("c", c)),
+)
+
+
+def _grow(children):
+    return st.one_of(
+        st.tuples(st.sampled_from(["+", "-", "*", "/", "min", "max", "atan2"]), children, children),
+        st.tuples(st.sampled_from(["neg", "sin", "cos", "sqrt", "abs", "exp", "square"]), children),
+        st.tuples(st.sampled_from(["<", "<="]), children, children, children, children),
+    )
+
+
+TREES = st.recursive(LEAVES, _grow, max_leaves=12)
+
+
+def evaluate(tree, x):
+    """The value of a tree, whatever kind of numbers `x` holds; divisors and roots are kept away from zero."""
+    head = tree[0]
+    if head == "x":
+        return x[tree[1]]
+    if head == "c":
+        return tree[1]
+    parts = [evaluate(t, x) for t in tree[1:]]
+    if head in ("<", "<="):
+        truth = (ops.less if head == "<" else ops.less_equal)(parts[0], parts[1])
+        return ops.where(truth, parts[2], parts[3])
+    return {
+        "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+        "/": lambda a, b: a / (b * b + 0.5), "min": ops.min, "max": ops.max,
+        "atan2": lambda a, b: ops.atan2(a, b * b + 0.5), "neg": lambda a: -a, "sin": ops.sin, "cos": ops.cos,
+        "sqrt": lambda a: ops.sqrt(a * a + 0.1), "abs": ops.abs, "exp": lambda a: ops.exp(ops.sin(a)),
+        "square": lambda a: a**2,
+    }[head](*parts)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(TREES, st.lists(st.floats(-2.0, 2.0), min_size=4, max_size=4))
+def test_folding_never_changes_a_value(tree, values):
+    values = [v if abs(v) > 1e-100 else 0.0 for v in values]
+    wanted = evaluate(tree, values)
+    graph = Graph()
+    x, y = graph.array("x", "input", 4), graph.array("y", "output", 1)
+    graph.store(y, 0, ex.literal(evaluate(tree, [graph.load(x, k) for k in range(4)])))
+    program = Program("tree", (x,), (y,), (), (), graph.root, graph)
+    (result,), _ = run(program, np.array(values))
+    scale = _scale(tree, values)
+    assert result[0] == pytest.approx(wanted, rel=1e-11, abs=1e-12 * scale)
+
+
+def _scale(tree, values) -> float:
+    """The largest number met on the way: rounding errors are relative to it."""
+    if tree[0] in "xc":
+        return 1.0 + abs(evaluate(tree, values))
+    return max(1.0 + abs(evaluate(tree, values)), *(_scale(t, values) for t in tree[1:]))
