@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.compiler import fastcall
 from kinetree.compiler import operands as op
 from kinetree.compiler import threads as pool
 from kinetree.compiler.artifact import Artifact
@@ -75,6 +76,9 @@ class Kernel:
         self._artifact = Artifact(program, description, key)
         self._single: Loaded | None = None
         self._batch: Loaded | None = None
+        self._calls = 0
+        self._fast: Callable | None = None
+        self._context: fastcall.Context | None = None
 
     # -- what it is
 
@@ -109,7 +113,31 @@ class Kernel:
 
     # -- calls
 
+    @property
+    def call(self) -> Callable:
+        """The kernel as a built-in function: what `kernel(...)` does, with the least overhead."""
+        if self._fast is None:
+            made = fastcall.make(self.name, self.inputs, self.outputs, self.dtype, self._general)
+            if made is None:
+                return self._general
+            self._fast, self._context = made
+            if self._single is not None:
+                self._context.connect(self._single, single=True)
+            if self._batch is not None:
+                self._context.connect(self._batch, single=False)
+            # a built-in function in the class is called without `self`, and without a Python frame in between
+            kind = type(self)
+            self.__class__ = type(
+                kind.__name__, (kind,), {"__call__": self._fast, "__module__": kind.__module__}
+            )
+        return self._fast
+
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        self._calls += 1
+        return (self.call if self._calls > 1 else self._general)(*arrays, out=out)
+
+    def _general(self, *arrays: Any, out: Any = None) -> Any:
+        """A call with whatever arrays."""
         if len(arrays) != len(self.inputs):
             names = ", ".join(core.name for core in self.inputs)
             raise TypeError(f"{self.name} takes {len(self.inputs)} arrays ({names}), not {len(arrays)}")
@@ -190,6 +218,8 @@ class Kernel:
         """The scalar code."""
         if self._single is None:
             self._single = self._artifact.load("one")
+            if self._context is not None:
+                self._context.connect(self._single, single=True)
         return self._single
 
     @property
@@ -197,6 +227,8 @@ class Kernel:
         """The SIMD code."""
         if self._batch is None:
             self._batch = self._artifact.load("run")
+            if self._context is not None:
+                self._context.connect(self._batch, single=False)
         return self._batch
 
 

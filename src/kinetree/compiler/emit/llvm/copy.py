@@ -37,9 +37,7 @@ def define_store_one(wide: Number, size: int) -> str:
 
 def _move(text: Text, wide: Number, source: str, target: str, first: str, step: int) -> str:
     kind = Number(wide.dtype, step).vector
-    value = text.fresh(
-        f"load {kind}, ptr {text.element(wide.scalar, source, first)}, align {wide.bytes}"
-    )
+    value = text.fresh(f"load {kind}, ptr {text.element(wide.scalar, source, first)}, align {wide.bytes}")
     address = text.element(wide.scalar, target, first)
     text.lines.append(f"  store {kind} {value}, ptr {address}, align {wide.bytes}")
     return value

@@ -60,7 +60,10 @@ def _copies(program: Program, number: Number, wide: Number) -> list[str]:
     sizes = sorted({a.size for a in program.inputs}), sorted({a.size for a in program.outputs})
     if number.lanes > 1:
         return [*(define_load(number, s) for s in sizes[0]), *(define_store(number, s) for s in sizes[1])]
-    return [*(copy.define_load_one(wide, s) for s in sizes[0]), *(copy.define_store_one(wide, s) for s in sizes[1])]
+    return [
+        *(copy.define_load_one(wide, s) for s in sizes[0]),
+        *(copy.define_store_one(wide, s) for s in sizes[1]),
+    ]
 
 
 def _declarations(number: Number, wide: Number, library: set[str]) -> list[str]:

@@ -95,12 +95,10 @@ def _near(number: Number) -> list[str]:
     z = op("z", "fmul", r, r)
     w = fma("w", z, constant(-0.5), constant(1.0))
     v = op("v", "fmul", z, r)
-    near_sin = op("s", "fadd", r, fma("s_low", v, horner("p", SINE[dtype]), op("ew", "fmul", e, w)))
+    near_sin = op("s", "fadd", r, fma("s_low", v, horner("p", SINE[dtype]), e))
     rest = fma("rest", z, constant(-0.5), op("d1", "fsub", constant(1.0), w))
     zz = op("zz", "fmul", z, z)
-    lines.append(f"  %minus_r = fneg {vector} {r}")
-    low = fma("c_low", zz, horner("q", COSINE[dtype]), fma("c_e", "%minus_r", e, rest))
-    near_cos = op("c", "fadd", w, low)
+    near_cos = op("c", "fadd", w, fma("c_low", zz, horner("q", COSINE[dtype]), rest))
 
     integer, bits = number.integer, number.bytes * 8
     boolean = number.boolean
