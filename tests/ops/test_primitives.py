@@ -12,8 +12,9 @@ from kinetree.ops.expr import BOOLEAN_OPS
 OPERATORS = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
     "div": lambda a, b: a / b, "neg": lambda a: -a, "fma": lambda a, b, c: a * b + c,
-    "fms": lambda a, b, c: a * b - c, "fnma": lambda a, b, c: c - a * b, "where": ops.where, "lt": ops.less, "le": ops.less_equal,
-    "eq": ops.equal, "and": np.logical_and, "or": np.logical_or, "not": np.logical_not,
+    "fms": lambda a, b, c: a * b - c, "fnma": lambda a, b, c: c - a * b, "where": ops.where,
+    "lt": ops.less, "le": ops.less_equal, "eq": ops.equal,
+    "and": np.logical_and, "or": np.logical_or, "not": np.logical_not,
 }  # fmt: skip
 POINTS = {
     "acos": (0.3,),

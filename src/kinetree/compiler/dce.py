@@ -90,8 +90,8 @@ class _Liveness:
         if type(index) is not Expr:
             found += fixed.pop(index, [])
         else:
-            for place in [i for i in fixed if self._indices.facts(i).may_equal(facts)]:
-                found += fixed.pop(place)
+            for i in [i for i in fixed if self._indices.facts(i).may_equal(facts)]:
+                found += fixed.pop(i)
         moving = self._moving[array]
         for place in [f for f in moving if f.may_equal(facts)]:
             found += moving.pop(place)

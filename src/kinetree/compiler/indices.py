@@ -91,8 +91,8 @@ class Indices:
         origin = self._origin.get(e)
         if isinstance(origin, Loop):
             last = origin.start + origin.step * (origin.count - 1)
-            ends = sorted((origin.start, last))
-            return _facts(*ends, abs(origin.step) if origin.count > 1 else 0, origin.start)
+            modulus = abs(origin.step) if origin.count > 1 else 0
+            return _facts(min(origin.start, last), max(origin.start, last), modulus, origin.start)
         if isinstance(origin, While):
             self._known[e] = ANYTHING  # while its successor is looked at
             result = _either(self.facts(origin.initial), self.facts(origin.successor))

@@ -12,6 +12,7 @@ are nested blocks (see `graph.py`), and a value may only be used where its block
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -234,7 +235,7 @@ def div(a: Any, b: Any) -> Any:
     return _node("div", a, b)
 
 
-_LITERAL_UNARY = {
+_LITERAL_UNARY: dict[str, Callable] = {
     "sqrt": math.sqrt, "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin,
     "acos": math.acos, "atan": math.atan, "exp": math.exp, "log": math.log, "abs": abs,
 }  # fmt: skip
@@ -255,7 +256,7 @@ def unary(op: str, a: Any) -> Any:
     return _node(op, a)
 
 
-_LITERAL_BINARY = {"atan2": math.atan2, "min": min, "max": max}
+_LITERAL_BINARY: dict[str, Callable] = {"atan2": math.atan2, "min": min, "max": max}
 
 
 def binary(op: str, a: Any, b: Any) -> Any:

@@ -40,7 +40,7 @@ def _unknown(name: str, x: Any) -> TraceError:
     )
 
 
-def _outside(name: str, x: float) -> float:
+def _outside(name: str, x: Any) -> float:
     """What a real function gives outside its domain or range: NaN or infinity."""
     if name == "log" and x == 0.0:
         return -math.inf

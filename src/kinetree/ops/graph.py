@@ -195,7 +195,9 @@ class Graph:
     def close(self, block: Block) -> None:
         """Leave `block`; its values can no longer be used."""
         if self.block is not block:
-            raise TraceError("a loop of the sweep was left early: let every `for` over the tree run to the end")
+            raise TraceError(
+                "a loop of the sweep was left early: let every `for` over the tree run to its end"
+            )
         block.is_open = False
         for key in block.keys:
             self._shared.pop(key, None)  # x * x is its own mirror image: its key is listed twice
