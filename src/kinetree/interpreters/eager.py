@@ -91,10 +91,6 @@ class EagerSweep(Sweep):
         names = ("a rotor", *self.model.body_names)
         return [tuple(Frame(names[m.body]) for m in node.members) for node in self.nodes]
 
-    @cached_property
-    def _bounds(self) -> list[tuple[float, ...]]:
-        return inertia_bounds(self.nodes)
-
     def body(self, index: int) -> Handle:
         return WORLD if index == 0 else Handle(*self.model.location(index))
 
@@ -102,8 +98,9 @@ class EagerSweep(Sweep):
         return i.node in self.marks
 
     def guard(self, i: Handle, pivots: tuple) -> None:
-        for pivot, bound in zip(pivots, self._bounds[i.node], strict=True):
-            least = NEGLIGIBLE * bound
+        bounds = inertia_bounds(self.model)
+        for pivot, place in zip(pivots, self.nodes[i.node].v_index, strict=True):
+            least = NEGLIGIBLE * float(bounds[place])
             if isinstance(pivot, Expr):
                 self.guards.append(pivot * (1.0 / least))
             elif isinstance(pivot, (int, float, complex, np.ndarray, np.generic)):

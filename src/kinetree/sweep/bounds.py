@@ -6,30 +6,38 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from kinetree.model.node import NOTHING, PREDECESSOR, Node
 
 # A pivot below this fraction of what it could be is rounding noise: the joint has no inertia.
 NEGLIGIBLE = 64 * 2.0**-52
 
 
-def inertia_bounds(nodes: Sequence[Node]) -> list[tuple[float, ...]]:
-    """For each node and velocity an upper bound of S^T I^C S over all configurations (joint travel not counted).
+def inertia_bounds(model: Any) -> np.ndarray:
+    """For each velocity an upper bound of S^T I^C S over all configurations (joint travel not counted), found once.
 
     With |x| the distance from a body's origin, m and k^2 = integral |x|^2 dm of everything outboard bound the kinetic energy
     of a unit velocity [w; u]: (|u| sqrt(m) + |w| k)^2. Along a placement r, k grows by at most sqrt(m) |r|.
     A bound that is zero, or not a plain number, is replaced by 1.
     """
+    found = model.__dict__.get("_inertia_bounds")
+    if found is None:
+        found = model.__dict__["_inertia_bounds"] = _bounds(model.nodes, model.nv)
+    return found
+
+
+def _bounds(nodes: Sequence[Node], nv: int) -> np.ndarray:
     mass: dict[tuple[int, int], float] = {}
     square: dict[tuple[int, int], float] = {}
-    bounds: list[tuple[float, ...]] = [()] * len(nodes)
+    totals = np.zeros(nv)
     for node in reversed(nodes):
-        totals = [0.0] * len(node.v_index)
         for k in reversed(range(len(node.members))):
             member, place = node.members[k], (node.index, k)
             m = mass.get(place, 0.0) + _plain(member.inertia.mass)
             s = square.get(place, 0.0) + sum(_plain(x) for x in member.inertia.second[:3]) / 2.0
             S = node.own_subspace(member, (0.0,) * member.joint.nq)  # its lengths do not depend on q
-            for index, column in enumerate(S.columns):
+            for index, column in zip(node.v_index, S.columns, strict=True):
                 w, u = _length(column.angular), _length(column.linear)
                 totals[index] += (u * math.sqrt(abs(m)) + w * math.sqrt(abs(s))) ** 2
             if member.carrier == NOTHING:
@@ -38,8 +46,7 @@ def inertia_bounds(nodes: Sequence[Node]) -> list[tuple[float, ...]]:
             reach = math.sqrt(abs(s)) + math.sqrt(abs(m)) * _length(member.placement.translation)
             mass[carrier] = mass.get(carrier, 0.0) + m
             square[carrier] = square.get(carrier, 0.0) + reach * reach
-        bounds[node.index] = tuple(t if t > 0.0 and math.isfinite(t) else 1.0 for t in totals)
-    return bounds
+    return np.where((totals > 0.0) & np.isfinite(totals), totals, 1.0)
 
 
 def _plain(x: Any) -> float:

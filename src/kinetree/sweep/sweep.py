@@ -22,7 +22,7 @@ from typing import Any
 
 from kinetree.errors import ModelError
 from kinetree.model.node import NOTHING, Node, stacked
-from kinetree.spatial import Block, Factored, Force, Inertia, Motion, Stack, Subspace, Transform
+from kinetree.spatial import Block, Detached, Factored, Motion, Stack, Subspace, Transform
 
 
 class Frame:
@@ -129,7 +129,7 @@ class Sweep(ABC):
             P = self._pose(i, node, X)
             S = _back(P, S)
             ring = _back(P, ring) if ring is not None else None
-            X = stacked([Transform().between(self.common, f) for f in frames])
+            X = _each(X, lambda x, f: x if isinstance(x, Detached) else Transform().between(f, f), frames)
         else:
             source = self.parent_frame(i)
             X = _each(X, lambda x, f: x.between(source, f), frames)
@@ -201,7 +201,7 @@ def _each(value: Any, function: Any, frames: tuple[Frame, ...]) -> Any:
 
 
 def _back(P: Any, S: Any) -> Any:
-    """Columns of body coordinates in the common frame; a detached member has no other frame."""
+    """Columns of body coordinates in the common frame; a detached member has no pose (and an identity here)."""
     if isinstance(P, Stack):
         return Stack(_back(p, s) for p, s in zip(P.values, S.values, strict=True))
     return P.inverse() @ S
@@ -236,6 +236,3 @@ def carry(X: Any, value: Any) -> Any:
     moved = X.T @ value
     sample = value.values[0] if isinstance(value, Stack) else value
     return moved @ X if hasattr(sample, "congruence") else moved
-
-
-__all__ = ["Force", "Frame", "Inertia", "Sweep", "carry"]
