@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
-from math import inf
+from math import copysign, inf
 
 from kinetree.io.report import Log
 from kinetree.io.xml import Element
@@ -15,16 +15,18 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?
 _SEPARATOR = re.compile(r",\s+")  # "1, 2, 3" is a list; "1,5" may be a decimal and is refused
 _INFINITY = re.compile(r"[+-]?inf(?:inity)?\Z", re.IGNORECASE)
 _LARGEST = 1e30  # no length, mass or inertia is larger, and products of a few such numbers stay finite
-_LARGEST_LIMIT = 1.7976931348623157e308  # a bound may be "without bound"
+UNBOUNDED = 1e30  # bounds from here on mean "without bound"
 _WORD = 60  # characters of a bad value that a message shows
 _NUMBERS = 10_000  # numbers in one attribute
 
 
 def parse_number(text: str, infinite: bool = False) -> float | None:
-    """The finite number that `text` writes, or None; commas, hexadecimal, underscores and NaN are no numbers."""
+    """The finite number that `text` writes, or None: commas, hexadecimal and NaN are no numbers."""
     if _NUMBER.match(text):
         value = float(text)
-        return value if abs(value) <= (_LARGEST_LIMIT if infinite else _LARGEST) else None
+        if infinite and abs(value) >= UNBOUNDED:
+            return copysign(inf, value)
+        return value if abs(value) <= _LARGEST else None
     if infinite and _INFINITY.match(text):
         return -inf if text.startswith("-") else inf
     return None
@@ -137,12 +139,17 @@ _FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\"'`\\\\<>&]")
 _NAME = 256
 
 
+def is_name(name: str) -> bool:
+    """Whether a name is printable, of sensible length, and free of what XML and shells quote with."""
+    return bool(name.strip()) and not _FORBIDDEN.search(name) and len(name) <= _NAME
+
+
 def name_of(element: Element, log: Log, attribute: str = "name") -> str | None:
     """The name of an element, or None. Quotes, brackets and control characters in it are refused."""
     name = element.get(attribute)
     if name is None or name == "":
         return None
-    if not name.strip() or _FORBIDDEN.search(name) or len(name) > _NAME:
+    if not is_name(name):
         mended = _FORBIDDEN.sub("_", name.strip() or "_")[:_NAME]
         problem = (
             f"the name {shorten(name)!r} is blank, too long, or has quotes, brackets or control characters"

@@ -14,7 +14,7 @@ from kinetree.spatial.vector import Matrix
 _ROUNDING = (
     1e-6  # files write about six digits: violations below this share of the largest moment are rounding
 )
-_TINY = 1e-18  # kg m^2
+_TINY = 1e-15  # kg m^2
 _LARGE = 2.0  # m, radius of gyration that no link of a robot reaches
 
 
@@ -69,8 +69,8 @@ def _check_size(link: Link, mass: Mass, log: Log) -> None:
 def nearest_physical(inertia: Matrix, floor: float = 1e-3) -> Matrix:
     """The inertia nearest to `inertia` (Frobenius norm of the second moments) that some body has.
 
-    An inertia I is that of a body if and only if its matrix of second moments, Sigma = tr(I)/2 1 - I, has no
-    negative eigenvalue. Such ones are raised to `floor` times the largest, so that the body is not a mere plate.
+    An inertia I is that of a body if and only if its matrix of second moments, Sigma = tr(I)/2 1 - I, has
+    no negative eigenvalue. Such ones are raised to `floor` times the largest, so that it is no mere plate.
     """
     I: NDArray[np.float64] = np.array(inertia)
     moments, axes = np.linalg.eigh(np.trace(I) / 2 * np.eye(3) - I)

@@ -50,10 +50,10 @@ def load(
             metres become zero, axes within it of a coordinate axis become exact. 0 keeps the file's numbers.
         base: "free" lets the root link float, "fixed" welds it to the world, None keeps what the file says (a
             URDF root is welded).
-        package_dirs: directories in which `package://` references are looked up. Meshes have no part in dynamics
-            and are never opened; with directories given, the report names those that are missing.
-        merge_fixed: make links on fixed joints a part of their parents (they stay as frames). False keeps them
-            as bodies with fixed joints.
+        package_dirs: directories in which `package://` references are looked up. Meshes have no part in
+            dynamics and are never opened; with directories given, the report names those that are missing.
+        merge_fixed: make links on fixed joints a part of their parents (they stay as frames). False keeps
+            them as bodies with fixed joints.
 
     Returns:
         The model, with what was merged, repaired and ignored in `model.report`.

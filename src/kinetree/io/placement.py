@@ -23,6 +23,7 @@ from kinetree.spatial.vector import (
 
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 ORIGIN: Vector = (0.0, 0.0, 0.0)
+_EXACT = 5e-16  # cos and sin of the doubles nearest to multiples of pi/2 are smaller
 
 
 class Placement(NamedTuple):
@@ -44,8 +45,9 @@ class Placement(NamedTuple):
 
 
 def about(axis: int, angle: float) -> Matrix:
-    """The rotation by `angle` about coordinate axis 0, 1 or 2."""
+    """The rotation by `angle` about coordinate axis 0, 1 or 2; right angles to the last digit are exact."""
     c, s = cos(angle), sin(angle)
+    c, s = (0.0 if abs(c) < _EXACT else c), (0.0 if abs(s) < _EXACT else s)
     i, j = (axis + 1) % 3, (axis + 2) % 3
     rows = [[0.0] * 3 for _ in range(3)]
     rows[axis][axis] = 1.0
@@ -59,7 +61,7 @@ def from_rpy(rpy: Vector) -> Matrix:
 
 
 def from_euler(angles: Vector, sequence: str) -> Matrix:
-    """Rotations about the letters of `sequence` in turn: moving axes in lower case, fixed ones in upper case."""
+    """Rotations about the letters of `sequence` in turn: lower case for moving, upper case for fixed axes."""
     R = IDENTITY
     for letter, angle in zip(sequence, angles, strict=True):
         turn = about("xyz".index(letter.lower()), angle)

@@ -61,12 +61,18 @@ def check_motion(robot: Description, log: Log) -> None:
 
 def _report(robot: Description, singular: list[Joint], added: Mass, log: Log) -> None:
     for joint in singular:
-        link = robot.links[joint.child]
+        link = _tangible(robot, robot.links[joint.child])
         problem = f"the joint moves {joint.child!r}, and neither it nor anything behind it resists the motion"
-        change = f"link {joint.child!r} got {added.mass:.3g} kg and {added.inertia[0][0]:.3g} kg m^2"
+        change = f"link {link.name!r} got {added.mass:.3g} kg and {added.inertia[0][0]:.3g} kg m^2"
         if log.mend("motion-massless", joint.where, problem, change):
             link.mass = (link.mass or Mass()) + added
             link.virtual = False
+
+
+def _tangible(robot: Description, link: Link) -> Link:
+    """The link of the file that a made-up link carries rigidly, if there is one."""
+    rigid = {joint.parent: joint.child for joint in robot.joints.values() if joint.kind == "fixed"}
+    return robot.links[rigid[link.name]] if link.virtual and link.name in rigid else link
 
 
 def _vanishes(D: Array, whole: Array, largest: float) -> bool:

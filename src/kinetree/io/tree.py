@@ -31,7 +31,7 @@ def make_tree(robot: Description, base: str | None, log: Log) -> None:
 
 
 def _add_implicit_base(robot: Description, log: Log) -> None:
-    """A link that is only mentioned, and carries all others, is the base of a part to be mounted elsewhere."""
+    """A link that is only mentioned, and carries all others, is the base of a part to be mounted."""
     children = {joint.child for joint in robot.joints.values()}
     mentioned = {joint.parent for joint in robot.joints.values()} - robot.links.keys() - children - {WORLD}
     if len(mentioned) == 1 and robot.links.keys() <= children:

@@ -208,7 +208,7 @@ class _Reader:
     def _end(self, tag: str) -> None:
         element = self.stack.pop()
         at = self.parser.CurrentByteIndex  # of "</tag>", or of "<tag .../>" itself
-        match = _TAG.match(self.data, at)
+        match = TAG.match(self.data, at)
         element.end = match.end() if match else at
 
     def _text(self, data: str) -> None:
@@ -216,6 +216,6 @@ class _Reader:
             self.stack[-1].text += data[:_TEXT]
 
 
-_TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")  # a whole tag; ">" may stand inside a quoted value
+TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")  # a whole tag; ">" may stand inside a quoted value
 _TEXT = 4096  # characters of text that are kept: robot files write numbers and names there, no more
 _REMEDY = "Correct the XML at this place; an editor that checks XML shows it."

@@ -1,0 +1,53 @@
+"""`lint`: everything that is wrong with a robot file, the gravest first."""
+
+from __future__ import annotations
+
+import os
+
+from kinetree.io.build import prepare
+from kinetree.io.description import Description
+from kinetree.io.jsonfile import read_json
+from kinetree.io.load import describe, kind_of, open_document
+from kinetree.io.placement import angle_of, snap_rotation
+from kinetree.io.report import FileError, Finding, Log, by_severity
+from kinetree.spatial.vector import mat_mul, transpose
+
+_ABOUT_LOADING = frozenset(
+    ("merged", "split", "ignored")
+)  # said by the load report, nothing wrong with the file
+_NEAR = 2e-3  # rad: 1.57, 3.14 and 1.571 are meant as right angles
+_EXACT = 1e-9
+
+
+def lint(source: str | bytes | os.PathLike[str], *, format: str | None = None) -> list[Finding]:
+    """What is wrong with a robot file: rule, severity, place, how much it matters, remedy.
+
+    Args:
+        source: a path or a text, as for `kinetree.load`.
+        format: "urdf", "mjcf" or "json"; recognised by content if None.
+
+    Returns:
+        Findings, errors first; an unreadable file is a finding like any other. An empty list means that there
+        is nothing to say.
+    """
+    log = Log()
+    try:
+        document = open_document(source)
+        if kind_of(document, format) == "json":
+            read_json(document.content, document.file)
+        else:
+            robot = describe(document, format, log)
+            check_right_angles(robot, log)
+            prepare(robot, log)
+    except FileError as error:
+        log.findings.append(error.finding)
+    return by_severity(f for f in log.findings if f.rule not in _ABOUT_LOADING)
+
+
+def check_right_angles(robot: Description, log: Log) -> None:
+    """Record placements that are almost, but not quite, at right angles."""
+    for joint in robot.joints.values():
+        exact = snap_rotation(joint.placement.R, _NEAR)
+        off = angle_of(mat_mul(transpose(exact), joint.placement.R))
+        if off > _EXACT:
+            log.add("right-angle", joint.where, f"the placement is {off:.2g} rad off a right angle")
