@@ -21,6 +21,8 @@ _HOME = {
         "inverse_dynamics forward_dynamics mass_matrix"
     ),
     "kinetree.kernels": "compile",
+    "kinetree.io.load": "load",
+    "kinetree.io.save": "save",
     "kinetree.joints": "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free",
     "kinetree.model": "Model ModelBuilder",
     "kinetree.spatial.inertia": "Inertia",
