@@ -30,7 +30,9 @@ class ModelBuilder:
 
     def __init__(self, name: str = "model", gravity: Any = GRAVITY):
         if not isinstance(name, str) or not name.strip():
-            raise ModelError(f"ModelBuilder: the name of a model must be a non-empty string, got {name!r}")
+            raise ModelError(
+                f"ModelBuilder: the name of a model must be a non-empty string, got {validate.shown(name)}"
+            )
         self.name = name
         self.gravity = validate.numbers(gravity, 3, f"model '{name}': gravity")
         self._bodies: list[Body] = []
@@ -83,7 +85,7 @@ class ModelBuilder:
         joint = Fixed() if joint is None else joint
         if not isinstance(joint, Joint):
             hint = f"write {joint.__name__}()" if isinstance(joint, type) else "as in Revolute((0, 0, 1))"
-            raise ModelError(f"{owner}: joint must be a joint, {hint}, got {joint!r}")
+            raise ModelError(f"{owner}: joint must be a joint, {hint}, got {validate.shown(joint)}")
         if isinstance(joint, Spin):
             raise ModelError(f"{owner}: Spin is internal to rotors: use Revolute")
         joint_name = name if joint_name is None else joint_name
@@ -125,9 +127,9 @@ class ModelBuilder:
             axis: unit vector of the spin in the rotor frame.
             ratio: rotor speed over joint speed, one number for each degree of freedom.
         """
-        owner = f"model '{self.name}': rotor of joint '{joint}'"
-        if joint not in self._joint_index:
+        if not isinstance(joint, str) or joint not in self._joint_index:
             raise validate.unknown(joint, "joint", self._joint_index, f"model '{self.name}': rotor")
+        owner = f"model '{self.name}': rotor of joint '{joint}'"
         driven = self._bodies[self._joint_index[joint] - 1].joint
         refuse_undrivable(driven, joint, owner)
         if inertia is None:
@@ -162,7 +164,9 @@ class ModelBuilder:
             report: kept as `model.report`, for what a loader has to say about the file.
         """
         if check not in ("physical", "finite"):
-            raise ModelError(f"model '{self.name}': build(check={check!r}) must be 'physical' or 'finite'")
+            raise ModelError(
+                f"model '{self.name}': build(check={validate.shown(check)}) must be 'physical' or 'finite'"
+            )
         if check == "physical":
             for body in self._bodies:
                 validate.physical(body.inertia, f"model '{self.name}': body '{body.name}'")

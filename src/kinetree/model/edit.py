@@ -41,7 +41,9 @@ def replace(model: Model, changes: Mapping[str, Any]) -> Model:
     changes = dict(changes)
     name = changes.pop("name", model.name)
     if not isinstance(name, str) or not name.strip():
-        raise ModelError(f"model '{model.name}': replace(name={name!r}): the name must be a non-empty string")
+        raise ModelError(
+            f"model '{model.name}': replace(name={validate.shown(name)}): the name must be a non-empty string"
+        )
     gravity = validate.numbers(changes.pop("gravity", model.gravity), 3, f"model '{model.name}': gravity")
     mode = changes.pop("rotors", "exact")
     report = changes.pop("report", model.report)
@@ -82,7 +84,8 @@ def with_rotors(model: Model, mode: str) -> Model:
     """
     if mode not in ROTOR_MODES:
         raise ModelError(
-            f"model '{model.name}': replace(rotors={mode!r}) must be one of {', '.join(ROTOR_MODES)}"
+            f"model '{model.name}': replace(rotors={validate.shown(mode)}) must be one of "
+            f"{', '.join(ROTOR_MODES)}"
         )
     if mode == "exact" or not model.rotors:
         return model
@@ -112,7 +115,8 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
     """
     if not isinstance(positions, Mapping):
         raise ModelError(
-            f"model '{model.name}': lock takes a dict from joint names to positions, got {positions!r}"
+            f"model '{model.name}': lock takes a dict from joint names to positions, got "
+            f"{validate.shown(positions)}"
         )
     fixed: dict[int, tuple] = {}
     for name, q in positions.items():

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.model import configuration, edit, serialize
+from kinetree.model import configuration, drive, edit, serialize
 from kinetree.model.grouping import Grouping, Location
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
-from kinetree.model.parts import Body, Frame, Numbers, Rotor
+from kinetree.model.parts import Body, Frame, Limits, Numbers, Rotor
 from kinetree.model.table import table
 from kinetree.model.topology import Topology
 from kinetree.model.validate import WORLD, unknown
@@ -242,6 +242,37 @@ class Model:
         return sum(body.inertia.mass for body in self.bodies) + sum(
             rotor.inertia.mass for rotor in self.rotors
         )
+
+    # --- joints as vectors over v; a mimic joint counts for the coordinate that it follows ---------
+    @property
+    def armature(self) -> np.ndarray:
+        """(nv,) inertia that joints add to the diagonal of the mass matrix; rotors are not in it."""
+        return drive.summed(self, "armature")
+
+    @property
+    def damping(self) -> np.ndarray:
+        """(nv,) viscous damping, N m s/rad or N s/m."""
+        return drive.summed(self, "damping")
+
+    @property
+    def friction(self) -> np.ndarray:
+        """(nv,) Coulomb friction, N m or N."""
+        return drive.summed(self, "friction")
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """(nv,) stiffness of joint springs, N m/rad or N/m."""
+        return drive.summed(self, "stiffness")
+
+    @property
+    def spring_reference(self) -> np.ndarray:
+        """(nq,) the position at which joint springs are relaxed."""
+        return drive.spring_reference(self)
+
+    @property
+    def limits(self) -> Limits:
+        """`Limits` with an array (nv,) in each field; infinite where there is none."""
+        return drive.limits(self)
 
     # --- other models ------------------------------------------------------------------------------
     def replace(self, **changes: Any) -> Model:

@@ -14,7 +14,7 @@ from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import JOINT_TYPES, Joint
 from kinetree.model.parts import Body, Frame, Limits, Numbers, Rotor
-from kinetree.model.validate import WORLD, number, unknown
+from kinetree.model.validate import WORLD, number, shown, unknown
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 
@@ -101,7 +101,7 @@ def _plain(values: Iterable[Any], what: str) -> list[float | int]:
     for x in values:
         if not ops.is_literal(x):
             raise ModelError(
-                f"{what} contains {x!r}, which is no plain number: substitute values before to_dict()"
+                f"{what} contains {shown(x)}, which is no plain number: substitute values before to_dict()"
             )
         result.append(x if type(x) is int else float(x))
     return result
@@ -114,7 +114,8 @@ def from_dict(data: Any, check: str) -> Model:
     _expect_dict(data, "Model.from_dict")
     if data.get("format", FORMAT) != FORMAT or data.get("version", VERSION) != VERSION:
         raise ModelError(
-            f"Model.from_dict: format {data.get('format')!r}, version {data.get('version')!r} is not known: "
+            f"Model.from_dict: format {shown(data.get('format'))}, version {shown(data.get('version'))} is "
+            "not known: "
             "expected "
             f"{FORMAT!r}, version {VERSION}"
         )
@@ -128,14 +129,14 @@ def from_dict(data: Any, check: str) -> Model:
         _add_body(builder, entry, f"{owner}: body {entry['name']!r}")
     for entry in data.get("rotors", ()):
         _expect_dict(entry, f"{owner}: rotor")
-        what = f"{owner}: rotor of {entry.get('joint')!r}"
+        what = f"{owner}: rotor of {shown(entry.get('joint'))}"
         _refuse_unknown_keys(entry, ("joint", "inertia", "placement", "axis", "ratio"), what)
         inertia, placement = _inertia(_get(entry, "inertia", what), what), _pose(entry.get("placement"), what)
         ratio = _get(entry, "ratio", what)
         builder.add_rotor(_get(entry, "joint", what), inertia, placement, entry.get("axis", (0, 0, 1)), ratio)
     for entry in data.get("frames", ()):
         _expect_dict(entry, f"{owner}: frame")
-        what = f"{owner}: frame {entry.get('name')!r}"
+        what = f"{owner}: frame {shown(entry.get('name'))}"
         _refuse_unknown_keys(entry, ("name", "body", "placement"), what)
         builder.add_frame(
             _get(entry, "name", what), _get(entry, "body", what), _pose(entry.get("placement"), what)
@@ -196,7 +197,7 @@ def _pose(entry: Any, what: str) -> Pose | None:
     _refuse_unknown_keys(entry, ("R", "p"), f"{what}: placement")
     rows = _get(entry, "R", f"{what}: placement")
     if not isinstance(rows, list | tuple) or len(rows) != 3:
-        raise ModelError(f"{what}: placement: R must be three rows of three numbers, got {rows!r}")
+        raise ModelError(f"{what}: placement: R must be three rows of three numbers, got {shown(rows)}")
     R = tuple(_numbers(row, f"{what}: placement, R") for row in rows)
     p = _numbers(_get(entry, "p", f"{what}: placement"), f"{what}: placement, p")
     if any(len(row) != 3 for row in (*R, p)):
@@ -209,7 +210,7 @@ def _pose(entry: Any, what: str) -> Pose | None:
 
 def _numbers(values: Any, what: str) -> Numbers:
     if not isinstance(values, list | tuple):
-        raise ModelError(f"{what} must be a list of numbers, got {values!r}")
+        raise ModelError(f"{what} must be a list of numbers, got {shown(values)}")
     return tuple(number(x, what) for x in values)
 
 
@@ -222,7 +223,9 @@ def _parents_first(entries: Any, owner: str) -> list[dict[str, Any]]:
         _expect_dict(entry, f"{owner}: body")
         name = _get(entry, "name", f"{owner}: body")
         if not isinstance(name, str) or name in by_name:
-            raise ModelError(f"{owner}: body name {name!r} is no string or used twice: names must be unique")
+            raise ModelError(
+                f"{owner}: body name {shown(name)} is no string or used twice: names must be unique"
+            )
         by_name[name] = entry
     ordered: list[dict[str, Any]] = []
     placed = {WORLD}

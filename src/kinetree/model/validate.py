@@ -25,10 +25,24 @@ WORLD = "world"
 INERTIA_TOLERANCE = 1e-9
 
 
+def shown(x: Any) -> str:
+    """`x` in a message: on one line, and not too long."""
+    if isinstance(x, np.ndarray):
+        return f"an array of shape {x.shape}"
+    text = " ".join(repr(x).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
 def new_name(name: Any, kind: str, taken: Iterable[str], model: str) -> str:
     """The name of a new thing, if it is a string that is not used yet."""
     if not isinstance(name, str) or not name.strip():
-        raise ModelError(f"model '{model}': the name of a {kind} must be a non-empty string, got {name!r}")
+        raise ModelError(
+            f"model '{model}': the name of a {kind} must be a non-empty string, got {shown(name)}"
+        )
+    if not name.isprintable():
+        raise ModelError(
+            f"model '{model}': the name {shown(name)} of a {kind} holds characters that do not print"
+        )
     if name == WORLD and kind != "joint":
         raise ModelError(
             f"model '{model}': a {kind} cannot be called 'world', which is the fixed body: rename it"
@@ -52,7 +66,7 @@ def unknown(name: Any, kind: str, known: Iterable[str], owner: str) -> ModelErro
         remedy = f"known: {listed}"
     else:
         remedy = "there are none yet: add it first"
-    return ModelError(f"{owner}: there is no {kind} {name!r}; {remedy}")
+    return ModelError(f"{owner}: there is no {kind} {shown(name)}; {remedy}")
 
 
 def number(x: Any, what: str) -> Any:
@@ -62,7 +76,7 @@ def number(x: Any, what: str) -> Any:
             raise ModelError(f"{what} is {x}: it must be a finite number")
         return x if type(x) is int else float(x)
     if x is None or isinstance(x, (str, bytes, list, tuple, dict, set, Pose, Inertia, Joint)):
-        raise ModelError(f"{what} is {x!r}: it must be a number")
+        raise ModelError(f"{what} is {shown(x)}: it must be a number")
     if isinstance(x, np.ndarray):
         raise ModelError(f"{what} is an array of shape {x.shape}: it must be one number")
     return x
@@ -71,10 +85,10 @@ def number(x: Any, what: str) -> Any:
 def numbers(x: Any, count: int, what: str) -> Numbers:
     """`x` as a tuple of `count` numbers."""
     if isinstance(x, (str, bytes, dict)) or not hasattr(x, "__iter__"):
-        raise ModelError(f"{what} is {x!r}: it must be {count} numbers")
+        raise ModelError(f"{what} is {shown(x)}: it must be {count} numbers")
     given = tuple(x)
     if len(given) != count:
-        raise ModelError(f"{what} has {len(given)} entries, but it needs {count}: got {given!r}")
+        raise ModelError(f"{what} has {len(given)} entries, but it needs {count}: got {shown(given)}")
     return tuple(number(a, what) for a in given)
 
 
@@ -184,7 +198,7 @@ def limits(value: Any, count: int, what: str) -> Limits:
     elif not isinstance(value, Limits):
         if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or len(value) != 2:
             raise ModelError(
-                f"{what} must be (lower, upper), a Limits or a dict of its fields, got {value!r}"
+                f"{what} must be (lower, upper), a Limits or a dict of its fields, got {shown(value)}"
             )
         value = Limits(value[0], value[1])
     read = Limits(*(_limit(x, count, f"{what}, {field}") for field, x in zip(Limits._fields, value)))
@@ -212,7 +226,7 @@ def mimic(value: Any, joint: Joint, owner: str) -> Mimic | None:
         return None
     given = (value,) if isinstance(value, str) else tuple(value) if hasattr(value, "__iter__") else ()
     if not 1 <= len(given) <= 3 or not isinstance(given[0], str):
-        raise ModelError(f"{owner}: mimic must be (joint name, multiplier, offset), got {value!r}")
+        raise ModelError(f"{owner}: mimic must be (joint name, multiplier, offset), got {shown(value)}")
     if joint.nv != 1:
         raise ModelError(
             f"{owner}: a {joint.type_name} joint has {joint.nv} degrees of freedom and cannot follow "
