@@ -1,9 +1,9 @@
 """Machine code on disk, so that the next process need not compile it again.
 
-One file per entry, named by the hash of everything that decides its contents, in a directory that only the user can
-read or write. A file is written under another name and then renamed, so readers see all of it or none; its checksum
-is verified before anything in it is believed, and it holds no pickles. When the files exceed the limit, the
-least recently used go. A disk that is full or read-only only means that nothing is kept.
+One file per entry, named by the hash of everything that decides its contents, in a directory that only
+the user can read or write. A file is written under another name and then renamed, so readers see all of it
+or none; its checksum is verified before anything in it is believed, and it holds no pickles. When the files
+exceed the limit, the least recently used go. A disk that is full or read-only means that nothing is kept.
 """
 
 from __future__ import annotations

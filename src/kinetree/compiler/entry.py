@@ -1,4 +1,4 @@
-"""What the compiler makes of a program, in a form that can be kept: machine code, tables, and a description."""
+"""What the compiler makes of a program, in a form that can be kept: machine code, tables, description."""
 
 from __future__ import annotations
 

@@ -1,15 +1,17 @@
 """The shortest way from Python into machine code: a built-in function that is itself machine code.
 
-One generated function serves all kernels. It is called as CPython calls built-in functions (METH_FASTCALL), checks that every
-argument is a plain contiguous array of the right type and shape, for one state or a modest batch, makes the results, and runs
-the kernel. In every other case it hands the call on to the kernel's general method. What it must know about
-the memory of Python and NumPy objects is verified against live objects when it is first needed; if anything is
-not as expected, kernels are called the general way. It holds addresses of this process, so it is never kept on disk.
+One generated function serves all kernels. It is called as CPython calls built-in functions (METH_FASTCALL),
+checks that every argument is a plain contiguous array of the right type and shape, for one state or a
+modest batch, makes the results, and runs the kernel. In every other case it hands the call on to the
+kernel's general method. What it must know about the memory of Python and NumPy objects is verified against
+live objects when it is first needed; if anything is not as expected, kernels are called the general way.
+It holds addresses of this process, so it is never kept on disk.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 import platform
 import sys
 import sysconfig
@@ -49,7 +51,7 @@ class Context(np.ndarray):
 
     keeps: list[Any]
 
-    def put(self, word: int, value: int) -> None:
+    def write(self, word: int, value: int) -> None:
         self[word] = np.uint64(value).astype(np.int64)
 
     def connect(self, code: Loaded, single: bool) -> None:
@@ -57,11 +59,11 @@ class Context(np.ndarray):
         workspace = code.workspace()
         self.keeps += [code, workspace]
         first = 0 if single else 3
-        self.put(first + 1, code.tables)
-        self.put(first + 2, workspace.__array_interface__["data"][0])
+        self.write(first + 1, code.tables)
+        self.write(first + 2, workspace.__array_interface__["data"][0])
         if not single:
-            self.put(6, max(1, int(LONGEST / code.description.nanoseconds)))
-        self.put(first, code.address)  # last: the function looks at this word
+            self.write(6, max(1, int(LONGEST / code.description.nanoseconds)))
+        self.write(first, code.address)  # last: the function looks at this word
 
 
 def make(
@@ -79,7 +81,7 @@ def make(
     descriptor = np.dtype(dtype)
     facts = (len(inputs), len(outputs), id(descriptor), TYPE_NUMBERS[str(dtype)], id(general))
     for k, fact in enumerate(facts):
-        context.put(7 + k, fact)
+        context.write(7 + k, fact)
     for k, core in enumerate(cores):
         size = core.size * dtype.itemsize
         spec = (len(core.shape), *core.shape, *(0 for _ in range(AXES - len(core.shape))), size)
@@ -114,7 +116,7 @@ def offsets() -> Offsets:
 
 
 def _addresses() -> Addresses | None:
-    """The C functions and objects that the function needs; None if this Python or NumPy is not as expected."""
+    """The C functions and objects that are needed; None if this Python or NumPy is not as expected."""
     if platform.python_implementation() != "CPython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little" or not _layout_is_known():
@@ -144,9 +146,9 @@ def _address(function: Any) -> int:
 def _numpy_functions() -> Any:
     """NumPy's table of C functions."""
     try:
-        from numpy._core import _multiarray_umath as module
+        module = importlib.import_module("numpy._core._multiarray_umath")
     except ImportError:  # NumPy 1
-        from numpy.core import _multiarray_umath as module  # type: ignore[no-redef,attr-defined]
+        module = importlib.import_module("numpy.core._multiarray_umath")
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.argtypes, pointer.restype = (ctypes.py_object, ctypes.c_char_p), ctypes.c_void_p
     table = pointer(module._ARRAY_API, None)

@@ -1,7 +1,7 @@
-"""Results leave as soon as they are known: a number that waits for the end of the program to be stored occupies a register.
+"""Storing results as soon as they are known: a number that waits to be stored occupies a register.
 
-A trace stores its outputs, and gathers its guard, at the end. Here a store to an output moves to where its value is
-computed, and what only the guard needs to where its operands are. Everything else keeps the order
+A trace stores its outputs, and gathers its guard, at the end. Here a store to an output moves to where its
+value is computed, and what only the guard needs to where its operands are. Everything else keeps the order
 of the trace, which is a good one: a tree algorithm works on one body after the other.
 """
 

@@ -24,14 +24,15 @@ BLOCK = 40e3  # nanoseconds of work that a thread takes at a time
 class Kernel:
     """A program compiled for this machine: `kernel(*inputs, out=None)` with the semantics of a NumPy gufunc.
 
-    Batch axes lead and broadcast; `out=` may be any array, also one of the inputs. A state gives the same bits wherever
-    it stands in a batch of any size, and for any number of threads. A state with NaN or infinity among its inputs gives
-    NaN. Machine code is made when it is first needed: scalar code for one state, SIMD code for a batch.
+    Batch axes lead and broadcast; `out=` may be any array, also one of the inputs. A state gives the same
+    bits wherever it stands in a batch of any size, and for any number of threads. A state with NaN or
+    infinity among its inputs gives NaN. Machine code is made when it is first needed: scalar code for one
+    state, SIMD code for a batch.
 
     Args:
         program: what to compile (after `compiler.pipeline.optimize`), or a function that gives it.
         input_shapes, output_shapes: the shape of each argument and result for one state.
-        describe: gives the message of the `ShapeError` for a wrong shape, from the argument's name and its shape.
+        describe: the message of the `ShapeError` for an argument of this name and shape.
         on_singular: called with the batch index and the inputs of the first state whose guard fails; raises.
         key: a text that determines the program; machine code is then found on disk without it.
     """

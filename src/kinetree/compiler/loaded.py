@@ -61,7 +61,7 @@ class Loaded:
     def worker(
         self, addresses: list[int], strides: list[int], count: int, counter: ctypes.c_int64, block: int
     ) -> Callable[[], int]:
-        """A function that runs blocks of states until `counter` has passed all; threads may call it at once."""
+        """A function that runs blocks of states until `counter` is past all; threads may call it at once."""
         arguments = (ctypes.c_void_p * len(addresses))(*addresses)
         steps = (ctypes.c_int64 * len(strides))(*strides)
 

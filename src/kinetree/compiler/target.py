@@ -1,4 +1,4 @@
-"""The machine that programs are compiled for: its processor, its vector width, and whether it fuses multiply-add."""
+"""The machine that programs are compiled for: its processor, and the width of its vectors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How many threads share a batch, and the pool of them.
 
-A batch is cut into blocks that threads take from a common counter, so a thread that is held up does not hold up the
-others. What a state's result is does not depend on who computes it.
+A batch is cut into blocks that threads take from a common counter, so a thread that is held up does not
+hold up the others. What a state's result is does not depend on who computes it.
 """
 
 from __future__ import annotations

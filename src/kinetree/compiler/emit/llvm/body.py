@@ -48,7 +48,7 @@ class Printer:
         return [*self.functions, text]
 
     def values(self, name: str, values: list[Expr], first_slot: int, padding: list[int]) -> str:
-        """A function that computes `values` afresh and stores them from `first_slot` on; zeros into `padding` slots."""
+        """A function that computes `values` into the slots from `first_slot` on; zeros into `padding`."""
         outer = self._open({})
         for k, value in enumerate(values):
             self._store_slot(first_slot + k, self._afresh(value))
@@ -337,7 +337,8 @@ def each(op: str, number: Number) -> str:
     vector, scalar = number.vector, number.scalar
     symbol = op if number.dtype == "float64" else f"{op}f"
     names = ("a", "b")[: LIBRARY[op]]
-    head = f"define internal {vector} @each_{op}({', '.join(f'{vector} %{n}' for n in names)}) noinline nounwind {{"
+    parameters = ", ".join(f"{vector} %{n}" for n in names)
+    head = f"define internal {vector} @each_{op}({parameters}) noinline nounwind {{"
     if number.lanes == 1:
         typed = ", ".join(f"{scalar} %{n}" for n in names)
         return f"{head}\n  %r = call {scalar} @{symbol}({typed}) nobuiltin\n  ret {scalar} %r\n}}"

@@ -7,7 +7,7 @@ from kinetree.compiler.emit.llvm.types import Number
 
 
 def define_load_one(wide: Number, size: int) -> str:
-    """`@load_<size>` for one state; returns a vector that is 0 if all elements are finite, else NaN somewhere."""
+    """`@load_<size>` for one state; returns 0 in all lanes if the elements are finite, else NaN somewhere."""
     text = Text()
 
     def tile(first: str, step: int, sums: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The functions around the core: load W states, take sines and cosines, run, watch for NaN and singularity, store."""
+"""The functions around the core: load W states, take sines and cosines, run, watch for NaN, store."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ def define_chunk(program: Program, layout: Layout, number: Number, angles: int, 
         ]
     total = ""
     for j, array in enumerate(program.inputs):
+        if not array.size:
+            continue
         row, arguments = _row(lines, j, lanes)
         lines += [
             f"  %to{j} = getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}",
@@ -45,6 +47,8 @@ def define_chunk(program: Program, layout: Layout, number: Number, angles: int, 
     lines.append("  call void @core(ptr %ws, ptr %tables)")
     lines += _finite(program, layout, number, wide, total)
     for j, array in enumerate(program.outputs):
+        if not array.size:
+            continue
         row, arguments = _row(lines, len(program.inputs) + j, lanes)
         lines += [
             f"  %from{j} = getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}",

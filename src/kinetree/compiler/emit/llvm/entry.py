@@ -1,10 +1,11 @@
 """The text of the function behind fast calls (see `kinetree.compiler.fastcall`).
 
 It reads one context per kernel, an array of 64-bit words:
-    0-2  code for one state, its tables, its workspace        3-5  the same for a batch       6  the longest batch
-    7 inputs   8 outputs   9 the type's descriptor   10 the type's number   11 the general method   12 a counter
-and from word `HEADER` on, for each argument and result, its number of axes, their lengths, its bytes (`SPEC` words); then
-the addresses and the strides that the code takes.
+    0-2  code for one state, its tables, its workspace     3-5  the same for a batch     6  the longest batch
+    7  inputs     8  outputs     9  the type's descriptor     10  the type's number     11  the general method
+    12  a counter
+and from word `HEADER` on, for each argument and result, its number of axes, their lengths, its bytes
+(`SPEC` words); then the addresses and the strides that the code takes.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ no:
 
 
 def _apart(offset: Offsets) -> str:
-    """True if a batch of results may be written while that of an argument is read: no overlap, or the same rows."""
+    """True if results may be written while an argument is read: no overlap, or the same rows."""
     return f"""\
 define internal i1 @apart(ptr %in, i64 %in.size, ptr %out, i64 %out.size, i64 %n) nounwind {{
   %p.in = getelementptr i8, ptr %in, i64 {offset.data}
@@ -274,8 +275,8 @@ dim.one:
 dims.done:
   %m.nd64 = add i64 %m.axes, %m.first
   %m.nd = trunc i64 %m.nd64 to i32
-  %fresh = call ptr {_pointer(at.array_new)}(ptr {_pointer(at.array_type)}, i32 %m.nd, ptr %dims, i32 %number, \
-ptr null, ptr null, i32 0, i32 0, ptr null)
+  %fresh = call ptr {_pointer(at.array_new)}(ptr {_pointer(at.array_type)}, i32 %m.nd, ptr %dims, \
+i32 %number, ptr null, ptr null, i32 0, i32 0, ptr null)
   %failed = icmp eq ptr %fresh, null
   br i1 %failed, label %drop.error, label %made
 made:
@@ -332,7 +333,8 @@ go.many:
   %counter = getelementptr i64, ptr %context, i64 12
   store i64 0, ptr %counter
   %block = add i64 %batch, 64
-  %bad.many = call i64 %code(ptr %places, ptr %strides, ptr %tables, i64 %batch, ptr %workspace, ptr %counter, i64 %block)
+  %bad.many = call i64 %code(ptr %places, ptr %strides, ptr %tables, i64 %batch, ptr %workspace, \
+ptr %counter, i64 %block)
   br label %ran
 ran:
   %bad = phi i64 [ %bad.one, %go.one ], [ %bad.many, %go.many ]

@@ -1,4 +1,4 @@
-"""Sines and cosines whose angles follow from the inputs alone: they are taken together, before everything else.
+"""Sines and cosines whose angles follow from the inputs alone: all are taken before everything else.
 
 A loop over all angles needs no code per angle, and a single state's angles fill a vector.
 """
@@ -50,7 +50,7 @@ def _key(value: object) -> Hashable:
 
 
 def _cost(value: object, left: int) -> int:
-    """How many operations lead from the inputs to a value; more than `left` if too many or of the wrong kind."""
+    """How many operations lead from the inputs to a value; more than `left` if too many or others."""
     if type(value) is not Expr:
         return 0
     if value.op == "load":

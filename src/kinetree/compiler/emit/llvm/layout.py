@@ -1,7 +1,7 @@
 """Where a program's arrays stand: the workspace that every thread has of its own, and the constant tables.
 
-The workspace is interleaved: element k of an array is one number of all lanes. Inputs come first, then the angles
-whose sines and cosines are taken beforehand, the outputs, the guard and the work arrays.
+The workspace is interleaved: element k of an array is one number of all lanes. Inputs come first, then
+the angles whose sines and cosines are taken beforehand, the outputs, the guard and the work arrays.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _round_up(size: int, unit: int) -> int:
 
 
 def layout(program: Program, number: Number, angles: int, padding: int) -> Layout:
-    """The layout of a program with `angles` hoisted sincos, whose number is rounded up to a multiple of `padding`."""
+    """The layout of a program with `angles` hoisted sincos, padded to a multiple of `padding`."""
     result = Layout(number)
     for array in program.inputs:
         result.start[array] = result.take(array.size)
@@ -67,7 +67,7 @@ def layout(program: Program, number: Number, angles: int, padding: int) -> Layou
 
 
 def table_bytes(program: Program, dtype: str) -> bytes:
-    """The constant tables as the machine code reads them: 64-bit integers, numbers of `dtype`, each aligned."""
+    """The constant tables as machine code reads them: 64-bit integers, numbers of `dtype`, each aligned."""
     parts = []
     for array in program.tables:
         kind = np.int64 if array.kind == "itable" else np.dtype(dtype)

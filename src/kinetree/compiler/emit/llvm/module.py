@@ -26,7 +26,7 @@ class Module:
 
 
 def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
-    """The module of `program`: `@run` over a batch with `lanes` states side by side, or `@one` for one state."""
+    """The module of `program`: `@run` over a batch, `lanes` states side by side, or `@one` for one state."""
     number = Number(dtype, lanes)
     width = target.lanes(dtype)
     wide = Number(dtype, lanes if lanes > 1 else width)
@@ -56,8 +56,8 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
 
 
 def _copies(program: Program, number: Number, wide: Number) -> list[str]:
-    """The functions that bring states into the workspace and results out of it, one for each size of array."""
-    sizes = sorted({a.size for a in program.inputs}), sorted({a.size for a in program.outputs})
+    """The functions that bring states into the workspace and results out of it, one for each size."""
+    sizes = [sorted({a.size for a in arrays} - {0}) for arrays in (program.inputs, program.outputs)]
     if number.lanes > 1:
         return [*(define_load(number, s) for s in sizes[0]), *(define_store(number, s) for s in sizes[1])]
     return [

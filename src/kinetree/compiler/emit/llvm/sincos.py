@@ -1,11 +1,12 @@
 """Sine and cosine of a vector: reduction by multiples of pi/2 in three parts, then two polynomials.
 
-With k = round(2 x / pi), r + e = x - k pi/2 and |r| <= pi/4. pi/2 = A + B + C, where A is pi/2 rounded, so that
-x - k A is exact with a fused multiply-add, and B has so few bits that r1 - r below is exact
-whether or not r1 and k B cancel; so r + e carries far more bits than one number. The polynomials interpolate
-(sin r - r) / r^3 and (cos r - 1 + r^2/2) / r^4 at Chebyshev nodes in r^2; e enters to first order.
+With k = round(2 x / pi), r + e = x - k pi/2 and |r| <= pi/4. pi/2 = A + B + C, where A is pi/2 rounded, so
+that r1 = x - k A is exact with a fused multiply-add, and B has so few bits that r1 - r is exact whether or
+not r1 and k B cancel; so r + e carries far more bits than one number. The polynomials interpolate
+(sin r - r) / r^3 and (cos r - 1 + r^2/2) / r^4 at Chebyshev nodes in r^2. Where r is not small, its error e
+matters little: it is added to the sine as it is, and left out of the cosine. Both stay below 1 ulp.
 
-Beyond `FAR`, at infinity and at NaN, the lanes concerned ask the C library. Without fused multiply-add all do.
+Beyond `FAR`, at infinity and at NaN, the lanes concerned ask the C library; without fused multiply-add all.
 """
 
 from __future__ import annotations
