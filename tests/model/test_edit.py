@@ -25,9 +25,14 @@ def geared_arm():
     b = ModelBuilder("geared arm")
     for i in range(5):
         b.add_body(
-            f"link{i}", f"link{i - 1}" if i else None, Revolute((0, 0, 1) if i % 2 else (0.6, 0, 0.8)),
-            random_pose(i), LINK, joint_name=f"joint{i}", mimic=("joint2", -0.5, 0.3) if i == 3 else None,
-        )  # fmt: skip
+            f"link{i}",
+            f"link{i - 1}" if i else None,
+            Revolute((0, 0, 1) if i % 2 else (0.6, 0, 0.8)),
+            random_pose(i),
+            LINK,
+            joint_name=f"joint{i}",
+            mimic=("joint2", -0.5, 0.3) if i == 3 else None,
+        )
     b.add_rotor("joint0", DISC, random_pose(10), ratio=20.0)
     b.add_rotor("joint2", LUMP, random_pose(11), (0.6, 0.8, 0), -8.0)
     b.add_rotor("joint3", DISC, random_pose(12), ratio=5.0)
@@ -39,10 +44,17 @@ def geared_arm():
 # --- replace ------------------------------------------------------------------------------------------------
 def test_replace_numbers():
     model = geared_arm().replace(
-        name="other", gravity=(1, 2, 3), inertia={"link1": DISC}, placement={"link2": random_pose(3)},
-        armature={"joint0": 0.5}, damping={"joint1": 0.1}, friction={"joint1": 0.2}, stiffness={"joint4": 3.0},
-        spring_reference={"joint4": 0.4}, limits={"joint4": (-1, 1)},
-    )  # fmt: skip
+        name="other",
+        gravity=(1, 2, 3),
+        inertia={"link1": DISC},
+        placement={"link2": random_pose(3)},
+        armature={"joint0": 0.5},
+        damping={"joint1": 0.1},
+        friction={"joint1": 0.2},
+        stiffness={"joint4": 3.0},
+        spring_reference={"joint4": 0.4},
+        limits={"joint4": (-1, 1)},
+    )
     assert (model.name, model.gravity) == ("other", (1, 2, 3))
     link1, link2, link4 = model.bodies[1], model.bodies[2], model.bodies[4]
     assert link1.inertia == DISC and link2.placement == random_pose(3)

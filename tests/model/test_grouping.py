@@ -52,9 +52,18 @@ def test_one_body_a_node():
         ),
         ([("a", None, None), ("b", "a", None), ("c", "b", "a"), ("d", "c", "b")], [("a", "b", "c", "d")]),
     ],
-    ids=["child", "sibling roots", "siblings", "further down", "cousins", "leader is the child", "chain of mimics",
-         "two groups", "overlapping"],
-)  # fmt: skip
+    ids=[
+        "child",
+        "sibling roots",
+        "siblings",
+        "further down",
+        "cousins",
+        "leader is the child",
+        "chain of mimics",
+        "two groups",
+        "overlapping",
+    ],
+)
 def test_groups_of_mimic_joints(bodies, expected):
     model = tree(*bodies).build()
     assert groups(model) == expected

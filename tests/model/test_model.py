@@ -169,10 +169,29 @@ def test_states_in_other_numbers(rng):
 # --- vectors over the velocities ----------------------------------------------------------------------------
 def test_vectors_fold_mimic_joints_into_their_leader():
     b = ModelBuilder("geared")
-    b.add_body("a", None, Revolute(), inertia=LINK, damping=1.0, friction=2.0, stiffness=3.0, spring_reference=0.5,
-               limits=Limits(-1.0, 1.0, 5.0, 7.0))  # fmt: skip
-    b.add_body("b", "a", Revolute(), inertia=LINK, mimic=("a", -2.0, 0.5), damping=10.0, friction=20.0,
-               stiffness=30.0, armature=0.1, limits=Limits(-1.0, 1.5, 6.0))  # fmt: skip
+    b.add_body(
+        "a",
+        None,
+        Revolute(),
+        inertia=LINK,
+        damping=1.0,
+        friction=2.0,
+        stiffness=3.0,
+        spring_reference=0.5,
+        limits=Limits(-1.0, 1.0, 5.0, 7.0),
+    )
+    b.add_body(
+        "b",
+        "a",
+        Revolute(),
+        inertia=LINK,
+        mimic=("a", -2.0, 0.5),
+        damping=10.0,
+        friction=20.0,
+        stiffness=30.0,
+        armature=0.1,
+        limits=Limits(-1.0, 1.5, 6.0),
+    )
     model = b.build()
     assert model.damping.tolist() == [41.0]
     assert model.friction.tolist() == [42.0]

@@ -84,7 +84,7 @@ def number(x: Any, what: str) -> Any:
 
 def numbers(x: Any, count: int, what: str) -> Numbers:
     """`x` as a tuple of `count` numbers."""
-    if isinstance(x, (str, bytes, dict)) or not hasattr(x, "__iter__"):
+    if isinstance(x, (str, bytes, dict, set)) or not hasattr(x, "__iter__"):
         raise ModelError(f"{what} is {shown(x)}: it must be {count} numbers")
     given = tuple(x)
     if len(given) != count:
