@@ -107,6 +107,17 @@ def test_fix_writes_where_it_is_told(bad, tmp_path):
     assert kt.load(target).nv == 2
 
 
+def test_fix_says_what_it_cannot_mend(tmp_path):
+    path = tmp_path / "worse.urdf"
+    path.write_text(urdf(lower="3", mass="much"))
+    run = kinetree("check", path, "--fix")
+    assert run.returncode == 1 and run.stderr == "" and "cannot be mended" in run.stdout
+    assert "limits-swapped" in run.stdout and "much" in run.stdout
+    assert [p.name for p in tmp_path.iterdir()] == ["worse.urdf"]
+    (data,) = json.loads(kinetree("check", path, "--fix", "--json").stdout)
+    assert "much" in data["failure"] and "mended" not in data
+
+
 def test_fix_writes_nothing_when_there_is_nothing_to_mend(good):
     assert kinetree("check", good, "--fix").returncode == 0
     assert sorted(p.name for p in good.parent.iterdir()) == ["good.urdf"]
@@ -118,8 +129,8 @@ def test_a_place_that_cannot_be_written(bad, tmp_path):
 
 
 def test_many_places_of_one_rule_are_cut_short(tmp_path):
-    fixed = "<joint name='j{0}' type='fixed'><parent link='base'/><child link='l{0}'/></joint>"
-    links = "".join(f"<link name='l{k}'/>{fixed.format(k)}" for k in range(12))
+    joint = "<joint name='j{0}' type='revolute'><parent link='base'/><child link='l{0}'/></joint>"
+    links = "".join(f"<link name='l{k}'/>{joint.format(k)}" for k in range(12))
     path = tmp_path / "many.urdf"
     path.write_text(urdf().replace("\n</robot>", links + "</robot>"))
     short, full = kinetree("check", path).stdout, kinetree("check", path, "--all").stdout

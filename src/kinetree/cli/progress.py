@@ -22,9 +22,8 @@ def progress(steps: Iterable[T], count: int, label: str) -> Iterator[T]:
             if time.monotonic() - shown > 0.1:
                 shown = time.monotonic()
                 filled = 24 * done // max(count, 1)
-                stream.write(
-                    f"\r\033[2K{label} [{'#' * filled}{'.' * (24 - filled)}] {done}/{count} {step!s:.40}"
-                )
+                bar = "#" * filled + "." * (24 - filled)
+                stream.write(f"\r\033[2K{label} [{bar}] {done}/{count}")
                 stream.flush()
             yield step
     finally:

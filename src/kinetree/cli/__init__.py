@@ -1,0 +1,117 @@
+"""The command `kinetree`: one file per command, one contract for all of them.
+
+A command is a module with `SUMMARY`, `DESCRIPTION`, `EXAMPLES`, `configure(parser)`, `run(options)`, which
+returns the exit status. It prints results to standard output, and errors as one line to standard error.
+Exit status: 0 good, 1 the robot or its file is at fault, 2 the command is at fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import NoReturn, Protocol
+
+from kinetree.cli import bench, check, demo, export, info
+from kinetree.cli.status import BROKEN_PIPE, FINDINGS, INTERNAL, INTERRUPTED, MISUSE, Misuse
+from kinetree.cli.text import closest, printable
+from kinetree.errors import KinetreeError
+
+
+class Command(Protocol):
+    """What the module of a command holds."""
+
+    SUMMARY: str
+    DESCRIPTION: str
+    EXAMPLES: str
+
+    def configure(self, parser: argparse.ArgumentParser) -> None: ...
+    def run(self, options: argparse.Namespace) -> int: ...
+
+
+COMMANDS: dict[str, Command] = {"info": info, "check": check, "bench": bench, "export": export, "demo": demo}
+
+STATUSES = "exit status: 0 good, 1 the robot or its file is at fault, 2 the command is at fault"
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Misuse(f"{self.prog}: {message}. See: {self.prog} --help")
+
+
+def parser() -> Parser:
+    """The parser of the whole command line."""
+    top = Parser(
+        prog="kinetree",
+        description="Rigid multibody dynamics of the robot in a file.",
+        epilog=f"FILE is a URDF or MJCF file, or a robot of the zoo, such as zoo:puma560.\n{STATUSES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="store_true", help="print the version and stop")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    for name, command in COMMANDS.items():
+        sub = commands.add_parser(
+            name,
+            help=command.SUMMARY,
+            description=command.DESCRIPTION,
+            epilog=f"examples:\n{command.EXAMPLES}\n\n{STATUSES}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.configure(sub)
+        sub.add_argument("--traceback", action="store_true", help="on an error, print where it was raised")
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        status = dispatch(arguments)
+        sys.stdout.flush()
+        return status
+    except SystemExit as stop:  # argparse leaves this way after --help
+        return stop.code if isinstance(stop.code, int) else MISUSE
+    except KeyboardInterrupt:
+        return complain("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except Misuse as fault:
+        return complain(str(fault), MISUSE, arguments)
+    except KinetreeError as fault:
+        return complain(str(fault), FINDINGS, arguments)
+    except Exception as fault:
+        hint = "This is a fault of kinetree; --traceback shows where."
+        return complain(f"{type(fault).__name__}: {fault}. {hint}", INTERNAL, arguments)
+
+
+def dispatch(arguments: list[str]) -> int:
+    """Read the arguments and run the command that they name."""
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
+        hint = closest(arguments[0], COMMANDS) or f"Commands: {', '.join(COMMANDS)}."
+        raise Misuse(f"there is no command '{printable(arguments[0])}'. {hint}")
+    top = parser()
+    options = top.parse_args(arguments)
+    if options.version:
+        from importlib.metadata import version
+
+        print(f"kinetree {version('kinetree')}")
+        return 0
+    if options.command is None:
+        top.print_help(sys.stderr)
+        return MISUSE
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    return COMMANDS[options.command].run(options)
+
+
+def complain(message: str, status: int, arguments: Sequence[str] = ()) -> int:
+    """Print one line on standard error, after the traceback if it was asked for."""
+    if "--traceback" in arguments:
+        traceback.print_exc()
+    line = " ".join(printable(message).split())
+    print(line if line.startswith("kinetree") else f"kinetree: {line}", file=sys.stderr)
+    return status

@@ -1,0 +1,148 @@
+"""`kinetree check`: what is wrong with a robot file, where, and how much it matters."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kinetree.cli.progress import progress
+from kinetree.cli.source import ZOO, existing
+from kinetree.cli.status import FINDINGS, OK, Misuse
+from kinetree.cli.text import Style, plural, printable, table
+from kinetree.errors import KinetreeError
+
+if TYPE_CHECKING:
+    from kinetree.io.report import Finding
+
+SUMMARY = "what is wrong with robot files, where, and how much it matters"
+DESCRIPTION = """Read robot files and list what is wrong. An error leaves no model; a warning makes its
+dynamics wrong or singular; a note is worth knowing. The exit status is 1 if there is an error or
+a warning; with --fix, if one is left."""
+EXAMPLES = """  kinetree check panda.urdf
+  kinetree check --level warning --json robots/*.urdf
+  kinetree check --fix --output mended.urdf hand.urdf"""
+
+LEVELS = ("error", "warning", "note")
+PLACES = 4  # shown for each rule, unless all are asked for
+
+
+class Checked(NamedTuple):
+    """What was found in a file, and what --fix made of it: a mended file and what is left, or why not."""
+
+    path: Path
+    findings: list[Finding]
+    mended: Path | None = None
+    left: list[Finding] | None = None
+    failure: str = ""
+
+    @property
+    def grave(self) -> bool:
+        return any(f.severity != "note" for f in (self.findings if self.left is None else self.left))
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs="+", help="URDF or MJCF file")
+    parser.add_argument(
+        "--level", choices=LEVELS, default="note", help="list this and graver (default: note)"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help=f"list every place, not only {PLACES} of each kind"
+    )
+    parser.add_argument(
+        "--fix", action="store_true", help="write NAME.mended.SUFFIX beside each mendable FILE"
+    )
+    parser.add_argument(
+        "--output", metavar="PATH", type=Path, help="with --fix and one FILE: the file to write"
+    )
+    parser.add_argument("--force", action="store_true", help="with --fix: write over a file that exists")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.output and not (options.fix and len(options.files) == 1):
+        raise Misuse("--output goes with --fix and exactly one FILE")
+    if zoo := [file for file in options.files if file.startswith(ZOO)]:
+        raise Misuse(f"'{zoo[0]}' is no file; the robots of the zoo need no check")
+    paths = [existing(file) for file in options.files]
+    checked = [check(path, options) for path in progress(paths, len(paths), "checking")]
+    shown = LEVELS[: LEVELS.index(options.level) + 1]
+    if options.json:
+        print(json.dumps([as_json(c, shown) for c in checked], indent=2))
+    else:
+        write(Style(sys.stdout), checked, shown, options)
+    return FINDINGS if any(c.grave for c in checked) else OK
+
+
+def check(path: Path, options: argparse.Namespace) -> Checked:
+    """Lint one file and, if it was asked for, write the mended one."""
+    from kinetree.io.fix import fix
+    from kinetree.io.lint import lint
+
+    findings = lint(path)
+    if not (options.fix and any(f.fixable for f in findings)):
+        return Checked(path, findings)
+    target = options.output or path.with_suffix(f".mended{path.suffix}")
+    if target.exists() and not options.force:
+        raise Misuse(f"'{target}' exists; --force writes over it, --output names another file")
+    try:
+        text, _ = fix(path)
+    except KinetreeError as fault:
+        return Checked(path, findings, failure=str(fault))
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as fault:
+        raise Misuse(f"'{target}' cannot be written: {fault.strerror}") from None
+    return Checked(path, findings, target, lint(target))
+
+
+def as_json(checked: Checked, shown: tuple[str, ...]) -> dict[str, Any]:
+    """Plain data of one file."""
+    data: dict[str, Any] = {
+        "file": str(checked.path),
+        "findings": [{**f.to_dict(), "fixable": f.fixable} for f in checked.findings if f.severity in shown],
+    }
+    if checked.failure:
+        data["failure"] = checked.failure
+    if checked.mended is not None:
+        data["mended"] = str(checked.mended)
+        data["left"] = [f.to_dict() for f in checked.left or () if f.severity in shown]
+    return data
+
+
+def write(style: Style, checked: list[Checked], shown: tuple[str, ...], options: argparse.Namespace) -> None:
+    """Print what was found, file by file and rule by rule, the gravest first."""
+    paint = {"error": style.bad, "warning": style.doubtful, "note": style.dim}
+    for each in checked:
+        rules: dict[tuple[int, str], list[Finding]] = {}
+        for f in each.findings:
+            if f.severity in shown:
+                rules.setdefault((LEVELS.index(f.severity), f.rule), []).append(f)
+        print(style.bold(printable(each.path)) + ("" if rules else f": {style.good('nothing to say')}"))
+        for _, found in sorted(rules.items(), key=lambda item: item[0][0]):
+            first = found[0]
+            severity = paint[first.severity](first.severity)
+            print(f"  {severity} {style.bold(first.rule)}: {printable(first.matters)}")
+            places = found if options.all else found[:PLACES]
+            rows = [[f.where.line or "", printable(f"{f.where.element}: {f.problem}")] for f in places]
+            print(table([["     ", *row] for row in rows], align="<><"))
+            if len(places) < len(found):
+                print(style.dim(f"       and {len(found) - len(places)} more; --all lists them"))
+            print(style.dim(f"       {style.glyph('→', '->')} {printable(first.remedy)}"))
+        if each.failure:
+            print(f"  {style.bad('cannot be mended')}: {printable(each.failure)}")
+        if each.mended is not None:
+            print(f"  {style.good('mended')}: {printable(each.mended)}, {summary(each.left or [])} left")
+    found = [f for each in checked for f in each.findings]
+    fixable = sum(f.fixable for f in found)
+    hint = f"; --fix mends {fixable}" if fixable and not options.fix else ""
+    print(f"\n{plural(len(checked), 'file')}: {summary(found)}{hint}")
+
+
+def summary(findings: list[Finding]) -> str:
+    """How many findings of each severity."""
+    count = Counter(f.severity for f in findings)
+    return ", ".join(plural(count[level], level) for level in LEVELS if count[level]) or "no findings"

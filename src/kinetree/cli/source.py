@@ -1,0 +1,91 @@
+"""The argument FILE: a robot from a file, or one of the zoo."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kinetree.cli.status import Misuse
+from kinetree.cli.text import closest
+
+if TYPE_CHECKING:
+    from kinetree.model import Model
+
+ZOO = "zoo:"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add FILE and the options that say how to read it."""
+    parser.add_argument(
+        "file", metavar="FILE", help="URDF or MJCF file, or zoo:NAME, or zoo:NAME:ARGUMENT,..."
+    )
+    parser.add_argument("--format", choices=("urdf", "mjcf"), help="do not guess the format from the content")
+    parser.add_argument("--base", choices=("fixed", "free"), help="how the root is joined to the world")
+    parser.add_argument("--repair", action="store_true", help="mend what can be mended while reading")
+    parser.add_argument(
+        "--snap", type=float, default=0.0, metavar="TOL", help="snap placements this near to right angles"
+    )
+    parser.add_argument(
+        "--package-dir", action="append", default=[], metavar="DIR", help="where package:// paths begin"
+    )
+
+
+def read(options: argparse.Namespace) -> Model:
+    """The robot that FILE names."""
+    if options.file.startswith(ZOO):
+        return breed(options.file)
+    import kinetree as kt
+
+    path = existing(options.file)
+    return kt.load(
+        path,
+        format=options.format,
+        repair=options.repair,
+        snap=options.snap,
+        base=options.base,
+        package_dirs=tuple(options.package_dir),
+    )
+
+
+def existing(file: str) -> Path:
+    """The path of a file that is there to be read."""
+    path = Path(file)
+    if os.path.isdir(path):  # unlike Path.is_dir, it takes any name
+        raise Misuse(f"'{file}' is a directory; give a robot file")
+    try:
+        with path.open("rb"):
+            return path
+    except FileNotFoundError:
+        raise Misuse(f"there is no file '{file}'") from None
+    except (OSError, ValueError) as fault:
+        raise Misuse(f"'{file}' cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
+
+
+def breed(source: str) -> Model:
+    """The robot of the zoo that `zoo:NAME` or `zoo:NAME:ARGUMENT,...` names."""
+    from kinetree import zoo
+
+    name, _, text = source.removeprefix(ZOO).partition(":")
+    kinds = {name: getattr(zoo, name) for name in zoo.__all__}
+    if name not in kinds:
+        hint = closest(name, kinds) or f"It has: {', '.join(sorted(kinds))}."
+        raise Misuse(f"the zoo has no '{name}'. {hint}")
+    signature = inspect.signature(kinds[name])
+    try:
+        arguments = [literal(word) for word in text.split(",")] if text else []
+        signature.bind(*arguments)
+        return kinds[name](*arguments)
+    except (TypeError, ValueError) as fault:
+        takes = ", ".join(signature.parameters) or "no arguments"
+        raise Misuse(f"zoo:{name} takes {takes}, not '{text}': {fault}") from None
+
+
+def literal(word: str) -> Any:
+    """A number typed on the command line."""
+    try:
+        return int(word)
+    except ValueError:
+        return float(word)
