@@ -1,0 +1,87 @@
+"""Operation counts of every algorithm on a few robots: a measure of the compiler without noise.
+
+python -m tests.golden.counts          # measure and write counts.json, on purpose, and show what changed
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import kinetree as kt
+from kinetree import algorithms, kernels
+from kinetree.compiler.pipeline import optimize
+from kinetree.compiler.program import walk
+from kinetree.ops import PRIMITIVES, Expr
+from kinetree.sweep import REGISTRY, Algorithm
+from kinetree.zoo.arm7 import LINKS
+
+FILE = Path(__file__).with_name("counts.json")
+assert algorithms  # importing them fills the registry
+
+
+def arm7_dense() -> kt.Model:
+    """The 7-DoF arm with an inertia matrix without zeros in every link: what the literature counts."""
+    builder = kt.ModelBuilder("arm7_dense")
+    for i, link in enumerate(LINKS, 1):
+        x, y, z = link.moments
+        com = tuple(c + 0.01 * (i + k) for k, c in enumerate(link.com))
+        small = 0.05 * min(x, y, z)
+        inertia = ((x, small, -2 * small), (small, y, 3 * small), (-2 * small, 3 * small, z))
+        builder.add_body(
+            f"link{i}",
+            f"link{i - 1}" if i > 1 else "world",
+            kt.Revolute((0, 0, 1)),
+            kt.Pose(link.turn, link.position),
+            kt.Inertia(link.mass, com, inertia),
+        )
+    return builder.build()
+
+
+ROBOTS = {
+    "arm7": kt.zoo.arm7, "arm7_dense": arm7_dense, "puma560": kt.zoo.puma560, "quadruped": kt.zoo.quadruped,
+    "humanoid": kt.zoo.humanoid, "chain10": lambda: kt.zoo.chain(10),
+}  # fmt: skip
+
+
+def static_options(algorithm: Algorithm, model: kt.Model) -> dict[str, Any]:
+    """The options of an algorithm: defaults, and the last body or first joint where one must be given."""
+    last, first = model.body_names[-1], model.joint_names[0]
+    needed = {"frame": last, "frames": (last,), "accelerate": (first,)}
+    missing = inspect.Parameter.empty
+    return {k: needed[k] if v is missing or k in needed else v for k, v in algorithm.options.items()}
+
+
+def measure(algorithm: Algorithm, model: kt.Model) -> dict[str, int]:
+    """The counts of `Program.ops`, and `instructions`: how many operations there are after fusing."""
+    present = tuple(a.name for a in algorithm.inputs if not a.optional)
+    program = kernels.trace(algorithm, model, present, static_options(algorithm, model), "unrolled")
+    counts = {k: n for k, n in program.ops.items() if n}
+    fused = walk(optimize(program).body)
+    counts["instructions"] = sum(isinstance(s, Expr) and s.op in PRIMITIVES for s in fused)
+    return counts
+
+
+def read() -> dict[str, dict[str, dict[str, int]]]:
+    """The counts on file: robot, algorithm, counts."""
+    return json.loads(FILE.read_text())
+
+
+def main() -> None:
+    before = read() if FILE.exists() else {}
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for robot, make in ROBOTS.items():
+        model = make()
+        found[robot] = {name: measure(REGISTRY[name], model) for name in sorted(REGISTRY)}
+        for name, counts in found[robot].items():
+            old = before.get(robot, {}).get(name)
+            if old != counts:
+                was = (old or {}).get("flops", "-")
+                print(f"{robot:12} {name:28} flops {was} -> {counts.get('flops', 0)}")
+    FILE.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    main()
