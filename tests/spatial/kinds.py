@@ -1,7 +1,8 @@
-"""One identity, every kind of number: floats, complex numbers, arrays, 50 digits, SymPy, recorded expressions.
+"""One identity, every kind of number: floats, complex numbers, arrays, 50 digits, SymPy, expressions.
 
-An identity is a function of numbers that returns numbers. `evaluate` runs it on samples with one kind of number and gives
-plain floats back, so that a test says once what must hold and pytest says for which numbers it does.
+An identity is a function of numbers that returns numbers. `evaluate` runs it on samples with one kind of
+number and gives plain floats back, so that a test says once what must hold and pytest says for which
+numbers it does.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ TOLERANCE = {
 
 
 def evaluate(kind: str, function: Callable, samples: Any) -> np.ndarray:
-    """`function(*row)` for each row of `samples`, computed with numbers of one kind: an array (rows, results)."""
+    """`function(*row)` for each row of `samples`, with numbers of one kind: an array (rows, results)."""
     rows = np.asarray(samples, dtype=float)
     if kind in ("array", "grid", "empty batch", "float32"):
         return _on_arrays(kind, function, rows)
@@ -39,7 +40,9 @@ def evaluate(kind: str, function: Callable, samples: Any) -> np.ndarray:
         "float": float, "complex": complex, "mpmath": mpmath.mpf, "sympy": lambda x: sympy.Float(x, 30)
     }  # fmt: skip
     with mpmath.workdps(DIGITS):
-        results = [[_plain(y) for y in leaves(function(*(lift[kind](float(x)) for x in row)))] for row in rows]
+        results = [
+            [_plain(y) for y in leaves(function(*(lift[kind](float(x)) for x in row)))] for row in rows
+        ]
     return np.array(results, dtype=float)
 
 
@@ -50,7 +53,7 @@ def residual(kind: str, function: Callable, samples: Any) -> float:
 
 
 def derivative(function: Callable, row: Sequence[float], direction: Sequence[float]) -> np.ndarray:
-    """The directional derivative of `function` by a complex step: exact to rounding if the function is analytic."""
+    """The directional derivative by a complex step: exact to rounding if the function is analytic."""
     step = 1e-150
     return np.array([complex(y).imag / step for y in leaves(function(*_shifted(row, direction, step)))])
 
@@ -64,7 +67,8 @@ def exact_derivative(function: Callable, row: Sequence[float], direction: Sequen
     with mpmath.workdps(90):
         h = mpmath.mpf(10) ** -30
         ahead, behind = (
-            leaves(function(*(mpmath.mpf(x) + s * h * d for x, d in zip(row, direction, strict=True)))) for s in (1, -1)
+            leaves(function(*(mpmath.mpf(x) + s * h * d for x, d in zip(row, direction, strict=True))))
+            for s in (1, -1)
         )
         return np.array([float((a - b) / (2 * h)) for a, b in zip(ahead, behind, strict=True)])
 
@@ -113,6 +117,35 @@ def _recorded(function: Callable, rows: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         values = [_value(y, rows.T, known) for y in results]
     return np.array([np.broadcast_to(v, len(rows)) for v in values], dtype=float).T
+
+
+def traced_derivative(function: Callable, row: Sequence[float], direction: Sequence[float]) -> np.ndarray:
+    """The directional derivative of the recorded expressions, by the derivative rules of the primitives.
+
+    A branch that is not taken still contributes zero times its derivative: not a number, unless it is finite.
+    """
+    graph = Graph()
+    inputs = graph.array("x", "input", len(row))
+    results = leaves(function(*(graph.load(inputs, i) for i in range(len(row)))))
+    known: dict[Expr, tuple[Any, Any]] = {}
+
+    def both(y: Any) -> tuple[Any, Any]:
+        if not isinstance(y, Expr):
+            return y, 0.0
+        if y not in known:
+            if y.op == "load":
+                known[y] = np.float64(row[y.args[1]]), np.float64(direction[y.args[1]])
+            else:
+                values, rates = zip(*(both(a) for a in y.args), strict=True)
+                rule = PRIMITIVES[y.op]
+                value = rule.numpy(*values)
+                assert rule.derivative is not None
+                slopes = rule.derivative(values, value)
+                known[y] = value, sum(s * r for s, r in zip(slopes, rates, strict=True) if s is not None)
+        return known[y]
+
+    with np.errstate(all="ignore"):
+        return np.array([float(both(y)[1]) for y in results])
 
 
 def _value(y: Any, columns: np.ndarray, known: dict[Expr, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Attitudes, twists and bodies to try things on, with those that are hard: no turn, half turns, gimbal lock."""
+"""Attitudes, twists and bodies to try things on, the hard ones among them: no turn, half turns."""
 
 from __future__ import annotations
 

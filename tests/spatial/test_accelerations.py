@@ -1,4 +1,4 @@
-"""Accelerations: spatial and classical, and how they add up across a joint for every choice of derivative frames."""
+"""Accelerations: spatial and classical, and how they add up across a joint, for all derivative frames."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import itertools
 import mpmath
 import numpy as np
 import pytest
+from tests.spatial.kinds import KINDS, TOLERANCE, difference, residual
+from tests.spatial.samples import random_motion
 
 import kinetree.spatial as sp
 from kinetree.errors import ModelError
 from kinetree.spatial import Motion, Pose, Rotation
 from kinetree.spatial.adapters import soa
-from tests.spatial.kinds import KINDS, TOLERANCE, difference, residual
-from tests.spatial.samples import random_motion
 
 STEP = mpmath.mpf(10) ** -22
 
@@ -28,7 +28,9 @@ class Linkage:
     """A (inertial) - B (inboard body) - C (outboard body): two poses that are polynomials of time."""
 
     def __init__(self, rng):
-        self.coefficients = [[[mpmath.mpf(float(c)) for c in rng.uniform(-1, 1, 3)] for _ in range(6)] for _ in range(2)]
+        self.coefficients = [
+            [[mpmath.mpf(float(c)) for c in rng.uniform(-1, 1, 3)] for _ in range(6)] for _ in range(2)
+        ]
 
     def relative(self, joint, t):
         x = [a + b * t + c * t * t for a, b, c in self.coefficients[joint]]
@@ -98,7 +100,9 @@ def ingredients(linkage):
     X = linkage.relative(1, T0).transform()
     V_x, V_xy = linkage.velocity("A", "B", T0), linkage.velocity("B", "C", T0)
     V_y = X @ V_x + V_xy
-    turned = [mpmath.matrix(x) for x in (X.turned(V_x.angular), X.turned(V_x.linear), X.turned(X.translation))]
+    turned = [
+        mpmath.matrix(x) for x in (X.turned(V_x.angular), X.turned(V_x.linear), X.turned(X.translation))
+    ]
     return X, V_x, V_xy, V_y, *turned
 
 
@@ -168,7 +172,10 @@ def test_point_acceleration_is_the_second_derivative_of_the_point(linkage):
 
     V, A = linkage.velocity("A", "C", T0), linkage.acceleration("A", "C", "C", T0)
     back = linkage.pose("C", T0).rotation.inverse()
-    assert max(abs(a - b) for a, b in zip(sp.point_acceleration(V, A, r), back.apply(rate(velocity, T0)))) < 1e-18
+    assert (
+        max(abs(a - b) for a, b in zip(sp.point_acceleration(V, A, r), back.apply(rate(velocity, T0))))
+        < 1e-18
+    )
     assert max(abs(a - b) for a, b in zip(sp.point_velocity(V, r), back.apply(velocity(T0)))) < 1e-18
 
 
@@ -226,7 +233,7 @@ class TestHingeMap:
             assert size(soa.coriolis_acceleration(V, delta, other) - rest) > 0.1
 
     def test_apparent_derivative_of_the_joint_map(self, rng):
-        """E:B10 (B): c = V x S q' + S' q' with the apparent derivative S'; the absolute one counts V x S q' twice."""
+        """E:B10 (B): c = V x S q' + S' q' with the apparent S'; the absolute one counts V x S q' twice."""
         with mpmath.workdps(90):
             m = Inboard(rng)
             X, delta = m.relative(1, T0).transform(), m.velocity("B", "C", T0)
@@ -249,7 +256,9 @@ class TestHingeMap:
         V, delta = random_motion(rng), random_motion(rng)
         a, b = (soa.coriolis_acceleration(V, delta, frame) for frame in ("outboard", "inboard"))
         gap = np.concatenate([np.zeros(3), np.cross(delta.angular, delta.linear)])
-        assert np.allclose(np.array(a.components) - b.components, gap, atol=1e-14) and np.max(np.abs(gap)) > 0.01
+        assert (
+            np.allclose(np.array(a.components) - b.components, gap, atol=1e-14) and np.max(np.abs(gap)) > 0.01
+        )
 
 
 @pytest.mark.parametrize("frames", (("A", "B"), ("A", "B", "D"), "AB"))

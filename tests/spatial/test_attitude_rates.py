@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from tests.spatial.kinds import KINDS, TOLERANCE, derivative, difference, residual
+from tests.spatial.samples import quaternions, rotation_vectors
 
 import kinetree.spatial as sp
 from kinetree.spatial import Rotation
@@ -17,8 +19,6 @@ from kinetree.spatial.quaternion import (
     quaternion_normalized,
     quaternion_product,
 )
-from tests.spatial.kinds import KINDS, TOLERANCE, derivative, difference, residual
-from tests.spatial.samples import quaternions, rotation_vectors
 
 RATES = {
     "quaternion": (sp.quaternion_rate, sp.quaternion_omega),
@@ -26,7 +26,12 @@ RATES = {
     "rodrigues": (sp.rodrigues_rate, sp.rodrigues_omega),
     "mrp": (sp.mrp_rate, sp.mrp_omega),
 }
-LARGEST = {"rodrigues": 3.0, "rotation_vector": math.pi - 1e-3, "mrp": math.pi - 1e-3, "quaternion": math.pi - 1e-3}
+LARGEST = {
+    "rodrigues": 3.0,
+    "rotation_vector": math.pi - 1e-3,
+    "mrp": math.pi - 1e-3,
+    "quaternion": math.pi - 1e-3,
+}
 
 
 @pytest.mark.parametrize("name", RATES)
@@ -44,7 +49,9 @@ class TestEachRepresentation:
 
             expected = derivative(moved, (0.0,), (1.0,))
             value = np.array(rate(getattr(R, f"as_{name}")(), omega, frame))
-            assert np.allclose(value, expected, atol=1e-13 * max(1, np.max(np.abs(expected)) ** 2), rtol=1e-10)
+            assert np.allclose(
+                value, expected, atol=1e-13 * max(1, np.max(np.abs(expected)) ** 2), rtol=1e-10
+            )
 
     def test_angular_velocity_undoes_the_rate(self, name, frame, rng):
         """ATT-7, ATT-8, ATT-9."""
@@ -63,7 +70,9 @@ class TestEveryKindOfNumber:
 
         def axiom(*x):
             u, omega = x[:3], x[3:]
-            return difference(omega_of(u, rate(u, omega)), omega) + difference(rate(u, omega_of(u, omega)), omega)
+            return difference(omega_of(u, rate(u, omega)), omega) + difference(
+                rate(u, omega_of(u, omega)), omega
+            )
 
         samples = np.column_stack([rng.uniform(-1, 1, (30, 3)), rng.standard_normal((30, 3))])
         samples[:4, :3] *= [[0.0], [1e-200], [1e-12], [1e-5]]
@@ -80,7 +89,7 @@ class TestEveryKindOfNumber:
         assert residual(kind, axiom, rng.uniform(-1.5, 1.5, (30, 6))) <= 20 * TOLERANCE[kind]
 
     def test_quaternion_group(self, kind, rng):
-        """ATT-6, ATT-9: product, inverse, exponential and logarithm of quaternions match those of matrices."""
+        """ATT-6, ATT-9: product, inverse, exp and log of quaternions match those of matrices."""
 
         def axiom(*x):
             p, q = quaternion_exp(x[:3]), quaternion_exp(x[3:])
@@ -109,7 +118,9 @@ def test_rate_of_a_rotation_vector_is_regular_up_to_a_full_turn():
     """ATT-7: smooth through pi, singular at 2 pi only."""
     for t in (math.pi - 1e-9, math.pi, math.pi + 1e-9, 6.0):
         u = (0.0, 0.0, t)
-        assert np.allclose(sp.rotvec_omega(u, sp.rotvec_rate(u, (1.0, 2.0, 3.0))), (1.0, 2.0, 3.0), atol=1e-10)
+        assert np.allclose(
+            sp.rotvec_omega(u, sp.rotvec_rate(u, (1.0, 2.0, 3.0))), (1.0, 2.0, 3.0), atol=1e-10
+        )
 
 
 def test_shadow_parameters_are_the_same_attitude(rng):
@@ -117,7 +128,9 @@ def test_shadow_parameters_are_the_same_attitude(rng):
     for u in rng.uniform(-1.5, 1.5, (20, 3)):
         sigma = Rotation.from_rotation_vector(u).as_mrp()
         shadow = sp.mrp_shadow(sigma)
-        assert np.allclose(np.asarray(Rotation.from_mrp(shadow)), np.asarray(Rotation.from_mrp(sigma)), atol=1e-14)
+        assert np.allclose(
+            np.asarray(Rotation.from_mrp(shadow)), np.asarray(Rotation.from_mrp(sigma)), atol=1e-14
+        )
         assert np.linalg.norm(shadow) >= 1
 
 

@@ -1,4 +1,4 @@
-"""Euler angles: all twelve sequences about moving and about fixed axes, at and near gimbal lock, and their rates."""
+"""Euler angles: twelve sequences about moving and fixed axes, at and near gimbal lock, and their rates."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from tests.spatial.kinds import KINDS, TOLERANCE, derivative, difference, evaluate, exact_derivative, residual
 
 from kinetree import ops
 from kinetree.errors import ModelError, SingularError
 from kinetree.spatial import Rotation, euler_omega, euler_rate, gimbal_lock_distance
 from kinetree.spatial.euler import SEQUENCES, turn
-from tests.spatial.kinds import KINDS, TOLERANCE, derivative, difference, evaluate, exact_derivative, residual
 
 ALL = SEQUENCES + tuple(s.lower() for s in SEQUENCES)
 AXIS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
@@ -44,7 +44,9 @@ class TestEverySequence:
         for letter, angle in zip(sequence, angles, strict=True):
             step = Rotation.from_axis_angle(AXIS[letter.lower()], angle)
             R = R @ step if sequence.isupper() else step @ R
-        assert np.allclose(np.asarray(Rotation.from_euler(sequence, angles)), np.asarray(R), atol=1e-15, rtol=0)
+        assert np.allclose(
+            np.asarray(Rotation.from_euler(sequence, angles)), np.asarray(R), atol=1e-15, rtol=0
+        )
 
     def test_angles_come_back(self, sequence, rng):
         """ATT-8: round trip of the angles themselves, away from gimbal lock."""
@@ -59,14 +61,18 @@ class TestEverySequence:
             R = Rotation.random(rng)
             a, b, c = R.as_euler(sequence)
             assert -math.pi < a <= math.pi and -math.pi < c <= math.pi and low <= b <= high
-            assert np.allclose(np.asarray(Rotation.from_euler(sequence, (a, b, c))), np.asarray(R), atol=3e-15)
+            assert np.allclose(
+                np.asarray(Rotation.from_euler(sequence, (a, b, c))), np.asarray(R), atol=3e-15
+            )
 
     @pytest.mark.parametrize("distance", (0.0, 1e-16, 1e-14, 1e-12, 1e-9, 1e-8, 1e-6, 1e-3))
     def test_gimbal_lock_and_its_neighbourhood_lose_nothing(self, sequence, distance, rng):
         """ATT-8: the rotation comes back to rounding at any distance from gimbal lock."""
         for middle in lock(sequence):
             for sign in (-1, 1):
-                R = Rotation.from_euler(sequence, (rng.uniform(-3, 3), middle + sign * distance, rng.uniform(-3, 3)))
+                R = Rotation.from_euler(
+                    sequence, (rng.uniform(-3, 3), middle + sign * distance, rng.uniform(-3, 3))
+                )
                 back = Rotation.from_euler(sequence, R.as_euler(sequence))
                 assert np.allclose(np.asarray(back), np.asarray(R), atol=3e-15, rtol=0)
 

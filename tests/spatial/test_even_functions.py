@@ -1,4 +1,4 @@
-"""The even functions of an angle that rotations are made of: accurate to a few units in the last place everywhere."""
+"""The even functions that rotations are made of: accurate to a few units in the last place everywhere."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
+from tests.spatial.kinds import evaluate
 
 from kinetree.spatial import even
-from tests.spatial.kinds import evaluate
 
 EPS = 2.0**-52
 

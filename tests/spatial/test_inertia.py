@@ -8,13 +8,13 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
+from tests.spatial.kinds import KINDS, TOLERANCE, difference, leaves, residual, zero_if
+from tests.spatial.samples import random_inertia, random_motion, random_pose
 
 import kinetree.spatial as sp
 from kinetree.spatial import Inertia, Motion, Pose, Rotation
 from kinetree.spatial.consistency import principal_axes, second_moment_matrix
 from kinetree.spatial.dense import product, transposed
-from tests.spatial.kinds import KINDS, TOLERANCE, difference, leaves, residual, zero_if
-from tests.spatial.samples import random_inertia, random_motion, random_pose
 
 
 def body(x):
@@ -48,7 +48,9 @@ class TestEveryKindOfNumber:
             I = Inertia(m, c, J)
             tilde = sp.skew(c)
             squared = product(tilde, tilde)
-            upper = [[J[i][j] - m * squared[i][j] for j in range(3)] + [m * y for y in tilde[i]] for i in range(3)]
+            upper = [
+                [J[i][j] - m * squared[i][j] for j in range(3)] + [m * y for y in tilde[i]] for i in range(3)
+            ]
             lower = [[-m * y for y in tilde[i]] + [m * int(i == j) for j in range(3)] for i in range(3)]
             return difference(I.matrix(), upper + lower)
 
@@ -89,7 +91,9 @@ class TestEveryKindOfNumber:
         def axiom(*x):
             I, X, V = body(x[:9]), pose(x[9:15]).transform(), motion(x[15:21])
             moved = I.congruence(X)
-            return [moved.kinetic_energy(V) - I.kinetic_energy(X @ V)] + difference(moved @ V, X.T @ (I @ (X @ V)))
+            return [moved.kinetic_energy(V) - I.kinetic_energy(X @ V)] + difference(
+                moved @ V, X.T @ (I @ (X @ V))
+            )
 
         holds(kind, axiom, rng, 21)
 
@@ -142,7 +146,7 @@ class TestEveryKindOfNumber:
 
 class TestAccumulation:
     def test_inertias_add_up_at_a_frame(self, rng):
-        """INE-4: mass, first moment and J of many bodies at one frame; equal to one body of all point masses."""
+        """INE-4: mass, first moment and energy of many bodies at one frame."""
         parts = [(random_pose(rng), random_inertia(rng)) for _ in range(5)]
         total = sp.sum_inertias_at(parts)
         assert math.isclose(total.mass, sum(I.mass for _, I in parts))
@@ -155,7 +159,9 @@ class TestAccumulation:
     def test_point_masses(self, rng):
         """INE-1: the inertia of points is the sum of m (r . r - r r^T)."""
         masses, points = rng.uniform(0.5, 1, 6), rng.standard_normal((6, 3))
-        total = sp.sum_inertias_at((Pose(p=tuple(r)), Inertia(float(m))) for m, r in zip(masses, points, strict=True))
+        total = sp.sum_inertias_at(
+            (Pose(p=tuple(r)), Inertia(float(m))) for m, r in zip(masses, points, strict=True)
+        )
         J = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, points, strict=True))
         assert np.allclose(np.array(total.matrix())[:3, :3], J, atol=1e-13)
         assert np.allclose(np.array(total.rotational_at((0, 0, 0))), J, atol=1e-13)
@@ -236,7 +242,9 @@ class TestPhysicalConsistency:
     def test_second_moment_matrix_of_points(self, rng):
         """Sigma is the integral of r r^T about the centre of mass."""
         masses, points = rng.uniform(0.5, 1, 6), rng.standard_normal((6, 3))
-        I = sp.sum_inertias_at((Pose(p=tuple(r)), Inertia(float(m))) for m, r in zip(masses, points, strict=True))
+        I = sp.sum_inertias_at(
+            (Pose(p=tuple(r)), Inertia(float(m))) for m, r in zip(masses, points, strict=True)
+        )
         arms = points - masses @ points / masses.sum()
         sigma = sum(m * np.outer(r, r) for m, r in zip(masses, arms, strict=True))
         xx, yy, zz, xy, xz, yz = second_moment_matrix(I)

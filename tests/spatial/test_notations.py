@@ -1,10 +1,15 @@
-"""The notations of the sources, translated: spatial operator algebra, Boyden's layout, Concurrent Dynamics."""
+"""The notations of the sources, translated: operator algebra, Boyden's layout, Concurrent Dynamics."""
 
 from __future__ import annotations
 
 import mpmath
 import numpy as np
 import pytest
+from tests.spatial.kinds import KINDS, TOLERANCE, difference, residual
+from tests.spatial.samples import random_inertia, random_motion, random_pose
+from tests.spatial.test_accelerations import T0, Linkage, size
+from tests.spatial.test_inertia import body, motion
+from tests.spatial.test_spatial_vectors import force, pose
 
 import kinetree.spatial as sp
 from kinetree.errors import ModelError
@@ -12,11 +17,6 @@ from kinetree.spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, T
 from kinetree.spatial.adapters import boyden, concurrent, soa
 from kinetree.spatial.articulated import ArticulatedInertia
 from kinetree.spatial.block import Factored
-from tests.spatial.kinds import KINDS, TOLERANCE, difference, residual
-from tests.spatial.samples import random_inertia, random_motion, random_pose
-from tests.spatial.test_accelerations import T0, Linkage, size
-from tests.spatial.test_inertia import body, motion
-from tests.spatial.test_spatial_vectors import force, pose
 
 
 def array(rows) -> np.ndarray:
@@ -34,13 +34,15 @@ class TestOperatorAlgebra:
         assert np.array_equal(array(soa.phi(Pose.identity())), np.eye(6))
 
     def test_tilde_and_bar(self, rng):
-        """SPV-8, SPV-10, E:S3 (B): z~ = [x~ 0; y~ x~] for motions, z-bar = [x~ y~; 0 x~] = -z~* for forces."""
+        """SPV-8, SPV-10, E:S3 (B): z~ = [x~ 0; y~ x~] (motions), z-bar = [x~ y~; 0 x~] = -z~* (forces)."""
         V, T = random_motion(rng), random_pose(rng)
         assert np.array_equal(array(crf(V)), -array(crm(V)).T)
         assert np.all(array(crm(V))[:3, 3:] == 0) and np.all(array(crf(V))[3:, :3] == 0)
         phi = array(soa.phi(T))
         there = T.transform() @ V
-        assert np.allclose(array(crf(V)) @ phi, phi @ array(crf(there)), atol=1e-14)  # V-bar(x) phi = phi V-bar(y)
+        assert np.allclose(
+            array(crf(V)) @ phi, phi @ array(crf(there)), atol=1e-14
+        )  # V-bar(x) phi = phi V-bar(y)
         wrong = array(crm(V)) @ phi - phi @ array(crm(there))
         assert np.max(np.abs(wrong)) > 0.1
 
@@ -152,7 +154,9 @@ class TestBoydenInPrint:
         tilde = array(sp.skew(r))
         zero = np.zeros((3, 3))
         X = T.transform()
-        assert np.allclose(array(boyden.transform_matrix(X)), np.block([[E, zero], [E @ tilde.T, E]]), atol=1e-15)
+        assert np.allclose(
+            array(boyden.transform_matrix(X)), np.block([[E, zero], [E @ tilde.T, E]]), atol=1e-15
+        )
         inverse = np.block([[E.T, zero], [tilde @ E.T, E.T]])
         assert np.allclose(array(boyden.transform_matrix(X.inverse())), inverse, atol=1e-14)
 
@@ -171,7 +175,7 @@ class TestBoydenInPrint:
         assert np.max(np.abs(wrong - sp.bias_force(I, V).components)) > 0.1
 
     def test_ball_in_a_pipe(self):
-        """E:B5 (A): seen from the pipe (m2) the mass is diag(m1 + m2, m1 + m2, m2): the ball (m1) slides along z."""
+        """E:B5 (A): from the pipe (m2) the mass is diag(m1 + m2, m1 + m2, m2): ball m1 slides along z."""
         ball, pipe = 2.0, 5.0
         S = Subspace([Motion((0, 0, 0), (0, 0, 1))])
         I = ArticulatedInertia.from_rigid(Inertia(ball))
@@ -237,7 +241,9 @@ class TestConcurrent:
         """FRC-5, E:C9 (A): f^c = G^^T F, and F = G f + G^ f^c for orthonormal directions."""
         F = Force.from_components(rng.standard_normal(6).tolist())
         G = concurrent.revolute((1.0, 0.0, 0.0))
-        complement = tuple(Motion.from_components(1.0 if i == j else 0.0 for i in range(6)) for j in range(1, 6))
+        complement = tuple(
+            Motion.from_components(1.0 if i == j else 0.0 for i in range(6)) for j in range(1, 6)
+        )
         blocked = concurrent.constraint_forces(complement, F)
         assert blocked == F.components[1:]
         rebuilt = np.array(G.components) * G.dot(F) + sum(
@@ -256,7 +262,7 @@ class TestConcurrent:
 
 
 class OneJoint(Linkage):
-    """A parent that moves anyhow, and a child on a revolute or prismatic joint with a polynomial coordinate."""
+    """A parent that moves anyhow, and a child on a revolute or prismatic joint."""
 
     offset = (mpmath.mpf("0.3"), mpmath.mpf("-0.2"), mpmath.mpf("0.5"))
 
@@ -280,7 +286,7 @@ class OneJoint(Linkage):
         return Pose(Rotation.identity(), [o + a * q for o, a in zip(self.offset, self.axis, strict=True)])
 
     def geometry(self, t):
-        """The joint's axis, the vector from joint to joint and the parent's angular velocity, in inertial axes."""
+        """The joint's axis, the vector from joint to joint, the parent's omega: in inertial axes."""
         R = self.pose("B", t).rotation
         omega = R.apply(self.velocity("A", "B", t).angular)
         return R.apply(self.axis), R.apply(self.relative(1, t).p), omega

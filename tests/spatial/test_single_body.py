@@ -6,13 +6,13 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
+from tests.spatial.kinds import KINDS, TOLERANCE, difference, residual
+from tests.spatial.samples import random_inertia, random_motion
+from tests.spatial.test_inertia import body, motion
 
 import kinetree.spatial as sp
 from kinetree.spatial import Force, Inertia, Motion, Pose, Rotation, Transform
 from kinetree.spatial.single_body import kinetic_energy, momentum
-from tests.spatial.kinds import KINDS, TOLERANCE, difference, residual
-from tests.spatial.samples import random_inertia, random_motion
-from tests.spatial.test_inertia import body, motion
 
 
 def holds(kind, axiom, rng, size, factor=1000):
@@ -59,7 +59,9 @@ class TestFormsAgree:
             I, V, A = body(x[:9]), motion(x[9:15]), motion(x[15:21])
             at_origin = Transform(r=I.com).T @ sp.com_force(I, V, A)
             shift = Transform(r=I.com)
-            return difference(at_origin, sp.body_force(I, V, A)) + difference(sp.com_velocity(I, V), shift @ V)
+            return difference(at_origin, sp.body_force(I, V, A)) + difference(
+                sp.com_velocity(I, V), shift @ V
+            )
 
         holds(kind, axiom, rng, 21)
 

@@ -1,4 +1,4 @@
-"""Motions, forces and transforms: duality, cross products and their identities, transport, lines and screws."""
+"""Motions, forces and transforms: duality, cross products, identities, transport, lines and screws."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from tests.spatial.kinds import KINDS, TOLERANCE, derivative, difference, leaves, residual, zero_if
+from tests.spatial.samples import random_inertia, random_motion, random_pose
 
 import kinetree.spatial as sp
 from kinetree.errors import FrameError
 from kinetree.spatial import Force, Inertia, Motion, Pose, Rotation, Transform, crf, crm, fbar
 from kinetree.spatial.dense import product, times, transposed
-from tests.spatial.kinds import KINDS, TOLERANCE, derivative, difference, leaves, residual, zero_if
-from tests.spatial.samples import random_inertia, random_motion, random_pose
 
 N = 20
 
@@ -94,7 +94,9 @@ class TestTransform:
             for P, f in ((T, F), (U, G)):
                 linear = P.rotation.apply(f.linear)
                 arm = sp.line_force(P.p, linear)
-                parts.append(Force(tuple(a + b for a, b in zip(arm.angular, P.rotation.apply(f.angular))), linear))
+                parts.append(
+                    Force(tuple(a + b for a, b in zip(arm.angular, P.rotation.apply(f.angular))), linear)
+                )
             return difference(total, parts[0] + parts[1])
 
         holds(kind, axiom, rng, 24)
@@ -179,7 +181,7 @@ class TestMovingCoordinates:
         assert np.allclose(rate, np.array(sp.inertia_rate(I, V)), atol=1e-12)
 
     def test_velocity_transport_of_moving_frames(self, rng):
-        """SPV-4, E:S5 (B): V(A, C) = phi* V(A, B) only on one rigid body; with relative motion V(B, C) is added."""
+        """SPV-4, E:S5 (B): V(A, C) = phi* V(A, B) on one rigid body only; else V(B, C) is added."""
         T, U, V, W = random_pose(rng), random_pose(rng), random_motion(rng), random_motion(rng)
         whole = T @ U
 
@@ -204,7 +206,11 @@ class TestLines:
             a = sp.line_vector(A, alpha)
             along = tuple(p + 2 * d for p, d in zip(A, alpha, strict=True))
             mixed = sum(p * q for p, q in zip(a.angular, a.linear, strict=True))
-            return [mixed, *difference(sp.line_vector(along, alpha), a), *leaves(sp.shift_origin(a, A).linear)]
+            return [
+                mixed,
+                *difference(sp.line_vector(along, alpha), a),
+                *leaves(sp.shift_origin(a, A).linear),
+            ]
 
         holds(kind, axiom, rng, 6)
 
@@ -230,7 +236,7 @@ class TestLines:
         assert residual(kind, axiom, samples) == 0
 
     def test_shifting_rule(self, kind, rng):
-        """SPV-13, E:B1 (A), E:B2 (A): v_P = v_o + omega x P, and the origin shift is [alpha; a_o - P x alpha]."""
+        """SPV-13, E:B1 (A), E:B2 (A): v_P = v_o + omega x P, origin shift [alpha; a_o - P x alpha]."""
 
         def axiom(*x):
             V, F, P = motion(x[:6]), force(x[6:12]), x[12:15]
@@ -260,7 +266,11 @@ class TestLines:
 def test_printed_shifting_rules_are_wrong():
     """E:B1 (A), E:B2 (A): v_o + P x omega and a_o + P x alpha have the wrong sign."""
     V, P = Motion((0, 0, 1.0), (0, 0, 0)), (1.0, 0, 0)
-    assert sp.point_velocity(V, P) == (0, 1, 0)  # a point on the x axis of a body that turns about z moves along y
+    assert sp.point_velocity(V, P) == (
+        0,
+        1,
+        0,
+    )  # a point on the x axis of a body that turns about z moves along y
     assert sp.shift_origin(V, P).linear == (0, 1, 0)
     assert tuple(np.cross(P, V.angular)) == (0, -1, 0)
 

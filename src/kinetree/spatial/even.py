@@ -55,6 +55,7 @@ class EvenFunction:
     ):
         self.first, self.radius, self.closed = first, radius, closed
         self._coefficients = cache(lambda bits: _coefficients(first, ratio, radius, bits))
+        self._floats = [float(c) for c in self._coefficients(DOUBLE_BITS)]
 
     def series(self, x: Any) -> Any:
         """The Taylor polynomial at `x`, by Horner's rule, in the precision of `x`."""
@@ -62,7 +63,7 @@ class EvenFunction:
         if hasattr(context, "prec"):
             constants = [context.mpf(c.numerator) / c.denominator for c in self._coefficients(context.prec)]
         else:
-            constants = [float(c) for c in self._coefficients(DOUBLE_BITS)]
+            constants = self._floats
         result = constants[-1]
         for c in reversed(constants[:-1]):
             result = c + x * result

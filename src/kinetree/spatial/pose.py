@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from kinetree.errors import ModelError
 from kinetree.spatial import vector as vec
-from kinetree.spatial.reading import is_real, read_matrix, read_vector, stacked
+from kinetree.spatial.reading import is_real, read_matrix, read_vector, stacked, worst
 from kinetree.spatial.rotation import TOLERANCE, Rotation
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import Matrix, Number, Vector
@@ -31,7 +32,7 @@ class Pose:
 
     def __init__(self, R: Any = vec.IDENTITY, p: Any = vec.ZERO):
         position = read_vector(p, 3, "position of a pose")
-        if all(is_real(x) for x in position) and not all(np.all(np.isfinite(x)) for x in position):
+        if all(is_real(x) for x in position) and not worst(position) < math.inf:
             raise ModelError(f"position of a pose {position}: expected three finite numbers")
         object.__setattr__(self, "R", Rotation.from_matrix(R).rows)
         object.__setattr__(self, "p", position)

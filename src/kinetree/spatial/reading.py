@@ -7,7 +7,7 @@ are the batch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,17 @@ def _flat(x: Any) -> list:
 def is_real(x: Any) -> bool:
     """True if `x` is a plain real number or an array of them: only the values of those can be validated."""
     return ops.is_literal(x) or (isinstance(x, np.ndarray) and x.dtype.kind in "fiu")
+
+
+def worst(values: Iterable[Any]) -> float:
+    """The largest absolute value of real numbers and arrays; NaN if one of them is NaN."""
+    result = 0.0
+    for x in values:
+        size = abs(x) if ops.is_literal(x) else np.max(np.abs(x), initial=0.0)
+        result = size if not size <= result else result
+        if result != result:
+            break
+    return float(result)
 
 
 def in_body_axes(frame: str) -> bool:

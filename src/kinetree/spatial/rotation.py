@@ -18,7 +18,7 @@ from kinetree.spatial.quaternion import (
     quaternion_log,
     quaternion_matrix,
 )
-from kinetree.spatial.reading import is_real, read_matrix, read_vector, stacked
+from kinetree.spatial.reading import is_real, read_matrix, read_vector, stacked, worst
 from kinetree.spatial.vector import Matrix, Number, Vector
 
 TOLERANCE = 1e-6
@@ -102,6 +102,8 @@ class Rotation:
         """
         if isinstance(matrix, Rotation):
             return matrix
+        if matrix is vec.IDENTITY:
+            return cls(matrix)
         rows = read_matrix(matrix, 3, 3, "rotation matrix")
         if all(is_real(x) for row in rows for x in row):
             _check_orthonormal(rows)
@@ -215,14 +217,14 @@ def _turned(u: Vector, sine: Number, versine: Number) -> Matrix:
 
 def _check_orthonormal(rows: Matrix) -> None:
     product = vec.mat_mul(rows, vec.transpose(rows))
-    error = max(np.max(np.abs(product[i][j] - (i == j)), initial=0.0) for i in range(3) for j in range(3))
+    error = worst(product[i][j] - (i == j) for i in range(3) for j in range(i, 3))
     if not error <= TOLERANCE:
         raise ModelError(
             f"rotation matrix {rows}: R R^T differs from the identity by {error:.3g}, expected at most "
             f"{TOLERANCE:g}. Give an orthonormal matrix, or use Rotation.from_quaternion, from_euler or "
             "from_axis_angle."
         )
-    if np.any(vec.dot(rows[0], vec.cross(rows[1], rows[2])) < 0):
+    if worst([1 - vec.dot(rows[0], vec.cross(rows[1], rows[2]))]) > 1:
         raise ModelError(
             f"rotation matrix {rows} has determinant -1: it mirrors. Change the sign of one of its columns."
         )
