@@ -1,0 +1,168 @@
+"""`kinetree bench`: how fast this robot is on this computer, beside what else is installed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from kinetree.cli import source
+from kinetree.cli.progress import progress
+from kinetree.cli.status import OK
+from kinetree.cli.text import Style, duration, plural, printable, table
+from kinetree.cli.timing import best
+from kinetree.errors import KinetreeError
+
+if TYPE_CHECKING:
+    from kinetree.model import Model
+
+SUMMARY = "how fast this robot is on this computer, beside what else is installed"
+DESCRIPTION = """Compile the dynamics of this robot and time them: a batch of states, and one state at a time
+from Python. Pinocchio and MuJoCo are timed beside them if they are installed and can hold the robot."""
+EXAMPLES = """  kinetree bench panda.urdf
+  kinetree bench zoo:humanoid --batch 1024 --dtype float32
+  kinetree bench zoo:puma560 --json"""
+
+# function -> its arguments among q, v and x; x is an acceleration or a force
+FUNCTIONS = {
+    "inverse_dynamics": "qvx",
+    "forward_dynamics": "qvx",
+    "mass_matrix": "q",
+    "coriolis_matrix": "qv",
+    "christoffel_symbols": "q",
+}
+MEMORY = 64 << 20  # bytes of results that one batch may fill
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    source.configure(parser)
+    parser.add_argument(
+        "--batch", type=count, default=4096, metavar="N", help="states at once (default 4096)"
+    )
+    parser.add_argument("--dtype", choices=("float64", "float32"), default="float64", help="default: float64")
+    parser.add_argument("--seconds", type=seconds, default=0.2, metavar="S", help="per figure (default 0.2)")
+    parser.add_argument("--json", action="store_true", help="print JSON; times in seconds")
+
+
+def count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 up")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 < value <= 60.0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a time between 0 and 60 s")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    model = source.read(options)
+    if model.nv == 0:
+        raise KinetreeError(f"'{model.name}' has no degree of freedom: there is nothing to time")
+    result = measure(model, options)
+    if options.json:
+        print(json.dumps(result, indent=2))
+    else:
+        write(Style(sys.stdout), model, result)
+    return OK
+
+
+def measure(model: Model, options: argparse.Namespace) -> dict[str, Any]:
+    """Every figure as plain data, times in seconds."""
+    import numpy as np
+
+    from kinetree.compiler.threads import get_threads
+
+    rng = np.random.default_rng(0)
+    states = [model.random_state(rng) for _ in range(options.batch)]
+    q, v = (np.array(x, dtype=options.dtype) for x in zip(*states))
+    x = rng.standard_normal(v.shape).astype(options.dtype)
+    others: list[Any] = []
+    absent: list[str] = []
+    rows = [
+        figures(model, name, [{"q": q, "v": v, "x": x}[letter] for letter in needs], others, options)
+        for name, needs in progress(FUNCTIONS.items(), len(FUNCTIONS), "timing")
+    ]
+    return {
+        "model": model.name,
+        "nbodies": model.nbodies,
+        "nv": model.nv,
+        "dtype": options.dtype,
+        "threads": get_threads(),
+        "processor": processor(),
+        "peers": {peer.name: peer.version for peer in others},
+        "absent": absent,
+        "functions": rows,
+    }
+
+
+def figures(model: Model, name: str, arrays: list, others: list, options: Any) -> dict[str, Any]:
+    """What was measured of one function: kinetree on a batch and on one state, the others on one state."""
+    import numpy as np
+
+    import kinetree as kt
+
+    start = time.perf_counter()
+    kernel = kt.compile(getattr(kt, name), model, dtype=options.dtype)
+    one = [array[0] for array in arrays]
+    expected = kernel(*one)
+    batch = [array[: max(1, MEMORY // max(1, expected.nbytes))] for array in arrays]
+    out, single = kernel(*batch), np.empty_like(expected)
+    ready = time.perf_counter() - start
+    count = len(batch[0])
+    kernel.threads = 1
+    one_core = best(lambda: kernel(*batch, out=out), options.seconds) / count
+    kernel.threads = None
+    every_core = best(lambda: kernel(*batch, out=out), options.seconds) / count
+    return {
+        "function": name,
+        "flops": kernel.ops["flops"],
+        "ready": ready,
+        "batch": count,
+        "state_one_core": one_core,
+        "state_all_cores": every_core,
+        "call": best(lambda: kernel(*one, out=single), options.seconds),
+        "peers": {peer.name: peer.figures(name, one, expected, options.seconds) for peer in others},
+    }
+
+
+def processor() -> str:
+    """What the system calls its processor."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as facts:
+            return next(line.split(":", 1)[1].strip() for line in facts if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def write(style: Style, model: Model, result: dict[str, Any]) -> None:
+    """Print the figures as a table, and what they mean."""
+    threads, names = result["threads"], list(result["peers"])
+    print(f"{style.bold(printable(model.name))}, {plural(model.nv, 'degree')} of freedom, {result['dtype']}")
+    print(style.dim(f"{result['processor']}, {plural(threads, 'thread')}") + "\n")
+    header = ["", "flops", "ready in", "state, 1 thread", f"state, {plural(threads, 'thread')}", "one call"]
+    rows = []
+    for row in result["functions"]:
+        cells = [row["function"], f"{row['flops']:,}", duration(row["ready"])]
+        cells += [duration(row[key]) for key in ("state_one_core", "state_all_cores", "call")]
+        for name in names:
+            peer = row["peers"][name]
+            cells.append("-" if peer is None else duration(peer["call"]))
+            cells.append("-" if peer is None else f"{peer['apart']:.0e}")
+        rows.append(cells)
+    print(table(rows, [*header, *(word for name in names for word in (name, "differs by"))], "<>"))
+    batch = result["functions"][0]["batch"]
+    print(style.dim(f"\nstate: time per state in a batch of {batch}; one call: one state, from Python"))
+    if names:
+        versions = ", ".join(f"{name} {version}" for name, version in result["peers"].items())
+        print(style.dim(f"{versions}: one call, from Python; differs by: relative to the largest number"))
+    for line in result["absent"]:
+        print(style.dim(printable(line)))
