@@ -105,6 +105,7 @@ class Artifact:
             self._description,
             variant=variant,
             lanes=module.lanes,
+            guarded=self.program.guard is not None,
             workspace_bytes=module.workspace_bytes,
             nanoseconds=estimate(self.program, module.lanes),
             ops=self.ops,

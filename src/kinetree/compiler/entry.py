@@ -20,6 +20,7 @@ class Description:
     outputs: list[tuple[str, list[int]]]
     variant: str = ""  # the function to call: "one" state, or "run" over a batch
     lanes: int = 1
+    guarded: bool = False
     workspace_bytes: int = 0
     nanoseconds: float = 0.0  # an estimate of the time of one state; decides on threads, nothing else
     ops: dict[str, int] = field(default_factory=dict)

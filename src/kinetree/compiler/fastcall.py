@@ -29,7 +29,6 @@ from kinetree.compiler.operands import Core
 METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 ARRAY_NEW, ARRAY_RETURN = 93, 76  # positions in NumPy's table of C functions
 TYPE_NUMBERS = {"float64": 12, "float32": 11}
-LONGEST = 60e3  # nanoseconds: longer batches release the interpreter's lock, and may use threads
 
 _lock = threading.Lock()
 _entry: Library | bool | None = None
@@ -54,15 +53,19 @@ class Context(np.ndarray):
     def write(self, word: int, value: int) -> None:
         self[word] = np.uint64(value).astype(np.int64)
 
+    def allow(self, longest: int) -> None:
+        """Run batches of up to `longest` states directly."""
+        self[6] = longest
+
     def connect(self, code: Loaded, single: bool) -> None:
         """Let calls of one state, or of a batch, run `code`."""
+        if any(kept is code for kept in self.keeps):
+            return
         workspace = code.workspace()
         self.keeps += [code, workspace]
         first = 0 if single else 3
         self.write(first + 1, code.tables)
         self.write(first + 2, workspace.__array_interface__["data"][0])
-        if not single:
-            self.write(6, max(1, int(LONGEST / code.description.nanoseconds)))
         self.write(first, code.address)  # last: the function looks at this word
 
 
@@ -76,7 +79,7 @@ def make(
     library = _library()
     if library is None:
         return None
-    words = HEADER + (SPEC + 2) * len(cores)
+    words = HEADER + (SPEC + 3) * len(cores)
     context = np.zeros(words, np.int64).view(Context)
     descriptor = np.dtype(dtype)
     facts = (len(inputs), len(outputs), id(descriptor), TYPE_NUMBERS[str(dtype)], id(general))
@@ -134,6 +137,8 @@ def _addresses() -> Addresses | None:
             vectorcall=_address(python.PyObject_Vectorcall),
             tuple_new=_address(python.PyTuple_New),
             tuple_set=_address(python.PyTuple_SetItem),
+            release=_address(python.PyEval_SaveThread),
+            acquire=_address(python.PyEval_RestoreThread),
         )
     except (AttributeError, ImportError, ValueError):
         return None

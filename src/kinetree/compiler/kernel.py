@@ -13,12 +13,13 @@ from kinetree.compiler import operands as op
 from kinetree.compiler import threads as pool
 from kinetree.compiler.artifact import Artifact
 from kinetree.compiler.entry import Description
-from kinetree.compiler.loaded import Loaded
+from kinetree.compiler.loaded import KEPT, Loaded
 from kinetree.compiler.operands import Core, Describe, Shape
 from kinetree.compiler.program import Program
 from kinetree.errors import SingularError
 
 BLOCK = 40e3  # nanoseconds of work that a thread takes at a time
+LONG = 50e3  # nanoseconds of one state, beyond which a call lets other Python threads run
 
 
 class Kernel:
@@ -64,7 +65,7 @@ class Kernel:
         )
         self.name = name or "kernel"
         self.dtype = np.dtype(dtype)
-        self.threads: int | None = None
+        self._threads: int | None = None
         self._describe = describe
         self._on_singular = on_singular
         description = Description(
@@ -112,6 +113,24 @@ class Kernel:
         outputs = ", ".join(f"{c.name}{list(c.shape)}" for c in self.outputs)
         return f"Kernel({self.name}: {inputs} -> {outputs}, {self.dtype})"
 
+    @property
+    def threads(self) -> int | None:
+        """How many threads a batch may use; None: as many as `kinetree.compiler.threads` says."""
+        return self._threads
+
+    @threads.setter
+    def threads(self, count: int | None) -> None:
+        if count is not None and (not isinstance(count, int) or count < 1):
+            raise ValueError(f"threads must be a positive integer or None, not {count!r}")
+        self._threads = count
+        self.on_threads()
+
+    def on_threads(self) -> None:
+        """Decide anew which batches are worth more than one thread."""
+        if self._context is not None and self._batch is not None:
+            cost = self._batch.description.nanoseconds
+            self._context.allow(pool.longest_alone(cost, self._threads))
+
     # -- calls
 
     @property
@@ -122,10 +141,8 @@ class Kernel:
             if made is None:
                 return self._general
             self._fast, self._context = made
-            if self._single is not None:
-                self._context.connect(self._single, single=True)
-            if self._batch is not None:
-                self._context.connect(self._batch, single=False)
+            self._connect()
+            pool.follow(self)
             # a built-in function in the class is called without `self`, and without a Python frame in between
             kind = type(self)
             self.__class__ = type(
@@ -145,10 +162,11 @@ class Kernel:
         sources = [op.convert(c, a, self.dtype, self._describe) for c, a in zip(self.inputs, arrays)]
         given = op.check_out(self.outputs, out)
         batch = op.batch_shape((*self.inputs, *self.outputs), sources, given)
+        direct = op.are_apart(given)
         results = [
-            np.empty(batch + core.shape, self.dtype)
-            if array is None or not op.is_plain(array, self.dtype, len(core.shape))
-            else array
+            array
+            if array is not None and direct and op.is_plain(array, self.dtype, len(core.shape))
+            else np.empty(batch + core.shape, self.dtype)
             for core, array in zip(self.outputs, given)
         ]
         sources = [
@@ -172,7 +190,7 @@ class Kernel:
         axes = len(batch)
         views = [np.broadcast_to(a, batch + c.shape) for c, a in zip(self.inputs, sources)]
         for k, view in enumerate(views):
-            if any(op.interferes(view, r, axes) for r in results):
+            if any(op.interferes(view, r, axes, self.batch.description.guarded) for r in results):
                 views[k] = sources[k] = view.copy("C")
         lengths, strides = op.collapse(batch, [a.strides[:axes] for a in (*views, *results)])
         if len(lengths) > 1 and lengths[-1] < op.SHORT:
@@ -196,7 +214,8 @@ class Kernel:
         batch = self.batch
         cost = batch.description.nanoseconds
         limit = self.threads or pool.get_threads()
-        wanted = min(limit, int(count * cost / pool.WORTH), batch.most_threads)
+        alone = count <= pool.longest_alone(cost, self._threads)
+        wanted = 1 if alone else min(limit, int(count * cost / pool.WORTH), batch.most_threads)
         lanes = batch.description.lanes
         block = max(lanes, int(BLOCK / cost) // lanes * lanes)
         counter = ctypes.c_int64(0)
@@ -219,8 +238,7 @@ class Kernel:
         """The scalar code."""
         if self._single is None:
             self._single = self._artifact.load("one")
-            if self._context is not None:
-                self._context.connect(self._single, single=True)
+            self._connect()
         return self._single
 
     @property
@@ -228,9 +246,17 @@ class Kernel:
         """The SIMD code."""
         if self._batch is None:
             self._batch = self._artifact.load("run")
-            if self._context is not None:
-                self._context.connect(self._batch, single=False)
+            self._connect()
         return self._batch
+
+    def _connect(self) -> None:
+        """Let fast calls run the machine code that is there, if they do not hold up others for long."""
+        if self._context is not None:
+            if self._single is not None and self._single.description.nanoseconds < LONG:
+                self._context.connect(self._single, single=True)
+            if self._batch is not None and self._batch.description.workspace_bytes < KEPT:
+                self._context.connect(self._batch, single=False)
+                self.on_threads()
 
 
 def _named(names: Sequence[str], shapes: Sequence[Shape]) -> Sequence[str]:

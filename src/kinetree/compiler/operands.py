@@ -90,6 +90,12 @@ def check_out(cores: Sequence[Core], out: Any) -> list[np.ndarray | None]:
     return outs
 
 
+def are_apart(outs: Sequence[np.ndarray | None]) -> bool:
+    """True if no two results share memory."""
+    arrays = [array for array in outs if array is not None]
+    return not any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k])
+
+
 def is_plain(array: np.ndarray, dtype: np.dtype, axes: int) -> bool:
     """True if the machine code can read or write the last `axes` axes of an array as they stand."""
     if array.dtype != dtype or not array.flags.aligned:
@@ -127,10 +133,15 @@ def outer(lengths: Shape) -> Iterator[tuple[int, ...]]:
     return iter(np.ndindex(*lengths[:-1]))
 
 
-def interferes(source: np.ndarray, result: np.ndarray, batch_axes: int) -> bool:
-    """True if writing one state of `result` may change what another state reads from `source`."""
+def interferes(source: np.ndarray, result: np.ndarray, batch_axes: int, lasting: bool) -> bool:
+    """True if writing one state of `result` may change what another state reads from `source`.
+
+    With `lasting`, the source must still be there when all states are done.
+    """
     if not np.may_share_memory(source, result):
         return False
+    if lasting:
+        return True
     if address(source) != address(result) or batch_axes == 0:
         return batch_axes != 0
     if source.strides[:batch_axes] != result.strides[:batch_axes]:

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol
 
 WORTH = 60e3  # nanoseconds of work that justify waking a thread
+ALWAYS = 1 << 62  # more states than any batch has
 
 _lock = threading.Lock()
 _limit: int | None = None
+_followers: weakref.WeakSet[Follower] = weakref.WeakSet()
 _pool: ThreadPoolExecutor | None = None
 _pool_owner = 0  # the process that made the pool: a forked child has the object but not the threads
 
@@ -37,6 +41,24 @@ def set_threads(count: int | None) -> None:
     if count is not None and (not isinstance(count, int) or count < 1):
         raise ValueError(f"threads must be a positive integer or None, not {count!r}")
     _limit = count
+    for follower in list(_followers):
+        follower.on_threads()
+
+
+class Follower(Protocol):
+    """Something that depends on the number of threads."""
+
+    def on_threads(self) -> None: ...
+
+
+def follow(follower: Follower) -> None:
+    """Tell `follower`, as long as it lives, whenever the number of threads changes."""
+    _followers.add(follower)
+
+
+def longest_alone(nanoseconds: float, limit: int | None) -> int:
+    """The longest batch that one thread should do alone, if a state takes so long."""
+    return ALWAYS if (limit or get_threads()) == 1 else max(2, int(2 * WORTH / nanoseconds))
 
 
 def run(work: Callable[[], int], count: int) -> list[int]:

@@ -46,6 +46,8 @@ def define_chunk(program: Program, layout: Layout, number: Number, angles: int, 
         lines.append("  call void @angles(ptr %ws, ptr %tables)")
     lines.append("  call void @core(ptr %ws, ptr %tables)")
     lines += _finite(program, layout, number, wide, total)
+    if program.guard is not None and lanes == 1:  # a singular state leaves the caller's arrays alone
+        lines += ["  br i1 %hit, label %refuse, label %store", "refuse:", "  ret i64 0", "store:"]
     for j, array in enumerate(program.outputs):
         if not array.size:
             continue

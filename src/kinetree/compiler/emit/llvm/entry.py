@@ -3,9 +3,9 @@
 It reads one context per kernel, an array of 64-bit words:
     0-2  code for one state, its tables, its workspace     3-5  the same for a batch     6  the longest batch
     7  inputs     8  outputs     9  the type's descriptor     10  the type's number     11  the general method
-    12  a counter
+    12  a counter     13  1 while a batch runs: it lets go of the interpreter's lock
 and from word `HEADER` on, for each argument and result, its number of axes, their lengths, its bytes
-(`SPEC` words); then the addresses and the strides that the code takes.
+(`SPEC` words); then the addresses for one state, the strides of a batch, and the addresses for a batch.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ class Addresses(NamedTuple):
     vectorcall: int
     tuple_new: int
     tuple_set: int
+    release: int
+    acquire: int
 
 
 def define_entry(at: Addresses, offset: Offsets) -> str:
@@ -117,7 +119,7 @@ no:
 
 
 def _apart(offset: Offsets) -> str:
-    """True if results may be written while an argument is read: no overlap, or the same rows."""
+    """True if results and an argument do not overlap."""
     return f"""\
 define internal i1 @apart(ptr %in, i64 %in.size, ptr %out, i64 %out.size, i64 %n) nounwind {{
   %p.in = getelementptr i8, ptr %in, i64 {offset.data}
@@ -131,11 +133,7 @@ define internal i1 @apart(ptr %in, i64 %in.size, ptr %out, i64 %out.size, i64 %n
   %before = icmp ule i64 %a.end, %b
   %after = icmp ule i64 %b.end, %a
   %disjoint = or i1 %before, %after
-  %same.start = icmp eq i64 %a, %b
-  %same.size = icmp eq i64 %in.size, %out.size
-  %same = and i1 %same.start, %same.size
-  %result = or i1 %disjoint, %same
-  ret i1 %result
+  ret i1 %disjoint
 }}"""
 
 
@@ -154,8 +152,9 @@ entry:
   %arrays = add i64 %inputs, %outputs
   %specs = getelementptr i64, ptr %context, i64 {HEADER}
   %spec.words = mul i64 %arrays, {SPEC}
-  %places = getelementptr i64, ptr %specs, i64 %spec.words
-  %strides = getelementptr i64, ptr %places, i64 %arrays
+  %places.one = getelementptr i64, ptr %specs, i64 %spec.words
+  %strides = getelementptr i64, ptr %places.one, i64 %arrays
+  %places.many = getelementptr i64, ptr %strides, i64 %arrays
   %out.words = mul i64 %inputs, {SPEC}
   %out.specs = getelementptr i64, ptr %specs, i64 %out.words
   %complete = icmp eq i64 %nargs, %inputs
@@ -289,9 +288,17 @@ drop.error:
   ret ptr null
 
 places.inputs:
+  %places = select i1 %single, ptr %places.one, ptr %places.many
+  %p.busy = getelementptr i64, ptr %context, i64 13
+  %busy.word = load i64, ptr %p.busy
+  %is.busy = icmp ne i64 %busy.word, 0
+  %is.batch = xor i1 %single, true
+  %occupied = and i1 %is.busy, %is.batch
+  br i1 %occupied, label %again, label %place.first
+place.first:
   br label %place.input
 place.input:
-  %i = phi i64 [ 0, %places.inputs ], [ %i.next, %place.one ]
+  %i = phi i64 [ 0, %place.first ], [ %i.next, %place.one ]
   %i.more = icmp slt i64 %i, %inputs
   br i1 %i.more, label %place.one, label %place.output
 place.one:
@@ -333,8 +340,12 @@ go.many:
   %counter = getelementptr i64, ptr %context, i64 12
   store i64 0, ptr %counter
   %block = add i64 %batch, 64
+  store i64 1, ptr %p.busy
+  %thread = call ptr {_pointer(at.release)}()
   %bad.many = call i64 %code(ptr %places, ptr %strides, ptr %tables, i64 %batch, ptr %workspace, \
 ptr %counter, i64 %block)
+  call void {_pointer(at.acquire)}(ptr %thread)
+  store i64 0, ptr %p.busy
   br label %ran
 ran:
   %bad = phi i64 [ %bad.one, %go.one ], [ %bad.many, %go.many ]
