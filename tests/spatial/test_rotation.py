@@ -325,6 +325,20 @@ class TestValue:
         assert R.as_quaternion() == (half, half, half, half)
         assert Rotation.from_matrix(sympy.eye(3)).as_rotation_vector() == (0, 0, 0)
 
+    def test_free_symbols_take_the_generic_branch(self):
+        """Where symbols cannot be compared, the formulas for turns that are not half turns come out."""
+        a, b, c = sympy.symbols("a b c", real=True)
+        R = Rotation.from_euler("ZYX", (a, b, c))
+        values = {a: 0.3, b: -0.4, c: 0.5}
+        plain = Rotation.from_euler("ZYX", (0.3, -0.4, 0.5))
+        for name in ("quaternion", "rotation_vector", "rodrigues", "mrp"):
+            symbolic = [sympy.N(x.subs(values)) for x in getattr(R, f"as_{name}")()]
+            assert np.allclose(np.array(symbolic, dtype=float), getattr(plain, f"as_{name}")(), atol=1e-14)
+        angles = [sympy.N(x.subs(values)) for x in R.as_euler("ZYX")]
+        assert np.allclose(np.array(angles, dtype=float), (0.3, -0.4, 0.5), atol=1e-14)
+        axis, angle = R.as_axis_angle()
+        assert math.isclose(sympy.N(angle.subs(values)), plain.as_axis_angle()[1]) and len(axis) == 3
+
 
 @pytest.mark.parametrize(
     ("make", "error", "text"),

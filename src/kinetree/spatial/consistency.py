@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kinetree import ops
+from kinetree.spatial.even import decided
 from kinetree.spatial.motion import Force
 from kinetree.spatial.vector import (
     IDENTITY,
@@ -63,8 +64,8 @@ def _jacobi_turn(p: Number, q: Number, off: Number) -> tuple[Number, Number]:
     """The cosine and sine of the smaller turn that makes the off-diagonal entry vanish."""
     gap = q - p
     root = ops.sqrt(gap * gap + 4 * off * off)
-    sum_ = gap + ops.where(ops.less(gap, 0), -root, root)
-    tangent = 2 * off / ops.where(ops.equal(sum_, 0), 1.0, sum_)
+    sum_ = gap + ops.where(decided(ops.less(gap, 0)), -root, root)
+    tangent = 2 * off / ops.where(decided(ops.equal(sum_, 0)), 1.0, sum_)
     c = 1 / ops.sqrt(1 + tangent * tangent)
     return c, tangent * c
 

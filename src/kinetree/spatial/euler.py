@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from kinetree import ops
 from kinetree.errors import ModelError, SingularError
+from kinetree.spatial.even import decided
 from kinetree.spatial.reading import in_body_axes
 from kinetree.spatial.vector import cross, dot, mat_mul, mat_t_vec, mat_vec
 
@@ -84,7 +85,8 @@ def euler_angles(sequence: str, q: Any) -> tuple:
     pi = 4 * ops.atan2(1 + 0 * w, 1)  # in the precision of the quaternion
 
     middle = 2 * ops.atan2(ops.sqrt(inner), ops.sqrt(outer))
-    no_sum, no_difference = ops.less(outer, 1e-30 * inner), ops.less(inner, 1e-30 * outer)
+    no_sum = decided(ops.less(outer, 1e-30 * inner))
+    no_difference = decided(ops.less(inner, 1e-30 * outer))
     half_sum = ops.atan2(ops.where(no_sum, d, b), ops.where(no_sum, c, a))
     half_difference = ops.atan2(ops.where(no_difference, b, d), ops.where(no_difference, a, c))
     first, last = half_sum + half_difference, half_sum - half_difference
@@ -95,8 +97,8 @@ def euler_angles(sequence: str, q: Any) -> tuple:
 
 def _wrapped(angle: Any, pi: Any) -> Any:
     """`angle`, between -2 pi and 2 pi, brought into (-pi, pi]."""
-    lowered = ops.where(ops.less(pi, angle), angle - 2 * pi, angle)
-    return ops.where(ops.less_equal(lowered, -pi), lowered + 2 * pi, lowered)
+    lowered = ops.where(decided(ops.less(pi, angle)), angle - 2 * pi, angle)
+    return ops.where(decided(ops.less_equal(lowered, -pi)), lowered + 2 * pi, lowered)
 
 
 def euler_columns(sequence: str, angles: Any, frame: str = "body") -> tuple:

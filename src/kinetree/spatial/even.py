@@ -24,6 +24,11 @@ def is_symbolic(x: Any) -> bool:
     return type(x).__module__.partition(".")[0] == "sympy"
 
 
+def decided(condition: Any) -> Any:
+    """`condition`, or False where SymPy cannot decide it: free symbols take the generic branch."""
+    return False if is_symbolic(condition) and condition not in (True, False) else condition
+
+
 def _coefficients(
     first: Fraction, ratio: Callable[[int], Fraction], radius: Fraction, bits: int
 ) -> list[Fraction]:

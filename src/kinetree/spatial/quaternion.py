@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree import ops
-from kinetree.spatial.even import arctangent_ratio, cosine, is_symbolic, sine_ratio
+from kinetree.spatial.even import arctangent_ratio, cosine, decided, is_symbolic, sine_ratio
 from kinetree.spatial.vector import dot
 
 Quaternion = tuple[Any, Any, Any, Any]
@@ -70,7 +70,7 @@ def quaternion_from_matrix(R: Any) -> Quaternion:
     )
     best, largest = columns[3], columns[3][3]
     for i in (0, 1, 2):
-        larger = ops.less(largest, columns[i][i])
+        larger = decided(ops.less(largest, columns[i][i]))
         best = tuple(ops.where(larger, new, old) for new, old in zip(columns[i], best))
         largest = ops.where(larger, columns[i][i], largest)
     x, y, z, w = best
@@ -80,7 +80,7 @@ def quaternion_from_matrix(R: Any) -> Quaternion:
 
 def _signed(x: Any, w: Any) -> Any:
     """`x` with its sign changed where w is negative: of q and -q, the one that turns by at most pi."""
-    return ops.where(ops.less(w, 0), -x, x)
+    return ops.where(decided(ops.less(w, 0)), -x, x)
 
 
 def quaternion_exp(u: Any) -> Quaternion:

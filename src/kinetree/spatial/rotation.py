@@ -11,7 +11,7 @@ from kinetree import ops
 from kinetree.errors import ModelError, SingularError
 from kinetree.spatial import vector as vec
 from kinetree.spatial.euler import euler_angles, euler_matrix, turn
-from kinetree.spatial.even import sine_ratio, versine_ratio
+from kinetree.spatial.even import decided, sine_ratio, versine_ratio
 from kinetree.spatial.quaternion import (
     Quaternion,
     quaternion_from_matrix,
@@ -155,7 +155,7 @@ class Rotation:
         """The unit axis and the angle in [0, pi]. The axis of the identity is z."""
         x, y, z, w = self.as_quaternion()
         square = x * x + y * y + z * z
-        none = ops.equal(square, 0)
+        none = decided(ops.equal(square, 0))
         n = ops.sqrt(ops.where(none, 1, square))
         axis = (x / n, y / n, ops.where(none, 1, z / n))
         return axis, 2 * ops.atan2(ops.where(none, 0, n), w)
