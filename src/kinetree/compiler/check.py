@@ -32,7 +32,7 @@ def check(program: Program) -> Program:
 def kind_of(value: Any) -> str:
     """Whether an operand is a "number", an "integer" or a "truth"."""
     if type(value) is Expr:
-        return "integer" if value.op in INTEGER_OPS else "truth" if value.op in BOOLEAN_OPS else "number"
+        return _KINDS.get(value.op, "number")
     return "truth" if isinstance(value, bool) else "integer" if isinstance(value, int) else "number"
 
 
@@ -44,6 +44,7 @@ def _signature(op: str) -> tuple[str, ...]:
     return ("number",) * PRIMITIVES[op].arity
 
 
+_KINDS = dict.fromkeys(INTEGER_OPS, "integer") | dict.fromkeys(BOOLEAN_OPS, "truth")
 _SIGNATURES = {op: _signature(op) for op in PRIMITIVES} | {
     "iadd": ("integer",) * 2, "imul": ("integer",) * 2, "counter": (), "variable": (),
 }  # fmt: skip
@@ -135,7 +136,11 @@ class _Checker:
             self.fail(f"{e!r}: {e.op} takes {len(signature)} operands, not {len(e.args)}")
         else:
             for value, wanted in zip(e.args, signature):
-                if type(value) is not float or wanted != "number":
+                if type(value) is Expr:
+                    is_fine = value in self.known and _KINDS.get(value.op, "number") == wanted
+                else:
+                    is_fine = type(value) is float and wanted == "number"
+                if not is_fine:
                     self.operand(e, value, wanted)
 
     def access(self, where: Any, array: Any, index: Any, kinds: tuple[str, ...]) -> None:

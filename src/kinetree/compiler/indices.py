@@ -7,6 +7,7 @@ wrong, and the congruence tells the components of a field apart (index = stride 
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import gcd, inf
 from typing import Any, NamedTuple
 
@@ -64,13 +65,19 @@ class Indices:
     """The facts of every integer of a program, found when asked for."""
 
     def __init__(self, program: Program):
+        self._program = program
         self._known: dict[Any, Facts] = {}
-        self._origin: dict[Expr, Loop | While] = {}
-        for statement in walk(program.body):
+
+    @cached_property
+    def _origin(self) -> dict[Expr, Loop | While]:
+        """The loop of every counter and variable."""
+        found: dict[Expr, Loop | While] = {}
+        for statement in walk(self._program.body):
             if isinstance(statement, Loop):
-                self._origin[statement.counter] = statement
+                found[statement.counter] = statement
             elif isinstance(statement, While):
-                self._origin[statement.variable] = statement
+                found[statement.variable] = statement
+        return found
 
     def facts(self, index: Any) -> Facts:
         """What is known about a literal or an integer expression."""
