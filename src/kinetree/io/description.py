@@ -123,9 +123,8 @@ class Joint:
     friction: float | tuple[float, ...] = 0.0
     stiffness: float = 0.0
     spring_reference: float = 0.0
-    reference: float = (
-        0.0  # position of the joint in the pose that the file draws (`placement` already undoes it)
-    )
+    home: Placement = field(default_factory=Placement)  # of a free joint, in the pose that the file draws
+    reference: float = 0.0  # position in the pose that the file draws; `placement` already undoes it
     source: Element | None = None
 
     def at(self, position: float) -> Placement:

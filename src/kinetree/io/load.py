@@ -11,6 +11,7 @@ from kinetree.io.build import build, prepare
 from kinetree.io.description import Description
 from kinetree.io.files import read_bytes
 from kinetree.io.jsonfile import read_json
+from kinetree.io.meshes import check_meshes
 from kinetree.io.mjcf import read_mjcf
 from kinetree.io.report import Log, Where, refuse
 from kinetree.io.tree import BASES
@@ -67,6 +68,9 @@ def load(
         return read_json(document.content, document.file)
     log = Log(repair)
     robot = describe(document, format, log)
+    directories = tuple(package_dirs)
+    if directories and robot.document is not None:
+        check_meshes(robot.document, document.directory, directories, log)
     prepare(robot, log, base=base, snap=snap, merge=merge_fixed)
     return build(robot, log)
 

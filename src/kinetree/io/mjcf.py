@@ -17,8 +17,11 @@ from kinetree.io.mjcf_inertia import bounded, mass_of_geoms, read_inertial
 from kinetree.io.mjcf_joint import Chain, read_joint
 from kinetree.io.placement import Placement
 from kinetree.io.report import Log, refuse
-from kinetree.io.xml import LIMITS, Element
+from kinetree.io.xml import Element
 from kinetree.spatial.vector import Vector, scale
+
+
+_COPIES = 20_000  # elements that <replicate> and <attach> may make
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class _Reader:
         self.chain = Chain(robot, self.links, self.joints, log)
         self.attached: list[Spec] = []
         self.sites: list[tuple[Element, str, Context]] = []
-        self.count = 0
+        self.copies = 0
 
     def read(self, world: Element, context: Context) -> None:
         """Read the world body and everything on it."""
@@ -108,13 +111,9 @@ class _Reader:
         stack = [(child, context) for child in reversed(element.children)]
         while stack:
             child, inner = stack.pop()
-            self.count += 1
-            if self.count > LIMITS.elements:
-                refuse(
-                    "xml-limit",
-                    child.where,
-                    f"<replicate> and <attach> make more than {LIMITS.elements} elements",
-                )
+            self.copies += bool(inner.suffix or inner.spec.depth)
+            if self.copies > _COPIES:
+                refuse("xml-limit", child.where, f"<replicate> and <attach> make more than {_COPIES} elements")
             compiler = inner.spec.compiler
             if child.tag == "frame":
                 inner = replace(inner, frame=inner.frame @ read_pose(child, compiler, self.log))
@@ -170,21 +169,21 @@ class _Reader:
         if (moving and inertial is not None) or spec.compiler.boundmass or spec.compiler.boundinertia:
             inertial = bounded(inertial or Mass(), spec.compiler)
         link.mass = inertial
-        self._check_free(element, joints, context)
+        if not self._is_free_alone(element, joints, context):
+            joints, anchors = joints[:1], anchors[:1]
         placement = context.frame @ read_pose(element, spec.compiler, log)
         self.chain.lay(link, context.parent, placement, joints, anchors)
         if number(element, "gravcomp", 0.0, log):
             log.add("unsupported", element.where, "gravcomp (gravity compensation) is not modelled")
         return [(body, replace(inner, moving=moving)) for body, inner in bodies]
 
-    def _check_free(self, element: Element, joints: list[Joint], context: Context) -> None:
-        """A free joint is alone on a body of the world."""
-        if any(joint.kind == "free" for joint in joints) and (len(joints) > 1 or context.parent != WORLD):
-            problem = "a free joint needs a body of its own directly in the world"
-            self.log.add(
-                "joint-type", element.where, problem, "Move the body to <worldbody>, or use other joints."
-            )
-            del joints[1:]
+    def _is_free_alone(self, element: Element, joints: list[Joint], context: Context) -> bool:
+        """A free joint must be alone on a body of the world."""
+        if not any(joint.kind == "free" for joint in joints) or (len(joints) == 1 and context.parent == WORLD):
+            return True
+        problem = "a free joint needs a body of its own directly in the world"
+        self.log.add("joint-type", element.where, problem, "Move the body to <worldbody>, or use other joints.")
+        return False
 
     def _body_name(self, element: Element, context: Context) -> str:
         name = name_of(element, self.log)

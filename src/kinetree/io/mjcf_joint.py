@@ -40,7 +40,7 @@ class Chain:
             )
             joint.parent, joint.child = before, link.name
             if joint.kind == "free":
-                joint.placement = Placement()
+                joint.home = here
             else:  # q counts from the file's reference position, which `joint.placement` holds
                 joint.placement = here @ Placement(p=anchor) @ joint.placement
             self._add(link, joint)

@@ -167,6 +167,15 @@ RULES: dict[str, Rule] = {
     "rotor-incomplete": Rule(
         "note", "the drive adds no inertia", "Give both the rotor inertia and the reduction."
     ),
+    # meshes, which have no part in dynamics
+    "mesh-missing": Rule(
+        "note", "the robot will be drawn without this part", "Give the right package_dirs, or add the file."
+    ),
+    "mesh-outside": Rule(
+        "warning",
+        "a mesh outside of the given directories is never read",
+        "Keep meshes in a package directory.",
+    ),
     # what this library does not model
     "ignored": Rule("note", "has no part in the dynamics of the tree", "Nothing to do."),
     "unsupported": Rule(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kinetree.io.attributes import shorten, suggest
 from kinetree.io.description import FREEDOM, WORLD, Description, Joint, Link, Mimic, Names
+from kinetree.io.placement import Placement
 from kinetree.io.report import Log
 
 BASES = (None, "fixed", "free")
@@ -27,7 +28,7 @@ def make_tree(robot: Description, base: str | None, log: Log) -> None:
     carried = any(joint.parent == WORLD for joint in robot.joints.values())
     _join_roots(robot, roots, "free" if base == "free" and not carried else "fixed", carried, log)
     if base is not None and carried:
-        _rebase(robot, base, log)
+        _rebase(robot, base)
 
 
 def _add_implicit_base(robot: Description, log: Log) -> None:
@@ -112,12 +113,12 @@ def _join_roots(robot: Description, roots: list[str], kind: str, carried: bool, 
     robot.joints = {joint.name: joint for joint in (*joints, *robot.joints.values())}
 
 
-def _rebase(robot: Description, base: str, log: Log) -> None:
+def _rebase(robot: Description, base: str) -> None:
     """Change how the links on the world are held, in a file that speaks of the world itself."""
     wanted, given = ("fixed", "free") if base == "fixed" else ("free", "fixed")
     for joint in robot.joints.values():
         if joint.parent == WORLD and joint.kind == given:
-            joint.kind = wanted
+            joint.kind, joint.placement, joint.home = wanted, joint.placement @ joint.home, Placement()
 
 
 def check_mimics(robot: Description, log: Log) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 from xml.parsers import expat
 
-from kinetree.io.report import Where, refuse
+from kinetree.io.report import FileError, Where, refuse
 
 
 class Limits(NamedTuple):
@@ -78,7 +78,7 @@ class Element:
     def label(self) -> str:
         """The element as messages name it: "joint 'elbow'"."""
         name = self.attributes.get("name")
-        return self.tag if name is None else f"{self.tag} {name!r}"
+        return self.tag[:_LABEL] if name is None else f"{self.tag[:_LABEL]} {name[:_LABEL]!r}"
 
     @property
     def where(self) -> Where:
@@ -153,6 +153,8 @@ class _Reader:
     def read(self) -> Element:
         try:
             self.parser.Parse(self.data, True)
+        except FileError:
+            raise
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code) or "unreadable"
             self._refuse(
@@ -218,4 +220,5 @@ class _Reader:
 
 TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")  # a whole tag; ">" may stand inside a quoted value
 _TEXT = 4096  # characters of text that are kept: robot files write numbers and names there, no more
+_LABEL = 80  # characters of tags and names that messages show
 _REMEDY = "Correct the XML at this place; an editor that checks XML shows it."
