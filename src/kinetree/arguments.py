@@ -17,14 +17,21 @@ def bound(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The inputs as arrays by name (absent ones left out), and the static options."""
     if not isinstance(model, Model):
-        raise ShapeError(f"{algorithm.name}: the first argument must be a kinetree Model, got a {type(model).__name__}")
-    names = [a.name for a in algorithm.inputs] + list(algorithm.options)
+        raise ShapeError(
+            f"{algorithm.name}: the first argument must be a kinetree Model, got a {type(model).__name__}"
+        )
+    needed = [a.name for a in algorithm.inputs if not a.optional]
+    names = [*needed, *algorithm.options, *(a.name for a in algorithm.inputs if a.optional)]
     if len(args) > len(names):
-        raise ShapeError(f"{algorithm.name}: takes at most {len(names)} arguments after the model ({', '.join(names)}), got {len(args)}")
+        raise ShapeError(
+            f"{algorithm.name}: takes at most {len(names)} arguments after the model ({', '.join(names)}), got {len(args)}"
+        )
     given = dict(zip(names, args, strict=False))
     for name, value in keywords.items():
         if name not in names:
-            raise ShapeError(f"{algorithm.name}: no argument {name!r}; it takes {', '.join(names)}, out and target")
+            raise ShapeError(
+                f"{algorithm.name}: no argument {name!r}; it takes {', '.join(names)}, out and target"
+            )
         if name in given:
             raise ShapeError(f"{algorithm.name}: argument {name!r} was given twice")
         given[name] = value
@@ -52,7 +59,9 @@ def as_array(function: str, model: Model, argument: Argument, value: Any) -> np.
     if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
         raise ShapeError(wrong_shape(function, model, argument, array.shape))
     if array.dtype.kind == "O" and any(x is None or isinstance(x, (str, bytes)) for x in array.flat):
-        raise ShapeError(f"{function}: {argument.name} holds values that are no numbers: {array.ravel()[:3]!r} ...")
+        raise ShapeError(
+            f"{function}: {argument.name} holds values that are no numbers: {array.ravel()[:3]!r} ..."
+        )
     return array
 
 
@@ -77,7 +86,9 @@ def _reason(model: Model, argument: Argument) -> str:
             counts[key] += 1
             names.setdefault(key, body.joint_name)
     parts = [
-        f"{kind} joint {names[kind, width]!r} takes {width}" if count == 1 else f"{count} {kind} joints {width} each"
+        f"{kind} joint {names[kind, width]!r} takes {width}"
+        if count == 1
+        else f"{count} {kind} joints {width} each"
         for (kind, width), count in counts.items()
     ]
     return ", ".join(parts) if parts else "it has no moving joint"

@@ -1,7 +1,7 @@
 """From an algorithm and a model to a kernel: the one place that sees robots and the compiler.
 
-    fast = kt.compile(kt.forward_dynamics, robot)      # the bare kernel: least overhead
-    a = fast(q, v, tau)
+fast = kt.compile(kt.forward_dynamics, robot)      # the bare kernel: least overhead
+a = fast(q, v, tau)
 """
 
 from __future__ import annotations
@@ -22,17 +22,21 @@ from kinetree.compiler.program import Program
 from kinetree.compiler.simplify import simplify
 from kinetree.errors import CompileError, SingularError
 from kinetree.interpreters import eager, looped, unrolled
+from kinetree.interpreters.kinds import structure_of
 from kinetree.model import Model, Node
 from kinetree.model.canonical import canonical
 from kinetree.sweep import Algorithm
 
 TARGETS = ("cpu",)
 
-# Above this many operations a program keeps its loops, unless asked otherwise: unrolling no longer pays, and compiling it would take long.
+# Above this many operations a program keeps its loops, unless asked otherwise: unrolling no longer pays, and
+# compiling it would take long.
 UNROLLED_OPERATIONS = 60_000
+# Above this many nodes, finding canonical frames would take longer than they save.
+CANONICAL_NODES = 5_000
 
 
-def compile(  # noqa: A001 - the public name says what it does
+def compile(
     function: Any,
     model: Model,
     *,
@@ -58,24 +62,34 @@ def compile(  # noqa: A001 - the public name says what it does
     """
     algorithm: Algorithm = getattr(function, "algorithm", function)
     if not isinstance(algorithm, Algorithm):
-        raise CompileError(f"compile: {function!r} is no function of a model; give one such as kinetree.inverse_dynamics")
+        raise CompileError(
+            f"compile: {function!r} is no function of a model; give one such as kinetree.inverse_dynamics"
+        )
     if target not in TARGETS:
         raise CompileError(f"compile: unknown target {target!r}; choose from {', '.join(TARGETS)}")
     if str(np.dtype(dtype)) not in ("float64", "float32"):
         raise CompileError(f"compile: dtype must be 'float64' or 'float32', not {dtype!r}")
     known = {a.name: a.optional for a in algorithm.inputs}
-    names = tuple(name for name, optional in known.items() if not optional) if inputs is None else tuple(inputs)
+    names = (
+        tuple(name for name, optional in known.items() if not optional) if inputs is None else tuple(inputs)
+    )
     for name in names:
         if name not in known:
-            raise CompileError(f"compile: {algorithm.name} has no input {name!r}; it takes {', '.join(known)}")
+            raise CompileError(
+                f"compile: {algorithm.name} has no input {name!r}; it takes {', '.join(known)}"
+            )
     present = tuple(name for name, optional in known.items() if name in names or not optional)
     for name in options:
         if name not in algorithm.options:
-            raise CompileError(f"compile: {algorithm.name} has no option {name!r}; it has {', '.join(algorithm.options) or 'none'}")
+            raise CompileError(
+                f"compile: {algorithm.name} has no option {name!r}; it has {', '.join(algorithm.options) or 'none'}"
+            )
     return kernel(algorithm, model, present, algorithm.options | options, str(np.dtype(dtype)), mode)
 
 
-def call(algorithm: Algorithm, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any], out: Any) -> Any:
+def call(
+    algorithm: Algorithm, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any], out: Any
+) -> Any:
     """Run a function of a model on arrays of floats; the result has their common type."""
     kinds = [array.dtype for array in arrays.values()]
     dtype = "float32" if kinds and all(kind == np.float32 for kind in kinds) else "float64"
@@ -118,8 +132,12 @@ def _new_kernel(
         try:
             eager.run(algorithm, model, values, options)
         except SingularError as error:
-            raise SingularError(f"{algorithm.name}: {error}{where and f' (Found{where} of the batch.)'}") from None
-        raise SingularError(f"{algorithm.name}: the mass matrix of model {model.name!r} is singular to working precision{where}")
+            raise SingularError(
+                f"{algorithm.name}: {error}{where and f' (Found{where} of the batch.)'}"
+            ) from None
+        raise SingularError(
+            f"{algorithm.name}: the mass matrix of model {model.name!r} is singular to working precision{where}"
+        )
 
     return Kernel(
         lambda: optimize(trace(algorithm, model, present, options, mode)),
@@ -136,17 +154,21 @@ def _new_kernel(
 
 
 def trace(
-    algorithm: Algorithm, model: Model, present: tuple[str, ...], options: dict[str, Any], mode: str | None = None
+    algorithm: Algorithm,
+    model: Model,
+    present: tuple[str, ...],
+    options: dict[str, Any],
+    mode: str | None = None,
 ) -> Program:
     """The simplified program of an algorithm for one model.
 
-    Results that are functions of the coordinates alone are computed with canonical nodes. Quantities of pairs of bodies are
-    traced in body frames and in a common frame; the program with fewer operations is kept.
+    Results that are functions of the coordinates alone are computed with canonical nodes. Quantities of pairs
+    of bodies are traced in body frames and in a common frame; the program with fewer operations is kept.
     """
     if mode not in (None, "unrolled", "looped"):
         raise CompileError(f"compile: mode must be 'unrolled', 'looped' or None, not {mode!r}")
     nodes = model.nodes
-    if algorithm.is_generalised and "f_ext" not in present and _is_numeric(nodes):
+    if algorithm.is_generalised and "f_ext" not in present and len(nodes) <= CANONICAL_NODES:
         nodes = canonical_nodes(model)
     if mode is None:
         mode = "unrolled" if _estimate(algorithm, model, nodes) < UNROLLED_OPERATIONS else "looped"
@@ -168,10 +190,6 @@ def canonical_nodes(model: Model) -> tuple[Node, ...]:
     return found
 
 
-def _is_numeric(nodes: Sequence[Node]) -> bool:
-    return all(isinstance(x, (int, float)) for node in nodes for x in node.parameters)
-
-
 def _estimate(algorithm: Algorithm, model: Model, nodes: Sequence[Node]) -> float:
     """Roughly how many operations the unrolled program would have."""
     depth = [0] * len(nodes)
@@ -188,14 +206,26 @@ def _estimate(algorithm: Algorithm, model: Model, nodes: Sequence[Node]) -> floa
 def _source_state() -> str:
     """What the package's own files are: programs kept on disk are those of exactly this source."""
     root = Path(__file__).parent
-    facts = sorted((str(p.relative_to(root)), os.stat(p).st_mtime_ns, os.stat(p).st_size) for p in root.rglob("*.py"))
+    facts = sorted(
+        (str(p.relative_to(root)), os.stat(p).st_mtime_ns, os.stat(p).st_size) for p in root.rglob("*.py")
+    )
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-def _key(algorithm: Algorithm, model: Model, present: tuple[str, ...], options: dict, mode: str | None) -> str:
+def _key(
+    algorithm: Algorithm, model: Model, present: tuple[str, ...], options: dict, mode: str | None
+) -> str:
     """A text that determines the program."""
     digest = hashlib.sha256()
-    for part in (_source_state(), algorithm.name, present, sorted(options.items()), mode, model.gravity, model.nbodies):
+    for part in (
+        _source_state(),
+        algorithm.name,
+        present,
+        sorted(options.items()),
+        mode,
+        model.gravity,
+        model.nbodies,
+    ):
         digest.update(repr(part).encode())
     digest.update(model_digest(model))
     return digest.hexdigest()
@@ -205,10 +235,7 @@ def model_digest(model: Model) -> bytes:
     """A hash of all numbers and of the structure of a model, made once."""
     found = model.__dict__.get("_digest")
     if found is None:
-        digest = hashlib.sha256()
-        for node in model.nodes:
-            digest.update(repr((node.predecessor, node.structure, node.q_index, node.v_index)).encode())
-            digest.update(repr(node.parameters).encode())
+        digest = hashlib.sha256(structure_of(model, model.nodes, frozenset()).digest())
         for frame in model.frames:
             digest.update(repr((frame.name, frame.body, frame.placement.R, frame.placement.p)).encode())
         digest.update(repr(model.body_names).encode())

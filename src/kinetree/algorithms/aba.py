@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.spatial import ArticulatedInertia, Coordinates, Factored, Force, ForceSet, Jet, Motion, Subspace, Transform
+from kinetree.spatial import (
+    ArticulatedInertia,
+    Coordinates,
+    Factored,
+    Force,
+    ForceSet,
+    Jet,
+    Motion,
+    Subspace,
+    Transform,
+)
 from kinetree.sweep import Sweep, algorithm
 
 
@@ -16,8 +26,8 @@ def forward_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any) -> Any:
         I^A_p += X^T I^a X              p^A_p += X^T (p^A + I^a c + U D^-1 u)
         a_i = D^-1 (u - U^T (X A_p + c))                        A_i = X A_p + c + S a_i
 
-    with A_0 = -gravity. No inertia is ever inverted, only D, the inertia along the joint. Classical accelerations
-    (`Jet`) as in inverse dynamics. Cost O(N).
+    with A_0 = -gravity. No inertia is ever inverted, only D, the inertia along the joint. Classical
+    accelerations (`Jet`) as in inverse dynamics. Cost O(N).
 
     Reference: Featherstone (2008) table 7.1; thesis Alg. 3 and 6, corrected.
     """

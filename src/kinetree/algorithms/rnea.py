@@ -14,8 +14,8 @@ def inverse_dynamics(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
 
         f_i = I_i a_i + v_i x* I_i v_i - f_ext,i      tau_i = S_i^T f_i      f_p += X_i^T f_i
 
-    with velocities and accelerations from base to tips and a_0 = -gravity. Written with classical accelerations
-    (`Jet`), which give the same forces and need no linear velocities. Cost O(N).
+    with velocities and accelerations from base to tips and a_0 = -gravity. Written with classical
+    accelerations (`Jet`), which give the same forces and need no linear velocities. Cost O(N).
 
     Reference: Featherstone (2008) table 5.1; thesis Alg. 1 with apparent derivatives and external forces.
     """

@@ -1,7 +1,8 @@
 """Eager execution: the text of an algorithm run as plain Python, node by node, on numbers of any kind.
 
-With floats it computes; with NumPy arrays it computes a batch; with 50-digit numbers, symbols or expressions it gives
-reference values, equations, or a straight-line program (`unrolled.py`): the interpreter does not care.
+With floats it computes; with NumPy arrays it computes a batch; with 50-digit numbers, symbols or expressions
+it gives reference values, equations, or a straight-line program (`unrolled.py`): the interpreter does not
+care.
 """
 
 from __future__ import annotations
@@ -15,8 +16,18 @@ import numpy as np
 from kinetree.errors import SingularError, TraceError
 from kinetree.model.node import Node, stacked
 from kinetree.ops import Expr
-from kinetree.spatial import ArticulatedInertia, Coordinates, Force, Inertia, Motion, Stack, Subspace, Transform
-from kinetree.sweep import Algorithm, Sweep
+from kinetree.spatial import (
+    ArticulatedInertia,
+    Coordinates,
+    Force,
+    ForceSet,
+    Inertia,
+    Motion,
+    Stack,
+    Subspace,
+    Transform,
+)
+from kinetree.sweep import Algorithm, Argument, Sweep
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
 from kinetree.sweep.sweep import Frame, carry, marked_nodes
 
@@ -29,6 +40,24 @@ class Handle(NamedTuple):
 
 
 WORLD = Handle(-1, 0)
+
+
+class Velocity(NamedTuple):
+    """One velocity of a node."""
+
+    node: int
+    place: int
+
+
+class Unit:
+    """An input that is one for one velocity and zero for all others."""
+
+    def __init__(self, tree: EagerSweep, node: int, place: int):
+        self.tree, self.node, self.place = tree, node, place
+
+    def __getitem__(self, i: Handle) -> Coordinates:
+        width = len(self.tree.nodes[i.node].v_index)
+        return Coordinates(int(i.node == self.node and k == self.place) for k in range(width))
 
 
 class EagerSweep(Sweep):
@@ -73,6 +102,17 @@ class EagerSweep(Sweep):
 
     def array(self, *dimensions: str | int) -> Output:
         return Output(self, dimensions)
+
+    def absent(self, *dimensions: str | int) -> Any:
+        return eager_input(self, Argument("absent", dimensions), None)
+
+    def velocity(self, i: Handle, k: int) -> Velocity:
+        return Velocity(i.node, k)
+
+    def units(self) -> Iterator[Unit]:
+        for node in self.nodes:
+            for k in range(len(node.v_index)):
+                yield Unit(self, node.index, k)
 
     def node(self, i: Handle) -> Node:
         return self.nodes[i.node]
@@ -128,7 +168,9 @@ class Field:
 
     def __setitem__(self, i: Handle, value: Any) -> None:
         if i.node in self.values:
-            raise TraceError("a field is written once for each node: use tree.sums for a value that is added to")
+            raise TraceError(
+                "a field is written once for each node: use tree.sums for a value that is added to"
+            )
         self.values[i.node] = value
 
     def __getitem__(self, i: Handle) -> Any:
@@ -178,8 +220,10 @@ class Output:
         self.shape = tuple(sizes[d] if isinstance(d, str) else d for d in dimensions)
         self.values: dict[tuple[int, ...], Any] = {}
 
-    def positions(self, dimension: str | int, i: Any) -> tuple[int, ...]:
-        """The places along one dimension that belong to a handle."""
+    def positions(self, dimension: str | int, i: Any) -> tuple[int, ...] | int:
+        """The places along one dimension that belong to a handle; a single velocity has one place and no axis."""
+        if isinstance(i, Velocity):
+            return self.tree.nodes[i.node].v_index[i.place]
         if dimension == "nv":
             return self.tree.nodes[i.node].v_index
         if isinstance(i, slice):
@@ -187,31 +231,40 @@ class Output:
         return (i,)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        key = key if isinstance(key, tuple) and not isinstance(key, Handle) else (key,)
+        key = key if isinstance(key, tuple) and not isinstance(key, (Handle, Velocity)) else (key,)
         if self.dimensions and self.dimensions[0] == "nb":
-            self._set_bodies(key[0], value)
+            self._set_bodies(key[0], key[1:] or (slice(None),) * (len(self.dimensions) - 1), value)
             return
         places = [self.positions(d, k) for d, k in zip(self.dimensions, key, strict=True)]
         self._fill(places, (), numbers(value))
 
-    def _set_bodies(self, i: Handle, value: Any) -> None:
+    def _set_bodies(self, i: Handle, key: tuple, value: Any) -> None:
         members = self.tree.nodes[i.node].members
         values = value.values if isinstance(value, Stack) else (value,)
+        places = [self.positions(d, k) for d, k in zip(self.dimensions[1:], key, strict=True)]
         for member, single in zip(members, values, strict=True):
             if member.body:
-                places = [tuple(range(d)) for d in self.shape[1:]]
                 self._fill(places, (member.body - 1,), numbers(single))
 
-    def _fill(self, places: list[tuple[int, ...]], index: tuple[int, ...], value: Any) -> None:
+    def _fill(self, places: list[tuple[int, ...] | int], index: tuple[int, ...], value: Any) -> None:
         if not places:
             self.values[index] = value
-            return
-        for position, part in zip(places[0], value, strict=True):
-            self._fill(places[1:], (*index, position), part)
+        elif isinstance(places[0], int):
+            self._fill(places[1:], (*index, places[0]), value)
+        else:
+            for position, part in zip(places[0], value, strict=True):
+                self._fill(places[1:], (*index, position), part)
 
-    def mirror(self, i: Handle, j: Handle, block: Any) -> None:
-        """Write a block of a symmetric matrix and its mirror image."""
-        rows, columns = self.positions("nv", i), self.positions("nv", j)
+    def mirror(self, i: Handle, j: Any, block: Any) -> None:
+        """Write a block of a symmetric matrix and its mirror image; of a unit's column what does not come before it."""
+        rows = self.tree.nodes[i.node].v_index
+        if isinstance(j, Unit):
+            c = self.tree.nodes[j.node].v_index[j.place]
+            for a, r in enumerate(rows):
+                if (i.node, a) >= (j.node, j.place):
+                    self.values[r, c] = self.values[c, r] = block[a]
+            return
+        columns = self.tree.nodes[j.node].v_index
         for a, r in enumerate(rows):
             for b, c in enumerate(columns):
                 if i.node != j.node or a <= b:
@@ -227,7 +280,7 @@ def numbers(value: Any) -> Any:
     """A value as nested sequences of numbers, in the layout of arrays: vectors by component, matrices by row."""
     if isinstance(value, (Motion, Force)):
         return value.components
-    if isinstance(value, Subspace):
+    if isinstance(value, (Subspace, ForceSet)):
         return tuple(zip(*(column.components for column in value.columns), strict=True)) or ((),) * 6
     if isinstance(value, Transform):
         raise TraceError("a transform has no array form: give its matrix() or pose")
@@ -276,7 +329,7 @@ def eager_input(tree: EagerSweep, argument: Any, value: Any) -> Any:
         return CoordinateInput(tree, value, "q_index")
     if argument.shape == ("nv",):
         return CoordinateInput(tree, value, "v_index")
-    return value
+    return (0,) * argument.shape[0] if value is None else value
 
 
 def run(
@@ -307,12 +360,15 @@ def _lifted(nodes: tuple[Node, ...], values: Any) -> tuple[Node, ...]:
     from mpmath import mpf
 
     return tuple(
-        node.with_parameters([mpf(x) if isinstance(x, float) else x for x in node.parameters]) for node in nodes
+        node.with_parameters([mpf(x) if isinstance(x, float) else x for x in node.parameters])
+        for node in nodes
     )
 
 
 def assembled(output: Output, batch: tuple[int, ...] = (), objects: bool = False) -> Any:
-    """The result as an array with the batch axes first: of floats if all numbers are, unless `objects` are wanted."""
+    """The result as an array with the batch axes first: of floats if all numbers are, unless `objects` are
+    wanted.
+    """
     entries = output.values
     kinds = [v for v in entries.values() if isinstance(v, (np.ndarray, np.generic, float, int, complex))]
     if len(kinds) == len(entries) and not objects:

@@ -1,16 +1,19 @@
 """Kinds of nodes: nodes of equal structure, which one text serves, and the tables of their numbers.
 
-A column of numbers that is the same for all nodes of a kind becomes a literal, so identical links specialise by themselves;
-the others become tables, indexed by the number of the node within its kind.
+A column of numbers that is the same for all nodes of a kind becomes a literal, so identical links specialise
+by themselves; the others become tables, indexed by the number of the node within its kind.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from kinetree.errors import CompileError
 from kinetree.model import Node
 
 
@@ -22,7 +25,7 @@ class Kind:
         self.sample = sample
         self.marked = marked
         self.nodes: list[Node] = []
-        self.rows: list[tuple] = []
+        self._indices: dict[str, np.ndarray] = {}
 
     @property
     def is_root(self) -> bool:
@@ -33,13 +36,24 @@ class Kind:
         """How many members a node of this kind has."""
         return len(self.sample.members)
 
+    @cached_property
     def numbers(self) -> np.ndarray:
         """The parameters of all nodes of the kind, one row each."""
-        return np.array(self.rows, dtype=float).reshape(len(self.nodes), -1)
+        rows = [node.parameters for node in self.nodes]
+        try:
+            return np.array(rows, dtype=float).reshape(len(rows), -1)
+        except (TypeError, ValueError):
+            raise CompileError(
+                "the model holds symbols or expressions, and only plain numbers can be compiled: "
+                "call the function with target='eager'"
+            ) from None
 
     def indices(self, name: str) -> np.ndarray:
         """`q_index` or `v_index` of all nodes of the kind, one row each."""
-        return np.array([getattr(node, name) for node in self.nodes], dtype=np.int64).reshape(len(self.nodes), -1)
+        if name not in self._indices:
+            rows = [getattr(node, name) for node in self.nodes]
+            self._indices[name] = np.array(rows, dtype=np.int64).reshape(len(rows), -1)
+        return self._indices[name]
 
     def bodies(self, member: int) -> np.ndarray:
         """The index of the body that one member is, for all nodes of the kind."""
@@ -52,38 +66,78 @@ class Structure:
     A slot is the place of one member; slot 0 is the world.
     """
 
-    def __init__(self, nodes: Sequence[Node], marks: frozenset[int]):
+    def __init__(self, nodes: Sequence[Node], marks: frozenset[int] = frozenset()):
         found: dict[Any, Kind] = {}
         count = len(nodes)
-        self.kind_of = np.zeros(count, np.int64)
-        self.ordinal = np.zeros(count, np.int64)
-        self.first_slot = np.zeros(count, np.int64)
-        self.carrier_slot = np.zeros(count, np.int64)
-        slots = 1
+        kind_of, ordinal, widths = [0] * count, [0] * count, [0] * count
         for k, node in enumerate(nodes):
             key = (node.structure, k in marks)
             kind = found.get(key)
             if kind is None:
                 kind = found[key] = Kind(len(found), node, k in marks)
-            self.kind_of[k] = kind.number
-            self.ordinal[k] = len(kind.nodes)
-            self.first_slot[k] = slots
+            kind_of[k], ordinal[k], widths[k] = kind.number, len(kind.nodes), kind.width
             kind.nodes.append(node)
-            kind.rows.append(node.parameters)
-            above, member = node.predecessor
-            self.carrier_slot[k] = 0 if above < 0 else self.first_slot[above] + member
-            slots += len(node.members)
         self.kinds = list(found.values())
-        self.slots = slots
-        self.node_of_slot = np.zeros(slots, np.int64)
-        self.member_of_slot = np.zeros(slots, np.int64)
-        for k, node in enumerate(nodes):
-            first = self.first_slot[k]
-            self.node_of_slot[first : first + len(node.members)] = k
-            self.member_of_slot[first : first + len(node.members)] = np.arange(len(node.members))
+        self.kind_of = np.array(kind_of, np.int64)
+        self.ordinal = np.array(ordinal, np.int64)
+        ends = np.cumsum(widths, dtype=np.int64)
+        self.slots = int(ends[-1]) + 1 if count else 1
+        self.first_slot = ends - np.array(widths, np.int64) + 1
+        above = np.array([node.predecessor for node in nodes], np.int64).reshape(count, 2)
+        carried = self.first_slot[above[:, 0]] + above[:, 1] if count else np.zeros(0, np.int64)
+        self.carrier_slot = np.where(above[:, 0] < 0, 0, carried)
+        self.node_of_slot = np.concatenate([[0], np.repeat(np.arange(count), widths)]).astype(np.int64)
+        self.member_of_slot = np.arange(self.slots) - np.concatenate(
+            [[0], np.repeat(self.first_slot, widths)]
+        )
 
-    def carriers(self) -> list[tuple[int, int]]:
-        """(kind, member) of the bodies that carry other nodes: those that a path can pass through."""
+    @cached_property
+    def above_slot(self) -> np.ndarray:
+        """For each slot the slot of the body that carries its node; 0 for the world itself."""
+        found = self.carrier_slot[self.node_of_slot]
+        found[0] = 0
+        return found
+
+    @cached_property
+    def carriers(self) -> list[tuple[Kind, int]]:
+        """The kinds, and members of them, that carry other nodes: those that a path can pass through."""
+        return [(self.kinds[kind], member) for kind, member in self._carrier_pairs]
+
+    @cached_property
+    def _carrier_pairs(self) -> list[tuple[int, int]]:
         used = np.unique(self.carrier_slot[self.carrier_slot > 0])
-        pairs = {(int(self.kind_of[self.node_of_slot[s]]), int(self.member_of_slot[s])) for s in used}
-        return sorted(pairs)
+        pairs = np.stack([self.kind_of[self.node_of_slot[used]], self.member_of_slot[used]], axis=1)
+        return [(int(kind), int(member)) for kind, member in np.unique(pairs, axis=0)]
+
+    @cached_property
+    def case_of_slot(self) -> np.ndarray:
+        """For each slot the number of its entry in `carriers`; 0 where it carries nothing."""
+        found = np.zeros(self.slots, np.int64)
+        for number, (kind, member) in enumerate(self._carrier_pairs):
+            here = (self.kind_of[self.node_of_slot] == kind) & (self.member_of_slot == member)
+            found[here] = number
+        found[0] = 0
+        return found
+
+    def digest(self) -> bytes:
+        """A hash of the structure and of all numbers."""
+        result = hashlib.sha256()
+        for kind in self.kinds:
+            result.update(repr((kind.sample.structure, kind.marked)).encode())
+            for array in (kind.numbers, kind.indices("q_index"), kind.indices("v_index")):
+                result.update(array.tobytes())
+            for member in range(kind.width):
+                result.update(kind.bodies(member).tobytes())
+        for array in (self.kind_of, self.carrier_slot):
+            result.update(array.tobytes())
+        return result.digest()
+
+
+def structure_of(model: Any, nodes: tuple[Node, ...], marks: frozenset[int]) -> Structure:
+    """The structure of nodes; that of the model's own nodes is found once."""
+    if nodes is not model.nodes or marks:
+        return Structure(nodes, marks)
+    found = model.__dict__.get("_structure")
+    if found is None:
+        found = model.__dict__["_structure"] = Structure(nodes)
+    return found

@@ -1,7 +1,8 @@
 """Values taken apart into their numbers, and put together again.
 
-`take_apart(value)` gives the numbers of a value in a fixed order and a function that makes an equal value from other numbers.
-A looped trace keeps the numbers of a field in memory this way and knows nothing else of the types.
+`take_apart(value)` gives the numbers of a value in a fixed order and a function that makes an equal value
+from other numbers. A looped trace keeps the numbers of a field in memory this way and knows nothing else of
+the types.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from kinetree.spatial import (
     Inertia,
     Jet,
     Motion,
+    Partials,
     Stack,
     Subspace,
     Transform,
@@ -63,7 +65,7 @@ def _visit(value: Any, out: list[Any]) -> Builder:
     if kind is Stack:
         parts = [_visit(part, out) for part in value.values]
         return lambda it: Stack([part(it) for part in parts])
-    if kind in (tuple, list, Coordinates):
+    if kind in (tuple, list, Coordinates, Partials):
         parts = [_visit(part, out) for part in value]
         return lambda it: kind([part(it) for part in parts])
     out.append(value)

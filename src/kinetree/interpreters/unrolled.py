@@ -1,6 +1,7 @@
 """The unrolled trace: the text of an algorithm run on expressions gives one straight-line program for the model.
 
-Every constant of the model is a literal, so zeros, ones and right angles fold away: for small and medium robots nothing is faster.
+Every constant of the model is a literal, so zeros, ones and right angles fold away: for small and medium
+robots nothing is faster.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def trace(
             values[argument.name] = loads.reshape(shape).tolist()
     tree, results = eager.run(algorithm, model, values, options, frames, nodes)
     outputs = tuple(
-        _stored(graph, argument.name, result) for argument, result in zip(algorithm.outputs, results, strict=True)
+        _stored(graph, argument.name, result)
+        for argument, result in zip(algorithm.outputs, results, strict=True)
     )
     complete = {
         array: len(result.values) == array.size for array, result in zip(outputs, results, strict=True)

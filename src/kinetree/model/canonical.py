@@ -1,11 +1,13 @@
 """Other bodies and frames with the same dynamics, chosen so that computing it costs least.
 
-What a mechanism does in its coordinates (M, C, gravity forces, accelerations) does not tell how its bodies are described. So
-before a program is made for results that are functions of the coordinates alone, the nodes are rewritten, exactly:
+What a mechanism does in its coordinates (M, C, gravity forces, accelerations) does not tell how its bodies
+are described. So before a program is made for results that are functions of the coordinates alone, the nodes
+are rewritten, exactly:
 
 1. fixed joints are dissolved: the inertia goes to the body that carries them;
 2. every axis becomes the z axis of its body's frame;
-3. frames are turned about z and slid along z until the way to one child of each body is a shift along x and a turn about x
+3. frames are turned about z and slid along z until the way to one child of each body is a shift along x and a
+turn about x
    (Denavit and Hartenberg), with at most a constant added to the child's coordinate;
 4. the part of an inertia that a joint does not feel (`Joint.unfelt`) moves to the body that carries the joint
    (base parameters): masses and moments become zeros that fold away.
@@ -29,7 +31,8 @@ from kinetree.spatial.vector import Matrix, Vector
 Place = tuple[int, int]  # node index, member index
 _AXIAL = (Revolute, Prismatic, Helical, Cylindrical, Spin)
 _ALONG_Z = (0, 0, 1)
-# Axes that are nearly parallel have their common normal far away, where rounding errors grow: no sliding there.
+# Axes that are nearly parallel have their common normal far away, where rounding errors grow: no sliding
+# there.
 _LEAST_SINE = 0.05
 
 
@@ -41,8 +44,8 @@ def canonical(nodes: Sequence[Node]) -> tuple[Node, ...]:
     for place in work.places():
         work.place_frame(place)
     for place in reversed(work.places()):
-        work.simplify_placement(place)
         work.move_unfelt(place)
+        work.simplify_placement(place)
     return tuple(work.nodes)
 
 
@@ -64,11 +67,13 @@ def _without_fixed(nodes: Sequence[Node]) -> list[Node]:
         else:
             number[node.index] = len(kept)
             kept.append(node._replace(predecessor=home, members=members))
-    # a dissolved body may itself carry inertias of other dissolved bodies: they were booked under its home already
+    # a dissolved body may itself carry inertias of other dissolved bodies: they were booked under its home
+    # already
     result = []
     for index, node in enumerate(kept):
         members = tuple(
-            m._replace(inertia=sum(extra.get((node.index, k), []), m.inertia)) for k, m in enumerate(node.members)
+            m._replace(inertia=sum(extra.get((node.index, k), []), m.inertia)) for k, m in
+            enumerate(node.members)
         )
         home = (number[node.predecessor[0]], node.predecessor[1])
         result.append(node._replace(index=index, predecessor=home, members=members))
@@ -103,7 +108,8 @@ class _Rewriting:
     def change_frame(self, place: Place, C: Transform, joint: object = None) -> None:
         """Describe a body, and the predecessor side of its joint, in the frame that C leads to.
 
-        The joint must look the same from both pairs of frames (C commutes with its motion) unless another one is given.
+        The joint must look the same from both pairs of frames (C commutes with its motion) unless another one
+        is given.
         """
         m = self.member(place)
         inverse = C.inverse()
@@ -146,9 +152,9 @@ class _Rewriting:
                 (x, y), slide = _normal(c.placement)
                 if isinstance(m.joint, Prismatic):
                     slide = 0.0
-                # the normal has two directions: take the one that turns the frame less against its own carrier
-                both = [((x, y), self._last_cosine(place, x, y)), ((-x, -y), self._last_cosine(place, -x, -y))]
-                (x, y), _ = max(both, key=lambda choice: choice[1])
+                # of the two directions of the normal, the one that turns the frame less against its carrier
+                if self._last_cosine(place, -x, -y) > self._last_cosine(place, x, y):
+                    x, y = -x, -y
                 if (x, y) != (1.0, 0.0) or slide != 0.0:
                     self.change_frame(place, Transform(_around_z((x, y)), (0, 0, slide)))
                 return
@@ -168,7 +174,7 @@ class _Rewriting:
             m = m._replace(placement=Transform.from_factors(vec.ZERO, m.placement.factors))
         E = m.placement.rotation
         first, about_x, last = _zxz(E)
-        if not isinstance(m.joint, (Revolute, Cylindrical)):  # a constant turn cannot be part of the coordinate
+        if not isinstance(m.joint, (Revolute, Cylindrical)):  # no coordinate to make the last turn part of
             parts = (*first, *about_x, *last)
             cheap = parts if len(parts) < 3 else factors(E)
             self.set(place, m._replace(placement=Transform.from_factors(m.placement.translation, cheap)))
@@ -194,7 +200,8 @@ class _Rewriting:
         self.set(place, m._replace(inertia=rest))
         home = self.carrier(place)
         if home[0] >= 0:
-            # where the joint stands does not matter, so let it stand at its offset: a placement without a turn
+            # where the joint stands does not matter, so let it stand at its offset: a placement without a
+            # turn
             carrier = self.member(home)
             self.set(home, carrier._replace(inertia=carrier.inertia + part.congruence(m.placement)))
 
@@ -210,7 +217,9 @@ def _axes_with_z(axis: Vector) -> Matrix:
 
 
 def _normal(way: Transform) -> tuple[tuple[float, float], float]:
-    """Where the common normal of the z axes of two frames starts: its direction (cos, sin) about z, and its height."""
+    """Where the common normal of the z axes of two frames starts: its direction (cos, sin) about z, and its
+    height.
+    """
     E, r = way.rotation, way.translation
     z = E[2]  # the other z axis
     sine = math.hypot(z[0], z[1])
@@ -266,5 +275,11 @@ def _cleaned(X: Transform) -> Transform:
     r = tuple(0 if abs(x) < 1e-15 * size else x for x in X.translation)
     E = X.rotation
     if any(0 < abs(x) < 1e-15 for row in E for x in row):
-        E = tuple(tuple(0 if abs(x) < 1e-15 else (x if abs(abs(x) - 1) > 1e-15 else math.copysign(1, x)) for x in row) for row in E)  # type: ignore[assignment]
+        E = tuple(tuple(_snapped(x) for x in row) for row in E)  # type: ignore[assignment]
     return Transform.from_factors(r, factors(E))  # type: ignore[arg-type]
+
+
+def _snapped(x: float) -> float:
+    """0, 1 or -1 for a direction cosine that differs from it by rounding alone."""
+    nearest = float(round(x))
+    return nearest if abs(x - nearest) < 1e-15 else x

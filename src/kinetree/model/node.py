@@ -1,8 +1,9 @@
 """A node of the tree: one or several bodies that one set of coordinates moves.
 
-Most nodes hold one link. A node with several members holds what moves together with it: rotors behind gears, joints that mimic
-another one, armatures. The kinematics below turn the coordinates of the node into the placement X, the motion subspace S and
-its partial derivatives for every member, relative to the one body that carries the node; algorithms see stacks of them and nothing of how they came about.
+Most nodes hold one link. A node with several members holds what moves together with it: rotors behind gears,
+joints that mimic another one, armatures. The kinematics below turn the coordinates of the node into the
+placement X, the motion subspace S and its partial derivatives for every member, relative to the one body that
+carries the node; algorithms see stacks of them and nothing of how they came about.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Member(NamedTuple):
 
 
 class Node(NamedTuple):
-    """Bodies moved by one set of coordinates; `predecessor` is (node index, member index), (-1, 0) for the world."""
+    """Bodies moved by one set of coordinates; `predecessor` is (node index, member index), (-1, 0) for the
+    world.
+    """
 
     index: int
     predecessor: tuple[int, int]
@@ -53,7 +56,9 @@ class Node(NamedTuple):
 
     @property
     def structure(self) -> tuple:
-        """What is left of the node without its numbers: nodes of equal structure are computed by the same text."""
+        """What is left of the node without its numbers: nodes of equal structure are computed by the same
+        text.
+        """
         return (
             self.predecessor[0] < 0,
             tuple(
@@ -91,11 +96,13 @@ class Node(NamedTuple):
         members = []
         for m in self.members:
             r = take(3)
-            parts = tuple(
-                Turn(factor.axis, *take(2)) if isinstance(factor, Turn) else Dense((take(3), take(3), take(3)))  # type: ignore[arg-type]
-                for factor in m.placement.factors
-            )
-            placement = Transform.from_factors(r, parts)  # type: ignore[arg-type]
+            parts: list[Factor] = []
+            for factor in m.placement.factors:
+                if isinstance(factor, Turn):
+                    parts.append(Turn(factor.axis, *take(2)))
+                else:
+                    parts.append(Dense((take(3), take(3), take(3))))  # type: ignore[arg-type]
+            placement = Transform.from_factors(r, tuple(parts))  # type: ignore[arg-type]
             joint = m.joint.with_parameters(take(len(m.joint.parameters)))
             coupling = tuple((index, next(rest)) for index, _ in m.coupling)
             offset = next(rest)
@@ -171,7 +178,7 @@ class Node(NamedTuple):
 
     @property
     def positions(self) -> dict[int, int]:
-        """Where in the node's q the coordinate stands whose rate is a given velocity (joints with nq = nv)."""
+        """Where in the node's q the coordinate stands whose rate is a velocity (joints with nq = nv)."""
         return {
             m.v_start + k: m.q_start + k
             for m in self.members

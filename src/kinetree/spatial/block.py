@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kinetree import ops
 from kinetree.spatial.vector import Number
 
 
@@ -73,6 +74,13 @@ class Block:
         x = tuple(x)
         return Coordinates(Coordinates(row).dot(x) for row in self.rows)
 
+    @property
+    def trace(self) -> Number:
+        total: Any = 0
+        for k, row in enumerate(self.rows):
+            total = total + row[k]
+        return total
+
 
 def _reciprocal(pivot: Number) -> Number:
     """1 / pivot. An exact zero has none: NaN marks it for the guard of the sweep, which names the joint."""
@@ -136,6 +144,14 @@ class Factored:
             for m in range(i + 1, k):
                 y[i] = y[i] - y[m] * self.lower[m][i]
         return y
+
+    @property
+    def log_determinant(self) -> Number:
+        """log det A, the sum over the pivots."""
+        total: Any = 0
+        for pivot in self.pivots:
+            total = total + ops.log(pivot)
+        return total
 
     def inverse(self) -> Block:
         """A^-1 as a matrix."""

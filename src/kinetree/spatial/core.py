@@ -7,10 +7,10 @@ from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.jet import Jet
 from kinetree.spatial.motion import Force, ForceSet, Motion
 from kinetree.spatial.stack import Stack
-from kinetree.spatial.subspace import Subspace
+from kinetree.spatial.subspace import Partials, Subspace
 from kinetree.spatial.transform import Detached, Transform
 
 __all__ = [
-    "ArticulatedInertia", "Block", "Coordinates", "CoriolisInertia", "Detached", "Factored", "Force", "ForceSet",
-    "Inertia", "Jet", "Motion", "Stack", "Subspace", "Transform",
+    "ArticulatedInertia", "Block", "Coordinates", "CoriolisInertia", "Detached", "Factored", "Force",
+    "ForceSet", "Inertia", "Jet", "Motion", "Partials", "Stack", "Subspace", "Transform",
 ]  # fmt: skip

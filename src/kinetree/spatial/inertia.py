@@ -16,8 +16,8 @@ from kinetree.spatial.vector import Matrix, Number, Symmetric, Vector
 class Inertia:
     """I = [J h~; -h~ m], with h = m c and J about the frame's origin.
 
-    `Inertia(mass, com, inertia)` takes the 3x3 rotational inertia about the centre of mass, in body axes (matrix
-    entries: the off-diagonal ones are -integral(xy dm)).
+    `Inertia(mass, com, inertia)` takes the 3x3 rotational inertia about the centre of mass, in body axes
+    (matrix entries: the off-diagonal ones are -integral(xy dm)).
     """
 
     __slots__ = ("first_moment", "frame", "mass", "second")

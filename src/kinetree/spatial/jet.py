@@ -14,11 +14,13 @@ from kinetree.spatial.vector import Matrix, Vector
 class Jet:
     """Angular velocity omega, and the classical acceleration [omega'; a] of a body's origin.
 
-    Newton's and Euler's equations need no linear velocity when accelerations are the classical ones (second derivatives of
-    points), so a jet carries none. Classical and spatial accelerations differ by [0; omega x v]; both give the same forces.
+    Newton's and Euler's equations need no linear velocity when accelerations are the classical ones (second
+    derivatives of points), so a jet carries none. Classical and spatial accelerations differ by [0; omega x
+    v]; both give the same forces.
 
         X @ jet                      the same rigid motion, seen at the successor's frame
-        jet.moved(vJ, aJ)            the motion of a successor that moves relative to it with the spatial joint velocity
+        jet.moved(vJ, aJ)            the motion of a successor that moves relative to it with the spatial
+        joint velocity
                                      vJ and apparent acceleration aJ
     """
 
@@ -32,7 +34,9 @@ class Jet:
 
     @property
     def turning(self) -> Matrix:
-        """omega'~ + omega~ omega~: the acceleration of the point at r, relative to the origin's, is this times r."""
+        """omega'~ + omega~ omega~: the acceleration of the point at r, relative to the origin's, is this
+        times r.
+        """
         if self._turning is None:
             (x, y, z), (a, b, c) = self.velocity, self.acceleration.angular
             xy, xz, yz = x * y, x * z, y * z

@@ -1,7 +1,8 @@
 """Coordinate rotations as a sweep meets them: turns about one axis, and general 3x3 matrices.
 
-A factor takes predecessor components to successor components (`apply`), and back (`undo`). A turn about a coordinate axis
-costs 6 operations on a vector, 15 on a symmetric and 24 on a general matrix; a dense one 15, 75 and 90.
+A factor takes predecessor components to successor components (`apply`), and back (`undo`). A turn about a
+coordinate axis costs 6 operations on a vector, 15 on a symmetric and 24 on a general matrix; a dense one 15,
+75 and 90.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ class Turn(NamedTuple):
 
 
 class Dense(NamedTuple):
-    """The successor is turned by a general rotation; `E` takes predecessor components to successor components."""
+    """The successor is turned by a general rotation; `E` takes predecessor components to successor
+    components.
+    """
 
     E: Matrix
 

@@ -10,7 +10,8 @@ from typing import Any
 
 Dimension = str | int
 
-# What a name in a signature stands for, unless the signature gives its dimensions: nq, nv, nb (bodies) or a number.
+# What a name in a signature stands for, unless the signature gives its dimensions: nq, nv, nb (bodies) or a
+# number.
 _SHAPES: dict[str, tuple[Dimension, ...]] = {
     "q": ("nq",),
     "v": ("nv",),
@@ -68,8 +69,8 @@ REGISTRY: dict[str, Algorithm] = {}
 def algorithm(signature: str, *, pairs: bool = False) -> Callable[[Callable[..., Any]], Algorithm]:
     """Declare an algorithm: `@algorithm("q, v, a, f_ext? -> tau")` over `def inverse_dynamics(tree, q, v, a, f_ext)`.
 
-    A name with ? may be absent, and then reads as zero; `name(nv, 6)` gives dimensions that the name alone does not imply.
-    Keyword-only parameters of the text are static options.
+    A name with ? may be absent, and then reads as zero; `name(nv, 6)` gives dimensions that the name alone
+    does not imply. Keyword-only parameters of the text are static options.
     """
     left, _, right = signature.partition("->")
 
@@ -79,7 +80,9 @@ def algorithm(signature: str, *, pairs: bool = False) -> Callable[[Callable[...,
         entry = Algorithm(text.__name__, text, _arguments(left), _arguments(right), pairs, options)
         names = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY][1:]
         if names != [a.name for a in entry.inputs]:
-            raise TypeError(f"{text.__name__}: the signature {signature!r} does not match the parameters {names}")
+            raise TypeError(
+                f"{text.__name__}: the signature {signature!r} does not match the parameters {names}"
+            )
         REGISTRY[entry.name] = entry
         return entry
 

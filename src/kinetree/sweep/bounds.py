@@ -12,14 +12,16 @@ from kinetree.model.node import NOTHING, PREDECESSOR, Node
 
 # A pivot below this fraction of what it could be is rounding noise: the joint has no inertia.
 NEGLIGIBLE = 64 * 2.0**-52
+FADING = 0.9
 
 
 def inertia_bounds(model: Any) -> np.ndarray:
-    """For each velocity an upper bound of S^T I^C S over all configurations (joint travel not counted), found once.
+    """For each velocity how large S^T I S can be with the bodies outboard attached, found once for a model.
 
-    With |x| the distance from a body's origin, m and k^2 = integral |x|^2 dm of everything outboard bound the kinetic energy
-    of a unit velocity [w; u]: (|u| sqrt(m) + |w| k)^2. Along a placement r, k grows by at most sqrt(m) |r|.
-    A bound that is zero, or not a plain number, is replaced by 1.
+    With |x| the distance from a body's origin, m and k^2 = integral |x|^2 dm of what lies outboard bound the
+    kinetic energy of a unit velocity [w; u]: (|u| sqrt(m) + |w| k)^2. Along a placement r, k grows by at most
+    sqrt(m) |r|. Joints outboard are free to move, so what lies many joints away hardly counts: m and k^2 fade
+    by a tenth at each. A bound that is zero, or not a plain number, is replaced by 1.
     """
     found = model.__dict__.get("_inertia_bounds")
     if found is None:
@@ -44,8 +46,8 @@ def _bounds(nodes: Sequence[Node], nv: int) -> np.ndarray:
                 continue
             carrier = node.predecessor if member.carrier == PREDECESSOR else (node.index, member.carrier)
             reach = math.sqrt(abs(s)) + math.sqrt(abs(m)) * _length(member.placement.translation)
-            mass[carrier] = mass.get(carrier, 0.0) + m
-            square[carrier] = square.get(carrier, 0.0) + reach * reach
+            mass[carrier] = mass.get(carrier, 0.0) + FADING * m
+            square[carrier] = square.get(carrier, 0.0) + FADING * reach * reach
     return np.where((totals > 0.0) & np.isfinite(totals), totals, 1.0)
 
 

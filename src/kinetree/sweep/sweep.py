@@ -1,17 +1,19 @@
 """What an algorithm sees of a tree.
 
-An algorithm is a text over a `Sweep`. It loops over handles of nodes, outward (base to tips) and inward (tips to base), and
-along paths to the root; it keeps values in fields (written once per node, then read) and sums (written once, then added to);
-and it returns outputs. What the loops and the numbers mean is the executor's concern: plain Python on numbers (eager), the same on expressions (an unrolled trace),
-or loops recorded once for each kind of node (a looped trace). Three rules keep a text runnable by all of them:
+An algorithm is a text over a `Sweep`. It loops over handles of nodes, outward (base to tips) and inward (tips
+to base), and along paths to the root; it keeps values in fields (written once per node, then read) and sums
+(written once, then added to); and it returns outputs. What the loops and the numbers mean is the executor's
+concern: plain Python on numbers (eager), the same on expressions (an unrolled trace), or loops recorded once
+for each kind of node (a looped trace). Three rules keep a text runnable by all of them:
 
 1. numbers only through operators and `kinetree.ops`;
 2. control flow only over handles and static facts of the model;
 3. storage only through fields, sums and outputs.
 
-This class holds what the executors share: the joints, inertias and gravity of the model, in the frames of the sweep.
-`frames="body"`: every quantity in its own body's frame. `frames="common"`: all in the frame of the tree's root body, where transforms
-are the identity and cost nothing; for quantities of pairs of bodies in deep trees.
+This class holds what the executors share: the joints, inertias and gravity of the model, in the frames of the
+sweep. `frames="body"`: every quantity in its own body's frame. `frames="common"`: all in the frame of the
+tree's root body, where transforms are the identity and cost nothing; for quantities of pairs of bodies in
+deep trees.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-from kinetree.errors import ModelError
+from kinetree.errors import ModelError, TraceError
 from kinetree.model.node import NOTHING, Node, stacked
-from kinetree.spatial import Block, Detached, Factored, Motion, Stack, Subspace, Transform
+from kinetree.spatial import Block, Detached, Factored, Motion, Partials, Stack, Subspace, Transform
 
 
 class Frame:
@@ -65,7 +67,9 @@ class Sweep(ABC):
 
     @abstractmethod
     def path(self, X: Any, j: Any, *carried: Any) -> Iterator[tuple]:
-        """(i, *values) for i = j and then each of its ancestors; the values are moved along by the transforms X."""
+        """(i, *values) for i = j and then each of its ancestors; the values are moved along by the transforms
+        X.
+        """
 
     # -- storage -----------------------------------------------------------------------------------
 
@@ -84,6 +88,23 @@ class Sweep(ABC):
     def coordinates(self) -> Any:
         """An output with one number for each velocity."""
         return self.array("nv")
+
+    @abstractmethod
+    def absent(self, *dimensions: str | int) -> Any:
+        """An input that nobody gave: zeros, by node."""
+
+    @abstractmethod
+    def velocity(self, i: Any, k: int) -> Any:
+        """The handle of one velocity of node i, to index an output with."""
+
+    def columns(self, i: Any, *matrices: Any) -> Iterator[tuple]:
+        """(velocity, *columns) for each velocity of node i and the columns that belong to it."""
+        for k, parts in enumerate(zip(*(matrix.columns for matrix in matrices), strict=True)):
+            yield (self.velocity(i, k), *parts)
+
+    def zero(self, i: Any, kind: type) -> Any:
+        """The neutral value of a type for node i."""
+        return stacked([kind() for _ in self.node(i).members])
 
     # -- the model ---------------------------------------------------------------------------------
 
@@ -106,13 +127,19 @@ class Sweep(ABC):
         source = self.world_frame if index == 0 else self.frame_of(i)[self.model.location(index)[1]]
         return i, placement.between(source, Frame(name))
 
+    def units(self) -> Iterator[Any]:
+        """For each velocity an input that is one there and zero elsewhere; not in a looped trace."""
+        raise TraceError("loops over all nodes within a loop over all velocities cannot be traced as loops")
+
     @abstractmethod
     def is_marked(self, i: Any) -> bool:
         """True if node i moves by one of the joints that the option `accelerate` names: a static fact."""
 
     @abstractmethod
     def guard(self, i: Any, pivots: tuple) -> None:
-        """See to it that the result is not trusted if one of these pivots of node i is zero or rounding noise."""
+        """See to it that the result is not trusted if one of these pivots of node i is zero or rounding
+        noise.
+        """
 
     @property
     def gravity(self) -> Motion:
@@ -138,14 +165,38 @@ class Sweep(ABC):
             return X, S
         return X, S, _each(ring, lambda s, f: s.tagged(f), frames)
 
-    def partials(self, i: Any, q: Any) -> tuple[Any, ...]:
-        """The derivatives of S along each velocity of node i; () if S is constant. Call `joint` first."""
-        found = self.node(i).partials(q)
+    def partials(self, i: Any, q: Any) -> Any:
+        """The derivatives of S along each velocity of node i. Call `joint` first."""
+        node = self.node(i)
+        found = node.partials(q)
         if self.frames == "common":
             P = self.poses[i]
             found = tuple(_back(P, partial) for partial in found)
-        frames = self.frame_of(i)
-        return tuple(_each(partial, lambda s, f: s.tagged(f), frames) for partial in found)
+        width = len(node.v_index)
+        members = [
+            Partials.along([d.values[m] if isinstance(d, Stack) else d for d in found], width).tagged(frame)
+            for m, frame in enumerate(self.frame_of(i))
+        ]
+        return stacked(members)
+
+    def complement(self, i: Any, q: Any) -> Any:
+        """The directions that the joint of each body of node i constrains, with zero columns up to six."""
+        node = self.node(i)
+        found = [m.joint.complement(node.member_coordinates(m, q)).padded(6) for m in node.members]
+        return stacked([S.tagged(f) for S, f in zip(found, self.frame_of(i), strict=True)])
+
+    def gathered(self, i: Any, X: Any, value: Any) -> Any:
+        """A force or inertia of each body of node i together with what the others of the node that it carries
+        have.
+        """
+        if not isinstance(value, Stack):
+            return value
+        parts = list(value.values)
+        for m, member in reversed(list(enumerate(self.node(i).members))):
+            if member.carrier >= 0:
+                step = X.values[m] @ X.values[member.carrier].inverse()
+                parts[member.carrier] = parts[member.carrier] + carry(step, parts[m])
+        return Stack(parts)
 
     def inertia(self, i: Any) -> Any:
         """The inertia of node i. In common frames call `joint` first."""
@@ -214,7 +265,9 @@ def _scaled(S: Any, factor: Any) -> Any:
 
 
 def marked_nodes(model: Any, options: dict[str, Any]) -> frozenset[int]:
-    """The nodes whose joints the option `accelerate` names; a group of joints is named as a whole or not at all."""
+    """The nodes whose joints the option `accelerate` names; a group of joints is named as a whole or not at
+    all.
+    """
     names = set(options.get("accelerate", ()))
     bodies = {model.joint_index(name) for name in names}
     found = {model.location(body)[0] for body in bodies}
@@ -230,9 +283,11 @@ def marked_nodes(model: Any, options: dict[str, Any]) -> frozenset[int]:
 
 
 def carry(X: Any, value: Any) -> Any:
-    """A value of a body as its predecessor sees it: X^T F for forces, X^T I X for inertias, Y X for transforms."""
-    if isinstance(value, Transform):
+    """A value of a body as its predecessor sees it: X^T F for forces, X^T I X for inertias, Y X for
+    transforms.
+    """
+    sample = value.values[0] if isinstance(value, Stack) else value
+    if isinstance(sample, (Transform, Detached)):
         return value @ X
     moved = X.T @ value
-    sample = value.values[0] if isinstance(value, Stack) else value
     return moved @ X if hasattr(sample, "congruence") else moved

@@ -1,0 +1,327 @@
+"""Storage of a looped trace: fields, sums, inputs and outputs as accesses to arrays of the program.
+
+Every number of a field is an array with an element for each slot (the place of one body; the world is slot
+0). Numbers that are literals or table entries for a kind of node are not read from memory but made again;
+arrays that nothing reads disappear with the dead code.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kinetree import ops
+from kinetree.errors import TraceError
+from kinetree.interpreters.eager import numbers, promoted
+from kinetree.interpreters.handles import Carrier, Handle, World
+from kinetree.interpreters.leaves import Builder, tagged, take_apart
+from kinetree.model.node import stacked
+from kinetree.ops import Array, Expr
+from kinetree.spatial import (
+    ArticulatedInertia,
+    Coordinates,
+    CoriolisInertia,
+    Detached,
+    Force,
+    Inertia,
+    Jet,
+    Motion,
+    Stack,
+    Transform,
+)
+from kinetree.spatial.rotations import Dense
+from kinetree.sweep.sweep import Frame
+
+if TYPE_CHECKING:
+    from kinetree.interpreters.looped import LoopedSweep
+
+# Types of one form for all kinds of nodes: only they can be read through a predecessor.
+UNIFORM = (Motion, Force, Inertia, ArticulatedInertia, CoriolisInertia, Jet, Transform)
+
+
+def number(value: Any) -> Any:
+    """A number as it is stored: an expression, or a float."""
+    return value if isinstance(value, Expr) else float(value)
+
+
+class Kept:
+    """Values that a path carries from one body to the next, in memory of their own."""
+
+    def __init__(self, tree: LoopedSweep, value: Any):
+        leaves, self.build = take_apart(dense(value))
+        self.tree = tree
+        self.arrays = [tree.graph.array(tree.unique("carried"), "work", 1) for _ in leaves]
+
+    def store(self, value: Any) -> None:
+        leaves, _ = take_apart(dense(value))
+        for array, leaf in zip(self.arrays, leaves, strict=True):
+            self.tree.graph.store(array, 0, number(leaf))
+
+    def load(self, frame: Frame) -> Any:
+        value = self.build(iter([self.tree.graph.load(array, 0) for array in self.arrays]))
+        if isinstance(value, Transform):
+            return value.between(frame, None)
+        return tagged(value, frame, None)
+
+
+def dense(value: Any) -> Any:
+    """A transform with one general rotation: the form that all kinds of nodes share."""
+    if isinstance(value, Transform) and not (len(value.factors) == 1 and isinstance(value.factors[0], Dense)):
+        return Transform.from_factors(value.translation, (Dense(value.rotation),))
+    return value
+
+
+class Template:
+    """How the value of a field looks for one kind of node: its form, and where each number comes from."""
+
+    def __init__(self, value: Any, i: Handle):
+        leaves, self.build = take_apart(value)
+        self.sources: list[Any] = []  # a literal, (table, offset), or None for memory
+        for leaf in leaves:
+            self.sources.append(_origin(leaf, i))
+
+
+def _origin(leaf: Any, i: Handle) -> Any:
+    """A literal, the table entry of the own node that a number is, or None."""
+    if not isinstance(leaf, Expr):
+        return float(leaf)
+    if leaf.op == "load" and leaf.args[0].kind == "table":
+        table, index = leaf.args
+        sum_of = isinstance(index, Expr) and index.op == "iadd"
+        row, offset = index.args if sum_of else (index, 0)
+        if isinstance(row, Expr) and row.op == "imul" and row.args[0] is i.ordinal and type(offset) is int:
+            return (table, row.args[1], offset)
+    return None
+
+
+class Field:
+    """One value for each node, written once: literals and table entries by kind, other numbers in memory."""
+
+    def __init__(self, tree: LoopedSweep, kind: type):
+        self.tree, self.type = tree, kind
+        self.name = tree.unique(kind.__name__.lower())
+        self.templates: dict[int, Template] = {}
+        self.memory: dict[Any, Array] = {}
+        self.current: dict[Handle, Any] = {}
+        self.neutral: Any = None
+
+    def place(self, key: Any) -> Array:
+        """The array of one number of the field: an element for each slot."""
+        found = self.memory.get(key)
+        if found is None:
+            graph = self.tree.graph
+            found = self.memory[key] = graph.array(f"{self.name}.{key}", "work", self.tree.structure.slots)
+        return found
+
+    def world_value(self) -> Any:
+        return self.type() if self.neutral is None else self.neutral
+
+    def __setitem__(self, i: Any, value: Any) -> None:
+        if isinstance(i, World):
+            self.neutral = value
+            return
+        self.check_handle(i)
+        if i.kind.number in self.templates and not self.tree.probing and i not in self.current:
+            raise TraceError(
+                "a field is written once for each node: use tree.sums for a value that is added to"
+            )
+        template = self.templates[i.kind.number] = Template(value, i)
+        self.current[i] = value
+        leaves, _ = take_apart(value)
+        graph = self.tree.graph
+        for k, (leaf, source) in enumerate(zip(leaves, template.sources, strict=True)):
+            if source is None:
+                graph.store(self.place(f"own{k}"), i.slot, leaf)
+        members = value.values if isinstance(value, Stack) else (value,)
+        if isinstance(members[0], UNIFORM):
+            for m, single in enumerate(members):
+                if not isinstance(single, Detached):
+                    self.store_uniform(i.slot_of(m), single)
+
+    def store_uniform(self, slot: Any, value: Any) -> None:
+        leaves, _ = take_apart(dense(value))
+        for k, leaf in enumerate(leaves):
+            self.tree.graph.store(self.place(k), slot, number(leaf))
+
+    def load_uniform(self, slot: Any) -> Any:
+        leaves, build = _form(self.type)
+        return build(iter([self.tree.graph.load(self.place(k), slot) for k in range(leaves)]))
+
+    def check_handle(self, i: Any) -> None:
+        if isinstance(i, Handle) and not i.block.is_open:
+            raise TraceError("a handle of a loop that has ended was used: use the handle of the current loop")
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, World):
+            return self.world_value()
+        if isinstance(i, Carrier):
+            if self.type not in UNIFORM:
+                raise TraceError(
+                    f"a {self.type.__name__} of a predecessor was read: its form depends on the kind of node, "
+                    "which is not known there"
+                )
+            return tagged(self.load_uniform(i.slot), i.frame, None)
+        self.check_handle(i)
+        value = self.current.get(i)
+        if value is None:
+            value = self.current[i] = self.load(i)
+        if i.member is not None and isinstance(value, Stack):
+            return value.values[i.member]
+        return value
+
+    def load(self, i: Handle) -> Any:
+        """The value of a node of known kind, from literals, tables and memory."""
+        template = self.templates.get(i.kind.number)
+        if template is None:
+            raise TraceError("a field was read before it was written for that kind of node")
+        graph = self.tree.graph
+        found = []
+        for k, source in enumerate(template.sources):
+            if source is None:
+                found.append(graph.load(self.place(f"own{k}"), i.slot))
+            elif isinstance(source, tuple):
+                table, width, offset = source
+                found.append(graph.load(table, graph.iadd(graph.imul(i.ordinal, width), offset)))
+            else:
+                found.append(source)
+        return _tagged_members(template.build(iter(found)), i)
+
+
+def _tagged_members(value: Any, i: Handle) -> Any:
+    source = i.carrier.frame
+    if isinstance(value, Stack):
+        return Stack(tagged(v, f, source) for v, f in zip(value.values, i.frames, strict=True))
+    return tagged(value, i.frames[0], source) if len(i.frames) == 1 else value
+
+
+@cache
+def _form(kind: type) -> tuple[int, Builder]:
+    """How many numbers a value of a uniform type has, and how it is built."""
+    leaves, build = take_apart(dense(kind(*((0, (0, 0, 0)) if kind is Inertia else ()))))
+    return len(leaves), build
+
+
+class Sum(Field):
+    """One value for each node, written once and then added to: all its numbers are in memory."""
+
+    def __init__(self, tree: LoopedSweep, kind: type):
+        super().__init__(tree, kind)
+        self.at_world = False
+        self.written = False
+
+    def __setitem__(self, i: Handle, value: Any) -> None:
+        self.check_handle(i)
+        self.written = True
+        value = promoted(self.type, value)
+        for m, single in enumerate(value.values if isinstance(value, Stack) else (value,)):
+            self.store_uniform(i.slot_of(m), single)
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, (World, Carrier)):
+            return tagged(self.load_uniform(i.slot), i.frame, None)
+        self.check_handle(i)
+        value = self.current.get(i)
+        if value is None:
+            members = [tagged(self.load_uniform(i.slot_of(m)), f, None) for m, f in enumerate(i.frames)]
+            value = self.current[i] = stacked(members)
+        if i.member is not None and isinstance(value, Stack):
+            return value.values[i.member]
+        return value
+
+    def add(self, i: Any, value: Any) -> None:
+        """Add to the value of one body."""
+        if isinstance(i, World) and not self.at_world:
+            self.at_world = True
+            leaves, _ = _form(self.type)
+            zeros = [ops.Store(self.place(k), 0, 0.0) for k in range(leaves)]
+            self.tree.graph.root.statements[:0] = zeros
+        leaves, _ = take_apart(promoted(self.type, value))
+        for k, leaf in enumerate(leaves):
+            if isinstance(leaf, Expr) or leaf != 0:
+                self.tree.graph.store(self.place(k), i.slot, leaf, accumulate=True)
+
+
+class Output:
+    """A result array, filled by node."""
+
+    def __init__(self, tree: LoopedSweep, dimensions: tuple[str | int, ...]):
+        self.tree, self.dimensions = tree, dimensions
+        model = tree.model
+        sizes = {"nv": model.nv, "nq": model.nq, "nb": model.nbodies}
+        self.shape = tuple(sizes[d] if isinstance(d, str) else d for d in dimensions)
+        self.array = tree.graph.array(tree.unique("output"), "output", math.prod(self.shape))
+        self.filled = 0
+
+    def places(self, dimension: str | int, i: Any) -> list[Any]:
+        """The places along one dimension that belong to a handle."""
+        if dimension == "nv":
+            return self.tree.places(i, "v_index")
+        return list(range(dimension)) if isinstance(i, slice) else [i]  # type: ignore[arg-type]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        key = key if isinstance(key, tuple) else (key,)
+        if self.dimensions and self.dimensions[0] == "nb":
+            self._set_bodies(key[0], value)
+            return
+        places = [self.places(d, k) for d, k in zip(self.dimensions, key, strict=True)]
+        self._fill(places, 0, 0, numbers(value))
+
+    def _set_bodies(self, i: Handle, value: Any) -> None:
+        values = value.values if isinstance(value, Stack) else (value,)
+        for m, single in enumerate(values):
+            if i.kind.sample.members[m].body:
+                places = [list(range(d)) for d in self.shape[1:]]
+                self._fill(places, 1, self.tree.body_place(i, m), numbers(single))
+
+    def _fill(self, places: list[list[Any]], depth: int, index: Any, value: Any) -> None:
+        graph = self.tree.graph
+        if not places:
+            self.tree.graph.store(self.array, index, number(value))
+            return
+        base = graph.imul(index, self.shape[depth]) if depth else 0
+        for place, part in zip(places[0], value, strict=True):
+            self._fill(places[1:], depth + 1, graph.iadd(base, place), part)
+
+    def mirror(self, i: Handle, j: Handle, block: Any) -> None:
+        """Write a block of a symmetric matrix and its mirror image."""
+        graph, n = self.tree.graph, self.shape[0]
+        rows, columns = self.places("nv", i), self.places("nv", j)
+        for a, r in enumerate(rows):
+            for b, c in enumerate(columns):
+                value = number(block.rows[a][b])
+                if i is not j:
+                    graph.store(self.array, graph.iadd(graph.imul(r, n), c), value)
+                    graph.store(self.array, graph.iadd(graph.imul(c, n), r), value)
+                elif a <= b:
+                    graph.store(self.array, graph.iadd(graph.imul(r, n), c), value)
+                    if a < b:
+                        graph.store(self.array, graph.iadd(graph.imul(c, n), r), value)
+
+    def add(self, value: Any) -> None:
+        """Add to a scalar output."""
+        self.tree.graph.store(self.array, 0, number(value), accumulate=True)
+
+
+class Input:
+    """An input with numbers for each node, or zeros if it is absent."""
+
+    def __init__(self, tree: LoopedSweep, argument: Any, array: Array | None):
+        self.tree, self.argument, self.array = tree, argument, array
+
+    def __getitem__(self, i: Handle) -> Any:
+        if self.argument.shape == ("nb", 6):
+            return stacked([self._wrench(i, m) for m in range(i.kind.width)])
+        name = "q_index" if self.argument.shape == ("nq",) else "v_index"
+        places = self.tree.places(i, name)
+        if self.array is None:
+            return Coordinates((0,) * len(places))
+        return Coordinates(self.tree.graph.load(self.array, place) for place in places)
+
+    def _wrench(self, i: Handle, member: int) -> Force:
+        if self.array is None or not i.kind.sample.members[member].body:
+            return Force()
+        graph = self.tree.graph
+        row = graph.imul(self.tree.body_place(i, member), 6)
+        values = [graph.load(self.array, graph.iadd(row, k)) for k in range(6)]
+        return Force.from_components(values, i.frames[member])
