@@ -363,11 +363,14 @@ class TestValue:
         (lambda: Rotation.identity().as_euler("ZYZX"), ModelError, "three letters"),
         (lambda: Rotation.identity().as_convention("left"), ModelError, "'robotics' or 'aerospace'"),
         (lambda: Rotation.identity().apply((1, 2)), ShapeError, "2 components, expected 3"),
+        (lambda: Rotation.from_matrix(np.ones((7, 3, 3))), ModelError, r"a batch of shape \(7,\)"),
+        (lambda: Rotation.from_quaternion(np.zeros((7, 4))), ModelError, r"a batch of shape \(7,\)"),
     ],
 )
 def test_bad_input_is_named(make, error, text):
-    with pytest.raises(error, match=text):
+    with pytest.raises(error, match=text) as caught:
         make()
+    assert "\n" not in str(caught.value)
 
 
 def test_matrix_of_a_file_is_used_as_given():

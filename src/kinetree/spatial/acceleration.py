@@ -58,9 +58,11 @@ def coriolis_term(
         V_xy: velocity of C relative to B, in C-coordinates.
         frames: where V(y), V(x) and V(x, y) are differentiated: three of "A", "B", "C".
 
-    Returns: the term, in C-coordinates. Reference: Jain 2011, spatial accelerations; the terms printed in the
-    lecture notes belong to ("A", "A", "A"),
-        ("A", "A", "B") and ("C", "B", "C"), not to one frame for all three.
+    Returns:
+        The term, in C-coordinates.
+    Reference:
+        Jain, lecture notes on spatial notation, "Coriolis term expressions". The three terms printed there
+        belong to the choices ("A", "A", "A"), ("A", "A", "B") and ("C", "B", "C").
     """
     if len(frames) != 3 or any(f not in ("A", "B", "C") for f in frames):
         raise ModelError(

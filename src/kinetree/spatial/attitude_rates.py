@@ -13,7 +13,7 @@ from kinetree.spatial.even import cotangent_defect_ratio, sine_defect_ratio, ver
 from kinetree.spatial.quaternion import Quaternion, quaternion_conjugate, quaternion_product
 from kinetree.spatial.reading import in_body_axes, read_matrix
 from kinetree.spatial.rotation import Rotation
-from kinetree.spatial.vector import ZERO, Vector, add, cross, dot, mat_mul, scale, sub, transpose
+from kinetree.spatial.vector import ZERO, Vector, add, cross, divide, dot, mat_mul, scale, sub, transpose
 
 
 def _sided(u: Vector, x: Vector, frame: str) -> Vector:
@@ -38,7 +38,7 @@ def rotvec_rate(u: Vector, omega: Vector, frame: str = "body") -> Vector:
     """The rate of a rotation vector: [1 + u~/2 + (1 - (t/2) cot(t/2))/t^2 u~^2] omega with t = |u| < 2 pi."""
     first = _sided(u, omega, frame)
     second = _sided(u, first, frame)
-    return add(add(omega, scale(first, 0.5)), scale(second, cotangent_defect_ratio(dot(u, u))))
+    return add(add(omega, divide(first, 2)), scale(second, cotangent_defect_ratio(dot(u, u))))
 
 
 def rotvec_omega(u: Vector, udot: Vector, frame: str = "body") -> Vector:
@@ -51,7 +51,7 @@ def rotvec_omega(u: Vector, udot: Vector, frame: str = "body") -> Vector:
 
 def rodrigues_rate(rho: Vector, omega: Vector, frame: str = "body") -> Vector:
     """The rate of the Rodrigues parameters n tan(t/2): (omega + rho x omega + rho (rho . omega)) / 2."""
-    return scale(add(add(omega, _sided(rho, omega, frame)), scale(rho, dot(rho, omega))), 0.5)
+    return divide(add(add(omega, _sided(rho, omega, frame)), scale(rho, dot(rho, omega))), 2)
 
 
 def rodrigues_omega(rho: Vector, rhodot: Vector, frame: str = "body") -> Vector:
@@ -62,7 +62,7 @@ def rodrigues_omega(rho: Vector, rhodot: Vector, frame: str = "body") -> Vector:
 def mrp_rate(sigma: Vector, omega: Vector, frame: str = "body") -> Vector:
     """The rate of n tan(t/4): ((1 - sigma^2) omega + 2 sigma x omega + 2 sigma (sigma . omega)) / 4."""
     straight = add(scale(omega, 1 - dot(sigma, sigma)), scale(sigma, 2 * dot(sigma, omega)))
-    return scale(add(straight, scale(_sided(sigma, omega, frame), 2)), 0.25)
+    return divide(add(straight, scale(_sided(sigma, omega, frame), 2)), 4)
 
 
 def mrp_omega(sigma: Vector, sigmadot: Vector, frame: str = "body") -> Vector:

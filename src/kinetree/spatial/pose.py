@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.errors import ModelError
 from kinetree.spatial import vector as vec
-from kinetree.spatial.reading import is_real, read_matrix, read_vector, stacked, worst
+from kinetree.spatial.reading import is_real, read_matrix, read_vector, shown, stacked, worst
 from kinetree.spatial.rotation import TOLERANCE, Rotation
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import Matrix, Number, Vector
@@ -23,8 +23,10 @@ class Pose:
     T = [R p; 0 1]. `T_ab @ T_bc` composes, `T.apply(x)` takes the coordinates of a point in B to those in A.
 
     Args:
-        R: a `Rotation`, or a 3x3 matrix of numbers. Plain numbers must be orthonormal to 1e-6, and are used
-        as given. p: three numbers, in metres.
+        R: a `Rotation`, or a 3x3 matrix. Plain numbers must be orthonormal to 1e-6, and are used as given.
+        p: three numbers, in metres.
+    Raises:
+        ModelError: plain numbers that are not a rotation, or not finite. ShapeError: not 3x3, or not three.
     """
 
     R: Matrix
@@ -33,7 +35,7 @@ class Pose:
     def __init__(self, R: Any = vec.IDENTITY, p: Any = vec.ZERO):
         position = read_vector(p, 3, "position of a pose")
         if all(is_real(x) for x in position) and not worst(position) < math.inf:
-            raise ModelError(f"position of a pose {position}: expected three finite numbers")
+            raise ModelError(f"position of a pose {shown(position)}: expected three finite numbers")
         object.__setattr__(self, "R", Rotation.from_matrix(R).rows)
         object.__setattr__(self, "p", position)
 
@@ -94,7 +96,7 @@ class Pose:
         rows = read_matrix(matrix, 4, 4, "pose matrix")
         for x, expected in zip(rows[3], (0, 0, 0, 1), strict=True):
             if is_real(x) and not np.all(np.abs(x - expected) <= TOLERANCE):
-                raise ModelError(f"pose matrix: the last row is {rows[3]}, expected (0, 0, 0, 1)")
+                raise ModelError(f"pose matrix: the last row is {shown(rows[3])}, expected (0, 0, 0, 1)")
         return cls(tuple(row[:3] for row in rows[:3]), tuple(row[3] for row in rows[:3]))
 
     def transform(self) -> Transform:

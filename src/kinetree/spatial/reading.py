@@ -69,6 +69,14 @@ def is_real(x: Any) -> bool:
     return ops.is_literal(x) or (isinstance(x, np.ndarray) and x.dtype.kind in "fiu")
 
 
+def shown(x: tuple) -> str:
+    """`x` for an error message: its numbers, or the shape of a batch of them."""
+    parts = _flat(x)
+    if all(ops.is_literal(part) for part in parts):
+        return str(x)
+    return f"(a batch of shape {np.broadcast_shapes(*(np.shape(part) for part in parts))})"
+
+
 def worst(values: Iterable[Any]) -> float:
     """The largest absolute value of real numbers and arrays; NaN if one of them is NaN."""
     result = 0.0

@@ -18,7 +18,7 @@ from kinetree.spatial.quaternion import (
     quaternion_log,
     quaternion_matrix,
 )
-from kinetree.spatial.reading import is_real, read_matrix, read_vector, stacked, worst
+from kinetree.spatial.reading import is_real, read_matrix, read_vector, shown, stacked, worst
 from kinetree.spatial.vector import Matrix, Number, Vector
 
 TOLERANCE = 1e-6
@@ -96,9 +96,10 @@ class Rotation:
     def from_matrix(cls, matrix: Any) -> Rotation:
         """The rotation with the 3x3 matrix ^A R_B: rows of numbers, or an array (..., 3, 3).
 
+        Plain numbers must be orthonormal to 1e-6, and are then used as given.
+
         Raises:
-            ModelError: plain numbers that are not orthonormal to 1e-6, or mirror. Within that they are used
-            as given.
+            ModelError: they are not, or they mirror.
         """
         if isinstance(matrix, Rotation):
             return matrix
@@ -120,7 +121,7 @@ class Rotation:
         """The rotation of a quaternion (x, y, z, w) of any norm but zero."""
         q = read_vector(q, 4, "quaternion")
         if all(is_real(x) for x in q) and not np.all(q[0] ** 2 + q[1] ** 2 + q[2] ** 2 + q[3] ** 2 > 0):
-            raise ModelError(f"quaternion {q} has norm zero or is not a number: expected x, y, z, w")
+            raise ModelError(f"quaternion {shown(q)} has norm zero or is not a number: expected x, y, z, w")
         return cls(quaternion_matrix(q))
 
     def as_quaternion(self) -> Quaternion:
@@ -144,7 +145,7 @@ class Rotation:
         n = read_vector(axis, 3, "rotation axis")
         square = vec.dot(n, n)
         if is_real(square) and not np.all(square > 0):
-            raise ModelError(f"rotation axis {n} has length zero or is not a number: expected a direction")
+            raise ModelError(f"rotation axis {shown(n)} has length zero or is not a number")
         along = [i for i in range(3) if not (ops.is_literal(n[i]) and n[i] == 0)]
         if len(along) == 1 and ops.is_literal(n[along[0]]):  # a coordinate axis: exact zeros and ones
             return cls(turn(along[0], angle if n[along[0]] > 0 else -angle))
@@ -220,11 +221,11 @@ def _check_orthonormal(rows: Matrix) -> None:
     error = worst(product[i][j] - (i == j) for i in range(3) for j in range(i, 3))
     if not error <= TOLERANCE:
         raise ModelError(
-            f"rotation matrix {rows}: R R^T differs from the identity by {error:.3g}, expected at most "
-            f"{TOLERANCE:g}. Give an orthonormal matrix, or use Rotation.from_quaternion, from_euler or "
-            "from_axis_angle."
+            f"rotation matrix {shown(rows)}: R R^T differs from the identity by {error:.3g}, "
+            f"expected at most {TOLERANCE:g}. Give an orthonormal matrix, or start from a quaternion, "
+            "Euler angles or an axis and an angle."
         )
     if worst([1 - vec.dot(rows[0], vec.cross(rows[1], rows[2]))]) > 1:
         raise ModelError(
-            f"rotation matrix {rows} has determinant -1: it mirrors. Change the sign of one of its columns."
+            f"rotation matrix {shown(rows)} has determinant -1: it mirrors. Change the sign of one column."
         )

@@ -16,7 +16,7 @@ from kinetree.spatial.motion import Motion
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.rotation import Rotation
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.vector import add, cross, dot, scale, sub
+from kinetree.spatial.vector import add, cross, divide, dot, scale, sub
 
 
 def se3_exp(V: Motion) -> Pose:
@@ -34,7 +34,7 @@ def se3_log(T: Pose) -> Motion:
     u, p = T.rotation.as_rotation_vector(), T.p
     first = cross(u, p)
     second = cross(u, first)
-    v = add(sub(p, scale(first, 0.5)), scale(second, cotangent_defect_ratio(dot(u, u))))
+    v = add(sub(p, divide(first, 2)), scale(second, cotangent_defect_ratio(dot(u, u))))
     return Motion(u, v)
 
 

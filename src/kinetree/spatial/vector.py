@@ -30,6 +30,10 @@ def scale(a: Vector, s: Number) -> Vector:
     return (a[0] * s, a[1] * s, a[2] * s)
 
 
+def divide(a: Vector, s: Number) -> Vector:
+    return (a[0] / s, a[1] / s, a[2] / s)
+
+
 def dot(a: Vector, b: Vector) -> Number:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
