@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from kinetree import ops
 from kinetree.joints import (
+    CoordinateJoint,
     Cylindrical,
     Fixed,
     Free,
@@ -16,9 +18,48 @@ from kinetree.joints import (
     Spherical,
     Universal,
 )
+from kinetree.joints.axis import rotation_about
+from kinetree.spatial.motion import Motion
+from kinetree.spatial.subspace import Subspace
+from kinetree.spatial.vector import IDENTITY
 
 SLANTED = (2 / 7, -3 / 7, 6 / 7)
 DOWN = (0.48, 0.6, -0.64)
+
+
+class Gimbal(CoordinateJoint):
+    """A joint of the user's own: three angles in sequence, R = Rx(q0) Ry(q1) Rz(q2)."""
+
+    type_name, nq, nv = "gimbal", 3, 3
+    has_constant_subspace = False
+
+    def placement(self, q):
+        first, second, third = (rotation_about(axis, angle) for axis, angle in zip(IDENTITY, q))
+        return third @ second @ first
+
+    def subspace(self, q):
+        (cb, sb), (cc, sc) = ((ops.cos(x), ops.sin(x)) for x in q[1:])
+        return _turns((cb * cc, -cb * sc, sb), (sc, cc, 0), (0, 0, 1))
+
+    def subspace_partials(self, q):
+        (cb, sb), (cc, sc) = ((ops.cos(x), ops.sin(x)) for x in q[1:])
+        still = (0, 0, 0)
+        return (
+            _turns(still, still, still),
+            _turns((-sb * cc, sb * sc, cb), still, still),
+            _turns((-cb * sc, -cb * cc, 0), (cc, -sc, 0), still),
+        )
+
+    def random(self, rng):
+        return tuple(rng.uniform(-1.0, 1.0, 3).tolist())
+
+    def complement(self, q):
+        return Subspace(Motion((0, 0, 0), e) for e in IDENTITY)
+
+
+def _turns(*axes):
+    return Subspace(Motion(axis, (0, 0, 0)) for axis in axes)
+
 
 JOINTS: dict[str, Joint] = {
     "fixed": Fixed(),
@@ -38,6 +79,7 @@ JOINTS: dict[str, Joint] = {
     "planar": Planar(),
     "spherical": Spherical(),
     "free": Free(),
+    "of the user": Gimbal(),
 }
 
 

@@ -13,7 +13,7 @@ import sympy
 from tests.model.samples import LINK, figure_tree, rich_model
 
 from kinetree import zoo
-from kinetree.joints import Free, Revolute
+from kinetree.joints import Free, Prismatic, Revolute, Spherical, Universal
 from kinetree.model import Limits, Model, ModelBuilder
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -164,6 +164,34 @@ def test_states_in_other_numbers(rng):
     assert list(zoo.pendulum().integrate([x], [y])) == [x + y]
     single = model.integrate(q.astype(np.float32), v.astype(np.float32))
     assert single.dtype == np.float32
+
+
+# --- vectors by name ----------------------------------------------------------------------------------------
+def test_stacked_vectors_of_mixed_sizes():
+    """The example of Concurrent Dynamics: y = col[v_x, (s_x, s_y), (w_x, w_y, w_z)]."""
+    b = ModelBuilder("mixed").add_body("slider", None, Prismatic((1, 0, 0)), inertia=LINK)
+    b.add_body("cross", "slider", Universal(), inertia=LINK).add_body(
+        "ball", "cross", Spherical(), inertia=LINK
+    )
+    model = b.build()
+    v = model.velocities({"slider": 1.0, "cross": (2.0, 3.0), "ball": (4.0, 5.0, 6.0)})
+    assert v.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert {name: part.tolist() for name, part in model.split_velocities(v).items()} == {
+        "slider": [1.0],
+        "cross": [2.0, 3.0],
+        "ball": [4.0, 5.0, 6.0],
+    }
+
+
+def test_positions_by_name_default_to_neutral(rng):
+    model = rich_model()
+    assert np.array_equal(model.positions({}), model.neutral())
+    q, v = model.random_state(rng, (2, 3))
+    assert np.array_equal(model.positions(model.split_positions(q)), q)
+    assert np.array_equal(model.velocities(model.split_velocities(v)), v)
+    batch = model.positions({"hip": [0.1, 0.2, 0.3]})
+    assert batch.shape == (3, model.nq) and batch[1, model.position_index("hip")] == 0.2
+    assert "knee" not in model.split_positions(q) and "plate" not in model.split_positions(q)
 
 
 # --- vectors over the velocities ----------------------------------------------------------------------------

@@ -131,7 +131,7 @@ def test_featherstones_numbering(branching, parents):
 
 
 def test_auto_tree_is_featherstones():
-    """E:T30: tubes of 1 kg and 1 m, centre of mass at 0.5 m, I_c = diag(0.0025, 1.015/12, 1.015/12), taper, skew."""
+    """E:T30: tubes of 1 kg and 1 m, centre of mass at 0.5 m, taper and skew."""
     first, second, third = zoo.auto_tree(3, 1, skew=0.3, taper=0.9).bodies
     assert first.inertia == kt.Inertia(1.0, (0.5, 0, 0), np.diag([0.0025, 1.015 / 12, 1.015 / 12]))
     assert np.isclose(third.inertia.mass, 0.9**6) and np.isclose(third.inertia.com[0], 0.9**2 / 2)

@@ -8,6 +8,9 @@ v, which are the rates of q for every joint of class `CoordinateJoint` and quasi
 A joint is an immutable value: its type and a tuple of numbers (`parameters`: an axis, a pitch). Numbers are
 of any kind that `kinetree.ops` knows, in the parameters as in q and v, so the same text serves floats,
 arrays of states, symbols and traces. No joint knows an algorithm, and no algorithm knows a joint type.
+
+A general hinge map is a class of your own: derive it from `CoordinateJoint`, write its placement, its
+subspace and the derivatives of its subspace, and every algorithm takes it.
 """
 
 from __future__ import annotations

@@ -35,8 +35,7 @@ class Universal(CoordinateJoint):
         if all(ops.is_literal(a) for a in (*a1, *a2)) and math.hypot(*cross(a1, a2)) < 1e-6:
             raise ModelError(
                 f"Universal: axis1 {a1} and axis2 {a2} are parallel, so both coordinates would be the same "
-                "rotation: "
-                "choose two different directions, as in (1, 0, 0) and (0, 1, 0)"
+                "rotation: choose two different directions, as in (1, 0, 0) and (0, 1, 0)"
             )
         super().__init__(*a1, *a2)
 

@@ -163,10 +163,7 @@ class ModelBuilder:
             check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
             report: kept as `model.report`, for what a loader has to say about the file.
         """
-        if check not in ("physical", "finite"):
-            raise ModelError(
-                f"model '{self.name}': build(check={validate.shown(check)}) must be 'physical' or 'finite'"
-            )
+        validate.refuse_unknown_check(check, f"model '{self.name}': build")
         if check == "physical":
             for body in self._bodies:
                 validate.physical(body.inertia, f"model '{self.name}': body '{body.name}'")

@@ -47,19 +47,19 @@ def _clip_into_limits(model: Model, q: np.ndarray, rng: np.random.Generator) -> 
 
 def integrate(model: Model, q: Any, dv: Any) -> np.ndarray:
     """q (+) dv: the position reached from `q` by moving with the velocity `dv` for a unit of time."""
-    q, dv = _read(model, "integrate", "q", q), _read(model, "integrate", "dv", dv)
+    q, dv = read(model, "integrate", "q", q), read(model, "integrate", "dv", dv)
     return _apply(model, "integrate", ("q", "v", "q"), lambda a, b: a + b, q, dv)
 
 
 def difference(model: Model, q0: Any, q1: Any) -> np.ndarray:
     """q1 (-) q0: the velocity that leads from `q0` to `q1` in a unit of time."""
-    q0, q1 = _read(model, "difference", "q0", q0), _read(model, "difference", "q1", q1)
+    q0, q1 = read(model, "difference", "q0", q0), read(model, "difference", "q1", q1)
     return _apply(model, "difference", ("q", "q", "v"), lambda a, b: b - a, q0, q1)
 
 
 def rate(model: Model, q: Any, v: Any) -> np.ndarray:
     """The rates of the position coordinates, qdot = A(q) v."""
-    q, v = _read(model, "rate", "q", q), _read(model, "rate", "v", v)
+    q, v = read(model, "rate", "q", q), read(model, "rate", "v", v)
     return _apply(model, "rate", ("q", "v", "q"), lambda a, b: b, q, v)
 
 
@@ -92,7 +92,7 @@ def _entry(x: np.ndarray, k: int) -> Any:
     return x[k] if x.ndim == 1 else x[..., k]
 
 
-def _read(model: Model, function: str, name: str, x: Any) -> np.ndarray:
+def read(model: Model, function: str, name: str, x: Any) -> np.ndarray:
     """`x` as an array whose last axis counts positions (names that begin with q) or velocities."""
     velocities = not name.startswith("q")
     width = model.nv if velocities else model.nq

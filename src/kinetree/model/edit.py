@@ -47,9 +47,15 @@ def replace(model: Model, changes: Mapping[str, Any]) -> Model:
     gravity = validate.numbers(changes.pop("gravity", model.gravity), 3, f"model '{model.name}': gravity")
     mode = changes.pop("rotors", "exact")
     report = changes.pop("report", model.report)
+    check = changes.pop("check", "physical")
+    validate.refuse_unknown_check(check, f"model '{model.name}': replace")
     bodies = list(model.bodies)
     for field, values in changes.items():
         _replace_field(model, bodies, field, values)
+    if check == "physical":
+        for changed in changes.get("inertia", ()):
+            inertia = bodies[model.body_index(changed) - 1].inertia
+            validate.physical(inertia, f"model '{model.name}': body '{changed}'")
     result = type(model)(name, gravity, tuple(bodies), model.rotors, model.frames, report)
     return with_rotors(result, mode)
 
@@ -58,7 +64,7 @@ def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) ->
     """Set one field of the bodies or joints named in the mapping `values`."""
     fields = _BODY_FIELDS | _JOINT_FIELDS
     if field not in fields:
-        known = ("name", "gravity", "rotors", *fields)
+        known = ("name", "gravity", "rotors", "check", *fields)
         raise validate.unknown(field, "argument", known, f"model '{model.name}': replace")
     by_joint = field in _JOINT_FIELDS
     if not isinstance(values, Mapping):
@@ -201,8 +207,8 @@ def _refuse_duplicates(model: Model, other: Model, names: list[str], kind: str) 
     for name in names:
         if name in seen:
             raise ModelError(
-                f"attach: models '{model.name}' and '{other.name}' both have a {kind} named '{name}': "
-                "give attach(..., prefix='...') to rename those of the second"
+                f"attach: models '{model.name}' and '{other.name}' both have a {kind} named '{name}': give "
+                "attach(..., prefix='...') to rename those of the second"
             )
         seen.add(name)
 
@@ -225,8 +231,7 @@ def subtree(model: Model, body: Any) -> Model:
             raise ModelError(
                 f"model '{model.name}': subtree('{model.body_names[root - 1]}') would separate joint "
                 f"'{part.joint_name}' from '{part.mimic.joint}', which it mimics: lock '{part.mimic.joint}' "
-                "first, or "
-                "take a larger subtree"
+                "first, or take a larger subtree"
             )
         bodies.append(part._replace(parent=number.get(part.parent, 0)))
     rotors: list[Rotor] = [rotor for rotor in model.rotors if rotor.joint in names]

@@ -179,8 +179,7 @@ def _quasi_armature(body: Body) -> Inertia:
     if any(a != mass for a in linear):
         raise ModelError(
             f"joint '{body.joint_name}': the armature of a {body.joint.type_name} joint must be the same "
-            "along x, y "
-            f"and z, got {tuple(linear)}: give one number for the three translations"
+            f"along x, y and z, got {tuple(linear)}: give one number for the three translations"
         )
     return Inertia.from_moments(mass, (0, 0, 0), (x, y, z, 0, 0, 0))
 
@@ -194,6 +193,5 @@ def refuse_undrivable(joint: Joint, name: str, owner: str) -> None:
     if not isinstance(joint, CoordinateJoint):
         raise ModelError(
             f"{owner}: a rotor cannot be geared to the {joint.type_name} joint '{name}', whose velocities "
-            "are not "
-            "rates of angles: use three revolute joints in sequence, or armature on this joint"
+            "are not rates of angles: use three revolute joints in sequence, or armature on this joint"
         )

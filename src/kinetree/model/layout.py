@@ -74,8 +74,8 @@ def _resolved(i: int, bodies: Sequence[Body], joint_index: dict[str, int], model
         leader = bodies[i - 1].joint
         if leader.nv != 1:
             raise ModelError(
-                f"{owner} cannot follow '{rule.joint}', a {leader.type_name} joint with {leader.nv} "
-                "degrees of freedom: only joints with one can be followed"
+                f"{owner} cannot follow '{rule.joint}', a {leader.type_name} joint with {leader.nv} degrees "
+                "of freedom: only joints with one can be followed"
             )
         rule = bodies[i - 1].mimic
     return Follow(i, multiplier, offset)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.model import configuration, drive, edit, serialize
+from kinetree.model import configuration, drive, edit, named, serialize
 from kinetree.model.grouping import Grouping, Location
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
@@ -157,6 +157,22 @@ class Model:
         """The velocity (..., nv) from `q0` to `q1` in a unit of time: the inverse of `integrate`."""
         return configuration.difference(self, q0, q1)
 
+    def positions(self, values: Mapping[str, Any]) -> np.ndarray:
+        """q (..., nq) from a dict of joint names and their coordinates; the other joints are neutral."""
+        return named.stacked(self, "q", values)
+
+    def velocities(self, values: Mapping[str, Any]) -> np.ndarray:
+        """v (..., nv) from a dict of joint names and their velocities; the other joints stand still."""
+        return named.stacked(self, "v", values)
+
+    def split_positions(self, q: Any) -> dict[str, np.ndarray]:
+        """The coordinates (..., width) in q of each joint that owns some, by name."""
+        return named.split(self, "q", q)
+
+    def split_velocities(self, v: Any) -> dict[str, np.ndarray]:
+        """The velocities (..., width) in v of each joint that owns some, by name."""
+        return named.split(self, "v", v)
+
     def rate(self, q: Any, v: Any) -> np.ndarray:
         """The rates qdot = A(q) v of the positions (..., nq)."""
         return configuration.rate(self, q, v)
@@ -282,8 +298,8 @@ class Model:
             name, gravity: new values.
             rotors: "exact" keeps them, "reflected" turns them into armature, "none" drops them.
             inertia, placement: dicts from body names to new values.
-            armature, damping, friction, stiffness, spring_reference, limits: dicts from joint names to new
-            values.
+            check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
+            armature, damping, friction, stiffness, spring_reference, limits: dicts from joint names.
         """
         return edit.replace(self, changes)
 

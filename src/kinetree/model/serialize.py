@@ -115,9 +115,7 @@ def from_dict(data: Any, check: str) -> Model:
     if data.get("format", FORMAT) != FORMAT or data.get("version", VERSION) != VERSION:
         raise ModelError(
             f"Model.from_dict: format {shown(data.get('format'))}, version {shown(data.get('version'))} is "
-            "not known: "
-            "expected "
-            f"{FORMAT!r}, version {VERSION}"
+            f"not known: expected {FORMAT!r}, version {VERSION}"
         )
     _refuse_unknown_keys(
         data, ("format", "version", "name", "gravity", "bodies", "rotors", "frames"), "Model.from_dict"

@@ -23,6 +23,7 @@ from kinetree.spatial.pose import Pose
 WORLD = "world"
 # Rounding in files and in the parallel-axis theorem, relative to the size of the quantity.
 INERTIA_TOLERANCE = 1e-9
+CHECKS = ("physical", "finite")  # what inertias are checked for
 
 
 def shown(x: Any) -> str:
@@ -126,8 +127,7 @@ def pose(placement: Any, what: str) -> Pose:
         shape = f" of shape {placement.shape}" if isinstance(placement, np.ndarray) else ""
         raise ModelError(
             f"{what} must be a Pose, got {type(placement).__name__}{shape}: write Pose(R, p) with the 3x3 "
-            "matrix R "
-            "and the position p"
+            "matrix R and the position p"
         )
     return placement
 
@@ -139,13 +139,17 @@ def inertia(value: Any, what: str) -> Inertia:
     if not isinstance(value, Inertia):
         raise ModelError(
             f"{what} must be an Inertia, got {type(value).__name__}: write Inertia(mass, com, inertia) with "
-            "the 3x3 "
-            "inertia about the centre of mass"
+            "the 3x3 inertia about the centre of mass"
         )
     for x in value.parameters:
         if ops.is_literal(x) and not math.isfinite(x):
             raise ModelError(f"{what} contains {x}: mass, centre of mass and moments must be finite")
     return value
+
+
+def refuse_unknown_check(check: Any, what: str) -> None:
+    if check not in CHECKS:
+        raise ModelError(f"{what}: check is {shown(check)}: it must be 'physical' or 'finite'")
 
 
 def physical(value: Inertia, what: str, *, rotor: bool = False) -> None:
@@ -157,7 +161,7 @@ def physical(value: Inertia, what: str, *, rotor: bool = False) -> None:
     """
     if value is NO_INERTIA or not all(ops.is_literal(x) for x in value.parameters):
         return
-    remedy = "correct the numbers, or build(check='finite') to keep them as they are"
+    remedy = "correct the numbers, or give check='finite' to keep them as they are"
     if value.mass < 0:
         raise ModelError(f"{what}: the mass is negative ({value.mass:g} kg): {remedy}")
     scale = max(abs(x) for x in value.second)
@@ -181,8 +185,7 @@ def physical(value: Inertia, what: str, *, rotor: bool = False) -> None:
     if not rotor and moments[0] + moments[1] - moments[2] < allowance:
         raise ModelError(
             f"{what}: no body has the principal moments {shown}, because the largest exceeds the sum of the "
-            "others: "
-            f"{remedy}"
+            f"others: {remedy}"
         )
 
 
@@ -230,8 +233,7 @@ def mimic(value: Any, joint: Joint, owner: str) -> Mimic | None:
     if joint.nv != 1:
         raise ModelError(
             f"{owner}: a {joint.type_name} joint has {joint.nv} degrees of freedom and cannot follow "
-            f"'{given[0]}': "
-            "only joints with one can mimic"
+            f"'{given[0]}': only joints with one can mimic"
         )
     rule = Mimic(*given)
     return Mimic(
