@@ -24,7 +24,8 @@ def bound(
     names = [*needed, *algorithm.options, *(a.name for a in algorithm.inputs if a.optional)]
     if len(args) > len(names):
         raise ShapeError(
-            f"{algorithm.name}: takes at most {len(names)} arguments after the model ({', '.join(names)}), got {len(args)}"
+            f"{algorithm.name}: takes at most {len(names)} arguments after the model "
+            f"({', '.join(names)}), got {len(args)}"
         )
     given = dict(zip(names, args, strict=False))
     for name, value in keywords.items():
@@ -48,7 +49,7 @@ def bound(
 
 
 def as_array(function: str, model: Model, argument: Argument, value: Any) -> np.ndarray:
-    """`value` as an array whose last axes have the shape that the model needs; anything else is a ShapeError."""
+    """`value` as an array whose last axes have the shape that the model needs; else ShapeError."""
     try:
         array = np.asarray(value)
     except ValueError:
@@ -69,7 +70,10 @@ def wrong_shape(function: str, model: Model, argument: Argument, shape: tuple[in
     """What was given, what was expected, and why."""
     core = argument.sizes(model)
     needed = ", ".join(["...", *map(str, core)])
-    return f"{function}: {argument.name} has shape {shape} but model {model.name!r} needs ({needed}): {_reason(model, argument)}."
+    return (
+        f"{function}: {argument.name} has shape {shape} but model {model.name!r} needs ({needed}): "
+        f"{_reason(model, argument)}."
+    )
 
 
 def _reason(model: Model, argument: Argument) -> str:

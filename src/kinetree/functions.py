@@ -1,7 +1,8 @@
 """The functions of a model: each algorithm of the registry as something to call.
 
-The kind of number decides how a call runs. Floats (arrays, lists, scalars) run as machine code that is compiled once for the model;
-complex numbers, 50-digit numbers, symbols and expressions run eagerly, in plain Python.
+The kind of number decides how a call runs. Floats (arrays, lists, scalars) run as machine code that is
+compiled once for the model; complex numbers, 50-digit numbers, symbols and expressions run eagerly, in plain
+Python.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class ModelFunction:
 
         f(model, *arrays, out=None, target=None)
 
-    `target="eager"` runs the plain Python interpreter; "cpu" compiled code; None chooses by the kind of number.
+    `target="eager"` runs the plain Python interpreter; "cpu" compiled code; None chooses by the kind of
+    number.
     """
 
     def __init__(self, algorithm: Algorithm):
@@ -34,13 +36,19 @@ class ModelFunction:
         self.__doc__ = algorithm.text.__doc__
         self.__wrapped__ = algorithm.text
 
-    def __call__(self, model: Model, *args: Any, out: Any = None, target: str | None = None, **keywords: Any) -> Any:
+    def __call__(
+        self, model: Model, *args: Any, out: Any = None, target: str | None = None, **keywords: Any
+    ) -> Any:
         arrays, options = bound(self.algorithm, model, args, keywords)
         if target not in (None, *TARGETS):
-            raise KinetreeError(f"{self.__name__}: unknown target {target!r}; choose from {', '.join(TARGETS)}")
+            raise KinetreeError(
+                f"{self.__name__}: unknown target {target!r}; choose from {', '.join(TARGETS)}"
+            )
         plain = all(array.dtype.kind in "fiub" for array in arrays.values())
         if target == "cpu" and not plain:
-            raise ShapeError(f"{self.__name__}: target 'cpu' needs arrays of floats; leave the target out for other numbers")
+            raise ShapeError(
+                f"{self.__name__}: target 'cpu' needs arrays of floats; leave it out for other numbers"
+            )
         if target == "eager" or not plain:
             return self._eager(model, arrays, options, out)
         from kinetree import kernels
@@ -49,7 +57,9 @@ class ModelFunction:
 
     def _eager(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any], out: Any) -> Any:
         cores = {a.name: len(a.shape) for a in self.algorithm.inputs}
-        batch = np.broadcast_shapes(*(array.shape[: array.ndim - cores[name]] for name, array in arrays.items()))
+        batch = np.broadcast_shapes(
+            *(array.shape[: array.ndim - cores[name]] for name, array in arrays.items())
+        )
         values = {name: _numbers(array, cores[name], batch) for name, array in arrays.items()}
         _, outputs = eager.run(self.algorithm, model, values, options)
         objects = any(array.dtype == object for array in arrays.values())
@@ -85,7 +95,9 @@ def _split(array: np.ndarray, depth: int) -> Any:
 
 
 def _poisoned(result: Any, arrays: dict, cores: dict, batch: tuple[int, ...], core: tuple[int, ...]) -> Any:
-    """NaN in every number of a state into which a NaN or infinity went, also where the result does not depend on it."""
+    """NaN in every number of a state into which a NaN or infinity went, also where the result does not depend
+    on it.
+    """
     if not isinstance(result, (np.ndarray, np.generic)) or result.dtype.kind != "f":
         return result
     bad: Any = np.zeros(batch, bool)

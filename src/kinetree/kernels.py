@@ -82,7 +82,7 @@ def compile(
     for name in options:
         if name not in algorithm.options:
             raise CompileError(
-                f"compile: {algorithm.name} has no option {name!r}; it has {', '.join(algorithm.options) or 'none'}"
+                f"compile: {algorithm.name} has no option {name!r}; it has {', '.join(algorithm.options)}"
             )
     return kernel(algorithm, model, present, algorithm.options | options, str(np.dtype(dtype)), mode)
 
@@ -136,7 +136,7 @@ def _new_kernel(
                 f"{algorithm.name}: {error}{where and f' (Found{where} of the batch.)'}"
             ) from None
         raise SingularError(
-            f"{algorithm.name}: the mass matrix of model {model.name!r} is singular to working precision{where}"
+            f"{algorithm.name}: the mass matrix of model {model.name!r} is numerically singular{where}"
         )
 
     return Kernel(

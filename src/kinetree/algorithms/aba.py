@@ -23,7 +23,7 @@ def forward_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any) -> Any:
     """Accelerations that the generalised forces `tau` produce in the state (`q`, `v`).
 
         U = I^A S       D = S^T U       u = tau - S^T p^A       I^a = I^A - U D^-1 U^T
-        I^A_p += X^T I^a X              p^A_p += X^T (p^A + I^a c + U D^-1 u)
+        I^A_p += X^T I^a X              p^A_p += X^T p^a,  p^a = p^A + I^a c + U D^-1 u  (so S^T p^a = tau)
         a_i = D^-1 (u - U^T (X A_p + c))                        A_i = X A_p + c + S a_i
 
     with A_0 = -gravity. No inertia is ever inverted, only D, the inertia along the joint. Classical
@@ -47,7 +47,8 @@ def forward_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any) -> Any:
         u[i] = tau[i] - S[i].T @ pA[i]
         Ia = IA[i].deflated(S[i], U[i], D[i])
         IA.add(p, X[i].T @ Ia @ X[i])
-        pA.add(p, X[i].T @ (pA[i] + Ia @ c[i] + U[i] @ D[i].solve(u[i])))
+        pa = pA[i] + Ia @ c[i] + U[i] @ D[i].solve(u[i])
+        pA.add(p, X[i].T @ pa.known_along(S[i], tau[i]))
     a = tree.coordinates()
     A[tree.world] = -tree.gravity
     for i in tree.outward():

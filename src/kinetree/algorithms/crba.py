@@ -10,7 +10,9 @@ from kinetree.sweep import Sweep, algorithm
 
 @algorithm("q -> M(nv, nv)", pairs=True)
 def mass_matrix(tree: Sweep, q: Any) -> Any:
-    """The mass matrix M(q): M_ij = S_i^T I^C_j S_j for i on the path from j to the root, 0 for unrelated bodies.
+    """The mass matrix M(q).
+
+        M_ij = S_i^T I^C_j S_j   for i on the path from j to the root, 0 for unrelated bodies
 
     I^C_j, the inertia of everything outboard of joint j locked together, is summed from tips to base; the
     force I^C_j S_j is carried along the path. Cost O(N d) for depth d.

@@ -154,8 +154,8 @@ class EagerSweep(Sweep):
         joints = " and ".join(repr(self.model.joint_names[b - 1]) for b in bodies)
         return (
             f"joint {joints} of model {self.model.name!r} has no inertia along its motion: "
-            f"{pivot:.3g} where rounding alone gives {least:.3g}. Give the bodies that it moves a mass and an inertia, "
-            "add armature to the joint, lock it (model.lock), or load the file with repair=True."
+            f"{pivot:.3g} where rounding alone gives {least:.3g}. Give the bodies it moves mass and "
+            "inertia, add armature to the joint, lock it (model.lock), or load the file with repair=True."
         )
 
 
@@ -221,7 +221,7 @@ class Output:
         self.values: dict[tuple[int, ...], Any] = {}
 
     def positions(self, dimension: str | int, i: Any) -> tuple[int, ...] | int:
-        """The places along one dimension that belong to a handle; a single velocity has one place and no axis."""
+        """The places along one dimension that belong to a handle; a velocity has one place and no axis."""
         if isinstance(i, Velocity):
             return self.tree.nodes[i.node].v_index[i.place]
         if dimension == "nv":
@@ -256,7 +256,7 @@ class Output:
                 self._fill(places[1:], (*index, position), part)
 
     def mirror(self, i: Handle, j: Any, block: Any) -> None:
-        """Write a block of a symmetric matrix and its mirror image; of a unit's column what does not come before it."""
+        """Write a block of a symmetric matrix and its mirror image; of a unit the part from it on."""
         rows = self.tree.nodes[i.node].v_index
         if isinstance(j, Unit):
             c = self.tree.nodes[j.node].v_index[j.place]
@@ -277,7 +277,7 @@ class Output:
 
 
 def numbers(value: Any) -> Any:
-    """A value as nested sequences of numbers, in the layout of arrays: vectors by component, matrices by row."""
+    """A value as nested sequences of numbers, as in arrays: vectors by component, matrices by row."""
     if isinstance(value, (Motion, Force)):
         return value.components
     if isinstance(value, (Subspace, ForceSet)):

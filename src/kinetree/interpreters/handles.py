@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Handle:
-    """A node of a known kind in the iteration that is being traced, or one member of it (a body on a path)."""
+    """A node of a known kind in the iteration being traced, or one member of it (a body on a path)."""
 
     def __init__(self, tree: LoopedSweep, kind: Kind, node: Any, slot: Any, member: int | None = None):
         self.tree, self.kind, self.node, self.member = tree, kind, node, member
@@ -41,6 +41,13 @@ class Handle:
 
     def slot_of(self, member: int) -> Any:
         return self.tree.graph.iadd(self.slot, member)
+
+
+class Velocity:
+    """One velocity of a node: a place in outputs."""
+
+    def __init__(self, i: Handle, place: int):
+        self.place = i.tree.places(i, "v_index")[place]
 
 
 class Carrier:

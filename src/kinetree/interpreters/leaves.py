@@ -116,7 +116,7 @@ def _visit_factored(value: Factored, out: list[Any]) -> Builder:
 
 
 def tagged(value: Any, frame: Any, source: Any) -> Any:
-    """A value of one body, said to be expressed in its frame; transforms lead there from the frame `source`."""
+    """A value of one body, said to be in its frame; transforms lead there from the frame `source`."""
     if isinstance(value, Transform):
         return value.between(source, frame)
     if isinstance(value, ForceSet):

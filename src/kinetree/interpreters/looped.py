@@ -27,12 +27,12 @@ from kinetree.compiler.interleave import interleave
 from kinetree.compiler.program import Program
 from kinetree.compiler.simplify import simplify
 from kinetree.errors import TraceError
-from kinetree.interpreters.handles import Handle, World
+from kinetree.interpreters.handles import Handle, Velocity, World
 from kinetree.interpreters.kinds import structure_of
-from kinetree.interpreters.storage import Field, Input, Kept, Output, Sum
+from kinetree.interpreters.storage import Field, Input, Kept, Output, Sum, Unit
 from kinetree.model import Node
 from kinetree.ops import Array, Expr, Graph
-from kinetree.sweep import Algorithm, Sweep
+from kinetree.sweep import Algorithm, Argument, Sweep
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
 from kinetree.sweep.sweep import Frame, carry, marked_nodes
 
@@ -51,6 +51,7 @@ class LoopedSweep(Sweep):
         self.probing = False
         self.tables: dict[Any, Array] = {}
         self.least: Array | None = None
+        self.scope: Any = None  # the case of `units` that is being traced
         self._names = 0
 
     # -- tables and memory
@@ -97,7 +98,7 @@ class LoopedSweep(Sweep):
 
     def _iterate(self, start: int, step: int) -> Iterator[Handle]:
         graph = self.graph
-        if graph.block is not graph.root:
+        if graph.block is not (graph.root if self.scope is None else self.scope):
             raise TraceError(
                 "a loop over the tree was left early, or stands in another one: that cannot be traced"
             )
@@ -114,7 +115,7 @@ class LoopedSweep(Sweep):
         return self._iterate(len(self.nodes) - 1, -1)
 
     def _cases(self, choices: list[Any], selector: Any) -> Iterator[Any]:
-        """Each choice in a case of its own, and once more into nothing to catch values carried in variables."""
+        """Each choice in a case of its own, and once more into nothing, to catch carried variables."""
         graph = self.graph
         switch = graph.switch(selector) if len(choices) > 1 else None
         for choice in choices:
@@ -173,6 +174,24 @@ class LoopedSweep(Sweep):
 
     def array(self, *dimensions: str | int) -> Output:
         return Output(self, dimensions)
+
+    def absent(self, *dimensions: str | int) -> Input:
+        return Input(self, Argument("absent", dimensions), None)
+
+    def velocity(self, i: Handle, k: int) -> Velocity:
+        return Velocity(i, k)
+
+    def units(self) -> Iterator[Unit]:
+        graph = self.graph
+        array = graph.array(self.unique("unit"), "work", self.model.nv)
+        with graph.loop(self.model.nv) as place:
+            graph.store(array, place, 0.0)
+        with graph.loop(self.model.nv) as place:
+            graph.store(array, place, 1.0)
+            self.scope = graph.block
+            yield Unit(self, array, place)
+            self.scope = None
+            graph.store(array, place, 0.0)
 
     # -- the model
 

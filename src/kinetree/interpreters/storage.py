@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kinetree import ops
 from kinetree.errors import TraceError
 from kinetree.interpreters.eager import numbers, promoted
-from kinetree.interpreters.handles import Carrier, Handle, World
+from kinetree.interpreters.handles import Carrier, Handle, Velocity, World
 from kinetree.interpreters.leaves import Builder, tagged, take_apart
 from kinetree.model.node import stacked
 from kinetree.ops import Array, Expr
@@ -103,6 +103,7 @@ class Field:
         self.name = tree.unique(kind.__name__.lower())
         self.templates: dict[int, Template] = {}
         self.memory: dict[Any, Array] = {}
+        self.written: set[Any] = set()
         self.current: dict[Handle, Any] = {}
         self.neutral: Any = None
 
@@ -122,10 +123,12 @@ class Field:
             self.neutral = value
             return
         self.check_handle(i)
-        if i.kind.number in self.templates and not self.tree.probing and i not in self.current:
+        key = (i.kind.number, self.tree.scope)
+        if key in self.written and not self.tree.probing:
             raise TraceError(
                 "a field is written once for each node: use tree.sums for a value that is added to"
             )
+        self.written.add(key)
         template = self.templates[i.kind.number] = Template(value, i)
         self.current[i] = value
         leaves, _ = take_apart(value)
@@ -158,7 +161,7 @@ class Field:
         if isinstance(i, Carrier):
             if self.type not in UNIFORM:
                 raise TraceError(
-                    f"a {self.type.__name__} of a predecessor was read: its form depends on the kind of node, "
+                    f"a {self.type.__name__} of a predecessor was read: its form depends on the kind , "
                     "which is not known there"
                 )
             return tagged(self.load_uniform(i.slot), i.frame, None)
@@ -208,11 +211,9 @@ class Sum(Field):
     def __init__(self, tree: LoopedSweep, kind: type):
         super().__init__(tree, kind)
         self.at_world = False
-        self.written = False
 
     def __setitem__(self, i: Handle, value: Any) -> None:
         self.check_handle(i)
-        self.written = True
         value = promoted(self.type, value)
         for m, single in enumerate(value.values if isinstance(value, Stack) else (value,)):
             self.store_uniform(i.slot_of(m), single)
@@ -259,34 +260,48 @@ class Output:
             return self.tree.places(i, "v_index")
         return list(range(dimension)) if isinstance(i, slice) else [i]  # type: ignore[arg-type]
 
+    def axes(self, dimensions: tuple[str | int, ...], key: tuple) -> list[Any]:
+        """The places along each dimension; a single velocity has one place and no axis."""
+        return [
+            k.place if isinstance(k, Velocity) else self.places(d, k)
+            for d, k in zip(dimensions, key, strict=True)
+        ]
+
     def __setitem__(self, key: Any, value: Any) -> None:
         key = key if isinstance(key, tuple) else (key,)
         if self.dimensions and self.dimensions[0] == "nb":
-            self._set_bodies(key[0], value)
+            self._set_bodies(key[0], key[1:] or (slice(None),) * (len(self.dimensions) - 1), value)
             return
-        places = [self.places(d, k) for d, k in zip(self.dimensions, key, strict=True)]
-        self._fill(places, 0, 0, numbers(value))
+        self._fill(self.axes(self.dimensions, key), 0, 0, numbers(value))
 
-    def _set_bodies(self, i: Handle, value: Any) -> None:
+    def _set_bodies(self, i: Handle, key: tuple, value: Any) -> None:
+        places = self.axes(self.dimensions[1:], key)
         values = value.values if isinstance(value, Stack) else (value,)
         for m, single in enumerate(values):
             if i.kind.sample.members[m].body:
-                places = [list(range(d)) for d in self.shape[1:]]
                 self._fill(places, 1, self.tree.body_place(i, m), numbers(single))
 
-    def _fill(self, places: list[list[Any]], depth: int, index: Any, value: Any) -> None:
+    def _fill(self, places: list[Any], depth: int, index: Any, value: Any) -> None:
         graph = self.tree.graph
         if not places:
             self.tree.graph.store(self.array, index, number(value))
             return
         base = graph.imul(index, self.shape[depth]) if depth else 0
+        if not isinstance(places[0], list):
+            self._fill(places[1:], depth + 1, graph.iadd(base, places[0]), value)
+            return
         for place, part in zip(places[0], value, strict=True):
             self._fill(places[1:], depth + 1, graph.iadd(base, place), part)
 
-    def mirror(self, i: Handle, j: Handle, block: Any) -> None:
-        """Write a block of a symmetric matrix and its mirror image."""
+    def mirror(self, i: Handle, j: Any, block: Any) -> None:
+        """Write a block of a symmetric matrix and its mirror image; of a unit its whole column."""
         graph, n = self.tree.graph, self.shape[0]
-        rows, columns = self.places("nv", i), self.places("nv", j)
+        rows = self.places("nv", i)
+        if isinstance(j, Unit):
+            for r, value in zip(rows, block, strict=True):
+                graph.store(self.array, graph.iadd(graph.imul(r, n), j.place), number(value))
+            return
+        columns = self.places("nv", j)
         for a, r in enumerate(rows):
             for b, c in enumerate(columns):
                 value = number(block.rows[a][b])
@@ -303,13 +318,25 @@ class Output:
         self.tree.graph.store(self.array, 0, number(value), accumulate=True)
 
 
+class Unit:
+    """An input that is one for one velocity and zero for all others: an array of zeros with a one in it."""
+
+    def __init__(self, tree: LoopedSweep, array: Array, place: Any):
+        self.tree, self.array, self.place = tree, array, place
+
+    def __getitem__(self, i: Handle) -> Coordinates:
+        return Coordinates(self.tree.graph.load(self.array, k) for k in self.tree.places(i, "v_index"))
+
+
 class Input:
     """An input with numbers for each node, or zeros if it is absent."""
 
     def __init__(self, tree: LoopedSweep, argument: Any, array: Array | None):
         self.tree, self.argument, self.array = tree, argument, array
 
-    def __getitem__(self, i: Handle) -> Any:
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, int):
+            return 0 if self.array is None else self.tree.graph.load(self.array, i)
         if self.argument.shape == ("nb", 6):
             return stacked([self._wrench(i, m) for m in range(i.kind.width)])
         name = "q_index" if self.argument.shape == ("nq",) else "v_index"

@@ -1,4 +1,4 @@
-"""The unrolled trace: the text of an algorithm run on expressions gives one straight-line program for the model.
+"""The unrolled trace: an algorithm run on expressions gives one straight-line program for the model.
 
 Every constant of the model is a literal, so zeros, ones and right angles fold away: for small and medium
 robots nothing is faster.

@@ -135,7 +135,7 @@ class Node(NamedTuple):
         return stacked(placements), stacked(subspaces)
 
     def partials(self, q: Sequence[Number]) -> tuple[Any, ...]:
-        """The derivative of S along each velocity of the node (apparent: of its components); () if S is constant.
+        """The derivative of S along each velocity (apparent: of its components); () if S is constant.
 
         A member carried by another one of the node sees its carrier's columns through its own moving joint:
         d(step S_c) = step dS_c - S_own x step S_c.

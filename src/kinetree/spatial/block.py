@@ -133,7 +133,7 @@ class Factored:
         return Coordinates(x)
 
     def solve_columns(self, columns: Sequence[Any]) -> list[Any]:
-        """The columns of C A^-1, for a matrix C given by its k columns (any values with + - and `* number`)."""
+        """The columns of C A^-1, for a matrix C given by its k columns (values with + - and `* number`)."""
         y = list(columns)
         k = len(y)
         for i in range(k):

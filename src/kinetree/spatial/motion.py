@@ -65,7 +65,8 @@ class Motion(_Spatial):
         frame = joined(self.frame, other.frame, "motion cross product")
         w, v = self.angular, self.linear
         return Motion(
-            vec.cross(w, other.angular), vec.add(vec.cross(w, other.linear), vec.cross(v, other.angular)), frame
+            vec.cross(w, other.angular), vec.add(vec.cross(w, other.linear), vec.cross(v, other.angular)),
+            frame
         )
 
     def cross_star(self, force: Force) -> Force:
@@ -73,13 +74,26 @@ class Motion(_Spatial):
         frame = joined(self.frame, force.frame, "force cross product")
         w, v = self.angular, self.linear
         return Force(
-            vec.add(vec.cross(w, force.angular), vec.cross(v, force.linear)), vec.cross(w, force.linear), frame
+            vec.add(vec.cross(w, force.angular), vec.cross(v, force.linear)), vec.cross(w, force.linear),
+            frame
         )
 
     def dot(self, force: Force) -> Number:
         """The power of a force over this motion."""
         joined(self.frame, force.frame, "power")
         return vec.dot(self.angular, force.angular) + vec.dot(self.linear, force.linear)
+
+    @property
+    def T(self) -> Transposed:
+        return Transposed(self)
+
+    def apply_transposed(self, force: Force) -> Number:
+        """V^T F: the power, summed over a group of bodies if these are stacks."""
+        return self.dot(force)
+
+    def classical(self, velocity: Motion) -> Motion:
+        """A + [0; omega x v]: the acceleration of the body's origin, for the spatial acceleration A."""
+        return Motion(self.angular, vec.add(self.linear, vec.cross(velocity.angular, velocity.linear)), self.frame)
 
 
 class Force(_Spatial):
@@ -89,6 +103,14 @@ class Force(_Spatial):
 
     def dot(self, motion: Motion) -> Number:
         return motion.dot(self)
+
+    def known_along(self, S: Any, generalised: Iterable[Number]) -> Force:
+        """The same force, whose S^T F is known: put in where a column of S is a coordinate direction."""
+        values = list(self.components)
+        for (place, factor), value in zip(S.directions, generalised, strict=True):
+            if place is not None:
+                values[place] = value if factor == 1 else value / factor
+        return Force.from_components(values, self.frame)
 
     def cross_bar_star(self, motion: Motion) -> Force:
         """The third cross product, (F x-bar*) V = V x* F."""

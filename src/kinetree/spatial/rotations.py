@@ -111,7 +111,7 @@ Factor = Turn | Dense
 
 
 def factors(E: Matrix) -> tuple[Factor, ...]:
-    """`E` as few cheap factors: none for the identity, a `Turn` where a literal matrix is one, else `Dense`."""
+    """`E` as few cheap factors: none for the identity, a `Turn` where a literal E is one, else `Dense`."""
     if not all(is_literal(x) for row in E for x in row):
         return (Dense(E),)
     if all(E[i][j] == (1 if i == j else 0) for i in range(3) for j in range(3)):

@@ -1,8 +1,8 @@
 """Stacks: the spatial quantities of several bodies that one set of coordinates moves.
 
-A stack maps every operation body by body, so that a text written for one body serves a group of them. The only
-reductions are the transposed products: S.T @ F and X.T @ F sum over the bodies, because the group has one set of
-coordinates and one predecessor.
+A stack maps every operation body by body, so that a text written for one body serves a group of them. The
+only reductions are the transposed products: S.T @ F and X.T @ F sum over the bodies, because the group has
+one set of coordinates and one predecessor.
 """
 
 from __future__ import annotations
@@ -55,6 +55,11 @@ class Stack:
         return Stack(-value for value in self.values)
 
     @property
+    def columns(self) -> tuple[Stack, ...]:
+        """The columns of the matrices of a group, each a stack."""
+        return tuple(Stack(column) for column in zip(*(value.columns for value in self.values), strict=True))
+
+    @property
     def T(self) -> Transposed:
         return Transposed(self)
 
@@ -67,6 +72,10 @@ class Stack:
         if isinstance(parts[0], Sandwich):
             return StackSandwich(self, parts)
         return total(parts)
+
+    def known_along(self, S: Stack, generalised: Any) -> Stack:
+        """The same forces: what is known of their sum says nothing of each."""
+        return self
 
     def deflated(self, S: Stack, U: Stack, D: Factored) -> LowRank:
         """I - U D^-1 U^T for the whole group, kept as factors."""
@@ -95,7 +104,9 @@ class StackSandwich:
 
 
 class LowRank:
-    """I - U D^-1 U^T of a group: it couples the bodies, so it stays factored until it reaches the predecessor."""
+    """I - U D^-1 U^T of a group: it couples the bodies, so it stays factored until it reaches the
+    predecessor.
+    """
 
     __slots__ = ("D", "U", "inertias")
 
@@ -110,7 +121,9 @@ class LowRank:
 
 
 class LowRankSandwich:
-    """The left half of X.T @ (I - U D^-1 U^T) @ X: the sum of the congruences, minus W D^-1 W^T with W = X.T @ U."""
+    """The left half of X.T @ (I - U D^-1 U^T) @ X: the sum of the congruences, minus W D^-1 W^T with W = X.T
+    @ U.
+    """
 
     __slots__ = ("inertia", "transforms")
 

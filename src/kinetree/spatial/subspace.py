@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
+from kinetree.ops import is_literal
 from kinetree.spatial.block import Block, Coordinates, Transposed
 from kinetree.spatial.motion import Force, ForceSet, Motion
 from kinetree.spatial.transform import Transform
@@ -58,16 +59,63 @@ class Subspace:
     def tagged(self, frame: Any) -> Subspace:
         return Subspace(column.tagged(frame) for column in self.columns)
 
+    def along(self, force: Force) -> Coordinates:
+        """S^T F of one body: the components of a force, not summed over a group."""
+        return self.apply_transposed(force)
+
+    def __sub__(self, other: Subspace) -> Subspace:
+        return Subspace(a - b for a, b in zip(self.columns, other.columns, strict=True))
+
+    def detached(self) -> Subspace:
+        """The motion of a part that does not feel this one: none."""
+        return Subspace(Motion() for _ in self.columns)
+
+    def padded(self, width: int) -> Subspace:
+        """The subspace with zero columns up to a number of them."""
+        return Subspace(self.columns + (Motion(),) * (width - len(self.columns)))
+
     def combined(self, coefficients: Iterable[Iterable[Number]]) -> Subspace:
         """S @ G for a matrix given by its columns: the subspace seen by other coordinates."""
         return Subspace(self @ column for column in coefficients)
 
     @cached_property
+    def directions(self) -> tuple[tuple[int | None, Number], ...]:
+        """For each column (place, factor) if it is a coordinate direction times a literal, else (None, 1)."""
+        found: list[tuple[int | None, Number]] = []
+        for column in self.columns:
+            places = [i for i, x in enumerate(column.components) if not (is_literal(x) and x == 0)]
+            single = len(places) == 1 and is_literal(column.components[places[0]])
+            found.append((places[0], column.components[places[0]]) if single else (None, 1))
+        return tuple(found)
+
+    @property
     def spanned_directions(self) -> frozenset[int]:
         """Which of the six coordinate directions are columns of S, up to a literal factor."""
-        found = set()
-        for column in self.columns:
-            places = [i for i, x in enumerate(column.components) if not (isinstance(x, (int, float)) and x == 0)]
-            if len(places) == 1 and isinstance(column.components[places[0]], (int, float)):
-                found.add(places[0])
-        return frozenset(found)
+        return frozenset(place for place, _ in self.directions if place is not None)
+
+
+class Partials(tuple):
+    """The derivatives of S along each velocity of its node, one subspace each; empty if S is constant.
+
+    `columns[k]` are the derivatives of one column: column j of it is that of S_k along velocity j.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def along(cls, derivatives: Iterable[Subspace], width: int) -> Partials:
+        """From the derivatives along each velocity; none at all stands for zero."""
+        found = tuple(derivatives)
+        zero = Subspace(Motion() for _ in range(width))
+        return cls(found if found else (zero,) * width)
+
+    @property
+    def columns(self) -> tuple[Subspace, ...]:
+        return tuple(Subspace(d.columns[k] for d in self) for k in range(len(self)))
+
+    def against(self, force: Force) -> Block:
+        """The block of F . d_i S_j, rows i."""
+        return Block([column.dot(force) for column in derivative.columns] for derivative in self)
+
+    def tagged(self, frame: Any) -> Partials:
+        return Partials(derivative.tagged(frame) for derivative in self)

@@ -25,7 +25,7 @@ _ARGUMENT = re.compile(r"\s*(\w+)(\?)?(?:\(([^)]*)\))?\s*")
 
 @dataclass(frozen=True)
 class Argument:
-    """An input or output array: its name, core shape in terms of nq, nv, nb, and whether it may be left out."""
+    """An input or output array: its name, core shape in terms of nq, nv, nb, and if it is optional."""
 
     name: str
     shape: tuple[Dimension, ...]
@@ -54,7 +54,7 @@ class Algorithm:
 
     @property
     def is_generalised(self) -> bool:
-        """True if inputs and outputs are functions of the coordinates alone, whatever frames the bodies have."""
+        """True if inputs and outputs are functions of the coordinates alone, whatever the bodies' frames."""
         shapes = [a.shape for a in self.inputs if not a.optional] + [a.shape for a in self.outputs]
         return not self.options and all(shape and set(shape) <= {"nq", "nv"} for shape in shapes)
 
@@ -67,7 +67,7 @@ REGISTRY: dict[str, Algorithm] = {}
 
 
 def algorithm(signature: str, *, pairs: bool = False) -> Callable[[Callable[..., Any]], Algorithm]:
-    """Declare an algorithm: `@algorithm("q, v, a, f_ext? -> tau")` over `def inverse_dynamics(tree, q, v, a, f_ext)`.
+    """Declare an algorithm: `@algorithm("q, v, a, f_ext? -> tau")` over `def name(tree, q, v, a, f_ext)`.
 
     A name with ? may be absent, and then reads as zero; `name(nv, 6)` gives dimensions that the name alone
     does not imply. Keyword-only parameters of the text are static options.

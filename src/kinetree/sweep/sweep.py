@@ -252,7 +252,7 @@ def _each(value: Any, function: Any, frames: tuple[Frame, ...]) -> Any:
 
 
 def _back(P: Any, S: Any) -> Any:
-    """Columns of body coordinates in the common frame; a detached member has no pose (and an identity here)."""
+    """Columns of body coordinates in the common frame; a detached member has an identity as its pose."""
     if isinstance(P, Stack):
         return Stack(_back(p, s) for p, s in zip(P.values, S.values, strict=True))
     return P.inverse() @ S
@@ -276,8 +276,8 @@ def marked_nodes(model: Any, options: dict[str, Any]) -> frozenset[int]:
         missing = [model.joint_names[m.body - 1] for m in members if m.body not in bodies]
         if missing:
             raise ModelError(
-                f"model {model.name!r}: joints {', '.join(map(repr, missing))} move together with one that is given in "
-                "accelerate (mimic joints couple them): name all of them, or none"
+                f"model {model.name!r}: joints {', '.join(map(repr, missing))} move together with one that "
+                "is given in accelerate (mimic joints couple them): name all of them, or none"
             )
     return frozenset(found)
 
