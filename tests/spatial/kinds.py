@@ -148,6 +148,20 @@ def traced_derivative(function: Callable, row: Sequence[float], direction: Seque
         return np.array([float(both(y)[1]) for y in results])
 
 
+def flops(function: Callable, inputs: int) -> int:
+    """How many additions, multiplications, divisions and roots a recorded function takes."""
+    graph = Graph()
+    array = graph.array("x", "input", inputs)
+    pending, seen = leaves(function(*(graph.load(array, i) for i in range(inputs)))), set()
+    while pending:
+        y = pending.pop()
+        if isinstance(y, Expr) and y not in seen and y.op != "load":
+            seen.add(y)
+            pending.extend(y.args)
+    counted = ("add", "mul", "div", "sqrt")
+    return sum(PRIMITIVES[y.op].cost.get(kind, 0) for y in seen for kind in counted)
+
+
 def _value(y: Any, columns: np.ndarray, known: dict[Expr, Any]) -> Any:
     """What an expression is, by the NumPy rules of the table of primitives."""
     if not isinstance(y, Expr):

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import sympy
 from tests.spatial.kinds import KINDS, TOLERANCE, derivative, difference, residual
 from tests.spatial.samples import quaternions, rotation_vectors
 
@@ -121,6 +122,16 @@ def test_rate_of_a_rotation_vector_is_regular_up_to_a_full_turn():
         assert np.allclose(
             sp.rotvec_omega(u, sp.rotvec_rate(u, (1.0, 2.0, 3.0))), (1.0, 2.0, 3.0), atol=1e-10
         )
+
+
+def test_rates_of_symbols_are_exact():
+    """ATT-8, ATT-9: rational formulas stay rational, and undo each other identically."""
+    x, w = sympy.symbols("x1:4"), sympy.symbols("w1:4")
+    for rate, omega_of in (RATES["rodrigues"], RATES["mrp"]):
+        assert [sympy.simplify(a - b) for a, b in zip(omega_of(x, rate(x, w)), w, strict=True)] == [0, 0, 0]
+    q = (*x, sympy.sqrt(1 - sum(a**2 for a in x)))
+    rate, omega_of = RATES["quaternion"]
+    assert [sympy.simplify(a - b) for a, b in zip(omega_of(q, rate(q, w)), w, strict=True)] == [0, 0, 0]
 
 
 def test_shadow_parameters_are_the_same_attitude(rng):

@@ -305,6 +305,16 @@ class TestValue:
         turned = np.stack(R.apply(x), axis=-1)
         assert np.allclose(turned, np.einsum("abij,abj->abi", matrices, x), atol=1e-14)
 
+    def test_batches_broadcast(self, rng):
+        """Numbers are elementwise, so batches of different shapes combine like arrays."""
+        u, w = rng.standard_normal((4, 1, 3)), rng.standard_normal((5, 3))
+        both = Rotation.from_rotation_vector(u) @ Rotation.from_rotation_vector(w)
+        assert np.asarray(both).shape == (4, 5, 3, 3)
+        one = Rotation.from_rotation_vector(u[3, 0]) @ Rotation.from_rotation_vector(w[2])
+        assert np.allclose(np.asarray(both)[3, 2], np.asarray(one), atol=1e-15)
+        mixed = Rotation.from_rotation_vector(u) @ Rotation.from_axis_angle((0, 0, 1), 0.3)
+        assert np.asarray(mixed).shape == (4, 1, 3, 3)
+
     def test_random_is_seeded_and_uniform(self):
         assert Rotation.random(7) == Rotation.random(7)
         traces = [np.trace(np.asarray(Rotation.random(i))) for i in range(2000)]
