@@ -45,7 +45,7 @@ class ModelBuilder:
     def add_body(
         self,
         name: str,
-        parent: str | int | None = None,
+        parent: str | None = None,
         joint: Joint | None = None,
         placement: Any = None,
         inertia: Any = None,
@@ -145,7 +145,7 @@ class ModelBuilder:
         )
         return self
 
-    def add_frame(self, name: str, body: str | int | None, placement: Any = None) -> ModelBuilder:
+    def add_frame(self, name: str, body: str | None, placement: Any = None) -> ModelBuilder:
         """Add a named frame that is fixed in a body; returns the builder."""
         validate.new_name(name, "frame", self._frame_names, self.name)
         if name in self._body_index:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,8 @@ def unknown(name: Any, kind: str, known: Iterable[str], owner: str) -> ModelErro
 
 def number(x: Any, what: str) -> Any:
     """`x` if it is a number of any kind and, if its value is known, finite."""
+    if type(x) is float and math.isfinite(x):
+        return x
     if ops.is_literal(x):
         if isinstance(x, bool) or not math.isfinite(x):
             raise ModelError(f"{what} is {x}: it must be a finite number")
@@ -192,8 +195,8 @@ def physical(value: Inertia, what: str, *, rotor: bool = False) -> None:
 def limits(value: Any, count: int, what: str) -> Limits:
     """One limit for each degree of freedom, from a `Limits`, a (lower, upper) pair, a dict or None."""
     if value is None:
-        value = Limits()
-    elif isinstance(value, dict):
+        return _no_limits(count)
+    if isinstance(value, dict):
         wrong = sorted(set(value) - set(Limits._fields), key=str)
         if wrong:
             raise unknown(wrong[0], "limit", Limits._fields, what)
@@ -213,6 +216,11 @@ def limits(value: Any, count: int, what: str) -> Limits:
     not_negative(read.velocity, f"{what}, velocity")
     not_negative(read.effort, f"{what}, effort")
     return read
+
+
+@cache
+def _no_limits(count: int) -> Limits:
+    return Limits(*((x,) * count for x in Limits()))
 
 
 def _limit(x: Any, count: int, what: str) -> Numbers:
