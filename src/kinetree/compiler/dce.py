@@ -19,7 +19,15 @@ from kinetree.ops import Array, Block, Expr, Statement, Store, Switch
 def eliminate_dead_code(program: Program) -> Program:
     """The same program without statements, work arrays and tables that no output depends on."""
     alive = _Liveness(program).alive
-    if all(statement in alive for statement in walk(program.body)):
+    used: set[Array] = set()
+    is_all_alive = True
+    for statement in walk(program.body):
+        is_all_alive = is_all_alive and statement in alive
+        if isinstance(statement, Store):
+            used.add(statement.array)
+        elif isinstance(statement, Expr) and (statement.op == "load" or statement.op == "iload"):
+            used.add(statement.args[0])
+    if is_all_alive and used.issuperset((*program.work, *program.tables)):
         return program
     return _Without(program, alive).run()
 

@@ -149,6 +149,9 @@ class _Split(Rebuild):
 
     def run(self) -> Program:
         self.block(self.program.body)
+        if not self._array.size:  # nothing crosses a cut
+            self.graph.arrays.remove(self._array)
+            return self.finish()
         return self.finish(work=(*self.program.work, self._array))
 
     def block(self, block: Block) -> None:
