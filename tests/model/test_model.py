@@ -166,6 +166,15 @@ def test_states_in_other_numbers(rng):
     assert single.dtype == np.float32
 
 
+def test_random_positions_keep_limits_of_every_form():
+    b = ModelBuilder("limited").add_body("a", None, Prismatic(), inertia=LINK, limits={"lower": 0.5})
+    b.add_body("b", "a", Revolute(), inertia=LINK, limits=(-2.0, 2.0))
+    b.add_body("c", "b", Revolute(), inertia=LINK, mimic=("b", 4.0), limits=(-1.0, 2.0))
+    q, _ = b.build().random_state(0, 200)
+    assert q[:, 0].min() == 0.5
+    assert -0.25 <= q[:, 1].min() < -0.2 and 0.45 < q[:, 1].max() <= 0.5
+
+
 # --- vectors by name ----------------------------------------------------------------------------------------
 def test_stacked_vectors_of_mixed_sizes():
     """The example of Concurrent Dynamics: y = col[v_x, (s_x, s_y), (w_x, w_y, w_z)]."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kinetree import ops
 from kinetree.errors import ShapeError
 from kinetree.model.layout import described
 
@@ -31,18 +32,20 @@ def random_state(model: Model, rng: Any, batch: int | Sequence[int]) -> tuple[np
     q = np.empty((int(np.prod(shape)), model.nq))
     for row in q:
         row[:] = [x for body in model.bodies if body.mimic is None for x in body.joint.random(rng)]
-    _clip_into_limits(model, q, rng)
+    _draw_between_limits(model, q, rng)
     return q.reshape(*shape, model.nq), rng.standard_normal((*shape, model.nv))
 
 
-def _clip_into_limits(model: Model, q: np.ndarray, rng: np.random.Generator) -> None:
-    """Draw the coordinates that have two finite limits again, between them."""
-    for i, body in enumerate(model.bodies, 1):
-        if body.mimic is not None or body.joint.nq != body.joint.nv:
+def _draw_between_limits(model: Model, q: np.ndarray, rng: np.random.Generator) -> None:
+    """Draw coordinates with two finite limits again, between them; clip those with one."""
+    vector, _ = model.coordinate_places
+    limits = model.limits
+    for place, k in zip(vector["q"], vector["v"]):
+        low, high = limits.lower[k], limits.upper[k]
+        if not (ops.is_literal(low) and ops.is_literal(high) and low <= high):
             continue
-        for k, (low, high) in enumerate(zip(body.limits.lower, body.limits.upper)):
-            if isinstance(low, float | int) and isinstance(high, float | int) and np.isfinite(high - low):
-                q[:, model.layout.q_start[i] + k] = rng.uniform(low, high, len(q))
+        bounded = np.isfinite(high - low)
+        q[:, place] = rng.uniform(low, high, len(q)) if bounded else np.clip(q[:, place], low, high)
 
 
 def integrate(model: Model, q: Any, dv: Any) -> np.ndarray:
