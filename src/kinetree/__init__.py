@@ -20,6 +20,7 @@ _HOME = {
     "kinetree.functions": (
         "inverse_dynamics forward_dynamics mass_matrix"
     ),
+    "kinetree.export": "export_c",
     "kinetree.kernels": "compile",
     "kinetree.io.load": "load",
     "kinetree.io.save": "save",

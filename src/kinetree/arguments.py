@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -81,18 +80,6 @@ def _reason(model: Model, argument: Argument) -> str:
     dimension = argument.shape[0] if argument.shape else ""
     if dimension == "nb":
         return f"a wrench [moment; force] for each of its {model.nbodies} bodies"
-    counts: Counter[tuple[str, int]] = Counter()
-    names: dict[tuple[str, int], str] = {}
-    for body in model.bodies:
-        width = body.joint.nq if dimension == "nq" else body.joint.nv
-        if body.mimic is None and width:
-            key = (body.joint.type_name, width)
-            counts[key] += 1
-            names.setdefault(key, body.joint_name)
-    parts = [
-        f"{kind} joint {names[kind, width]!r} takes {width}"
-        if count == 1
-        else f"{count} {kind} joints {width} each"
-        for (kind, width), count in counts.items()
-    ]
-    return ", ".join(parts) if parts else "it has no moving joint"
+    if dimension in ("nq", "nv"):
+        return model.describe_coordinates(velocities=dimension == "nv")
+    return "so many numbers for each state"
