@@ -63,7 +63,8 @@ def batch_shape(
     try:
         batch = np.broadcast_shapes(*batches, *given)
     except ValueError:
-        pairs = ", ".join(f"{c.name} {a.shape}" for c, a in zip(cores, arrays))
+        everything = zip(cores, (*arrays, *outs))
+        pairs = ", ".join(f"{c.name} {a.shape}" for c, a in everything if a is not None)
         raise ShapeError(f"the batch axes of the arguments do not broadcast: {pairs}") from None
     if any(g != batch for g in given):
         raise ShapeError(f"out has batch shape {given[0]}, but the arguments broadcast to {batch}")
@@ -101,12 +102,10 @@ def is_plain(array: np.ndarray, dtype: np.dtype, axes: int) -> bool:
     if array.dtype != dtype or not array.flags.aligned:
         return False
     step = dtype.itemsize
-    for length, stride in zip(
-        array.shape[: array.ndim - axes - 1 : -1], array.strides[: array.ndim - axes - 1 : -1]
-    ):
-        if length != 1 and stride != step:
+    for axis in range(array.ndim - 1, array.ndim - axes - 1, -1):
+        if array.shape[axis] != 1 and array.strides[axis] != step:
             return False
-        step *= length
+        step *= array.shape[axis]
     return True
 
 

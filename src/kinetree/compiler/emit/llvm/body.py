@@ -24,11 +24,14 @@ SIGNATURE = "ptr noalias %ws, ptr noalias readonly %tables"
 class Printer:
     """Prints the blocks of one program for one kind of number."""
 
-    def __init__(self, program: Program, number: Number, layout: Layout, hoisted: dict[Expr, int]):
+    def __init__(
+        self, program: Program, number: Number, layout: Layout, hoisted: dict[Expr, int], fused: bool
+    ):
         self.program = program
         self.number = number
         self.layout = layout
         self.hoisted = hoisted
+        self.fused = fused
         self.functions: list[str] = []
         self.library: set[str] = set()
         self.needs_sincos = False
@@ -227,7 +230,16 @@ class Printer:
         return self._fresh(f"call {vector} @llvm.{name}.{self.number.suffix}({typed})")
 
     def _fused(self, op: str, args: list[str]) -> str:
-        """a b + c, a b - c or c - a b in one rounding: the signs are free in the instruction."""
+        """a b + c, a b - c or c - a b in one rounding, the signs free, or in two if the machine has no such thing."""
+        if not self.fused:
+            vector = self.number.vector
+            product = self._fresh(f"fmul {vector} {args[0]}, {args[1]}")
+            first, operation, second = {
+                "fma": (product, "fadd", args[2]),
+                "fms": (product, "fsub", args[2]),
+                "fnma": (args[2], "fsub", product),
+            }[op]
+            return self._fresh(f"{operation} {vector} {first}, {second}")
         if op != "fma":
             k = FUSED[op]
             args[k] = self._fresh(f"fneg {self.number.vector} {args[k]}")

@@ -32,7 +32,7 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     wide = Number(dtype, lanes if lanes > 1 else width)
     angles, hoisted = hoist(program)
     places = layout(program, number, len(angles), width if lanes == 1 else 1)
-    printer = Printer(program, number, places, hoisted)
+    printer = Printer(program, number, places, hoisted, target.has_fma)
     functions = printer.core()
     if angles:
         count = len(angles)

@@ -1,0 +1,213 @@
+"""Machine code on disk: found again, verified, private, and never in the way."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tests.compiler_native.programs import identity_kernel, kernel_of, program
+
+from kinetree.compiler import artifact, cache
+from kinetree.compiler.entry import Description, Entry
+
+X, Y = np.arange(3.0), np.ones(3)
+
+
+def files(directory):
+    return sorted(directory.glob("*.kto")) if directory.exists() else []
+
+
+def forget(monkeypatch) -> None:
+    """As if this were another process."""
+    monkeypatch.setattr(artifact, "_memory", {})
+
+
+def compiles(monkeypatch) -> list:
+    """A list that grows with every run of the compiler."""
+    runs: list = []
+    build = artifact.native.build
+    monkeypatch.setattr(artifact.native, "build", lambda *a, **k: runs.append(a) or build(*a, **k))
+    return runs
+
+
+def test_compiled_once(empty_cache, monkeypatch) -> None:
+    runs = compiles(monkeypatch)
+    for _ in range(3):
+        np.testing.assert_array_equal(identity_kernel()(X, Y), X + Y)
+    assert len(runs) == 1 and len(files(empty_cache)) == 1
+    forget(monkeypatch)
+    kernel = identity_kernel()
+    np.testing.assert_array_equal(kernel(X, Y), X + Y)
+    assert len(runs) == 1 and cache.size() == files(empty_cache)[0].stat().st_size
+    kernel(X[None], Y[None].repeat(2, 0))
+    assert len(runs) == 2 and len(files(empty_cache)) == 2
+    cache.clear()
+    assert cache.size() == 0 and files(empty_cache) == []
+
+
+def test_a_key_saves_the_trace(empty_cache, monkeypatch) -> None:
+    traces = []
+
+    def trace():
+        traces.append(1)
+        return program({"x": 1}, {"y": lambda x: [x[0] * 2.0]})
+
+    for key in ("a", "a", "b"):
+        from kinetree.compiler.kernel import Kernel
+
+        kernel = Kernel(trace, [(1,)], [(1,)], key=key, name="twice")
+        assert kernel(np.array([4.0])) == 8.0
+        assert kernel.ops["mul"] == 1
+        forget(monkeypatch)
+    assert len(traces) == 2
+
+
+def test_different_programs_tables_and_types_do_not_meet(empty_cache) -> None:
+    for factor in (2.0, 3.0):
+        for dtype in ("float64", "float32"):
+            kernel = kernel_of(program({"x": 1}, {"y": lambda x, f=factor: [x[0] * f]}), dtype=dtype)
+            assert kernel(np.array([5.0])) == 5.0 * factor
+    assert len(files(empty_cache)) == 4
+
+
+DAMAGE = {
+    "empty": lambda data: b"",
+    "cut": lambda data: data[: len(data) // 2],
+    "one bit": lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:],
+    "header": lambda data: b"X" + data[1:],
+    "longer": lambda data: data + b"\0",
+    "other": lambda data: os.urandom(300),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
+def test_a_damaged_file_is_replaced(empty_cache, monkeypatch, damage) -> None:
+    identity_kernel()(X, Y)
+    (path,) = files(empty_cache)
+    good = path.read_bytes()
+    path.write_bytes(damage(good))
+    forget(monkeypatch)
+    np.testing.assert_array_equal(identity_kernel()(X, Y), X + Y)
+    assert Entry.unpack(path.read_bytes()) is not None
+
+
+def test_the_directory_is_private(empty_cache) -> None:
+    identity_kernel()(X, Y)
+    assert stat.S_IMODE(empty_cache.stat().st_mode) == 0o700
+    assert all(stat.S_IMODE(p.stat().st_mode) == 0o600 for p in files(empty_cache))
+
+
+def test_a_directory_of_somebody_else_is_not_used(empty_cache, monkeypatch) -> None:
+    identity_kernel()(X, Y)
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    forget(monkeypatch)
+    runs = compiles(monkeypatch)
+    np.testing.assert_array_equal(identity_kernel()(X, Y), X + Y)
+    assert len(runs) == 1 and cache.size() == 0
+    cache.clear()
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(empty_cache.parent))
+    assert len(files(empty_cache)) == 1
+
+
+@pytest.mark.parametrize("obstacle", ["file", "no directory", "full", "home missing"])
+def test_no_disk_no_trouble(empty_cache, monkeypatch, obstacle) -> None:
+    if obstacle == "file":
+        empty_cache.parent.mkdir()
+        empty_cache.write_text("in the way")
+    elif obstacle == "no directory":
+        monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
+    elif obstacle == "full":
+
+        def full(*_):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "replace", full)
+    else:
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        monkeypatch.setattr(
+            cache.Path, "home", classmethod(lambda c: (_ for _ in ()).throw(RuntimeError("no home")))
+        )
+    for _ in range(2):
+        forget(monkeypatch)
+        np.testing.assert_array_equal(identity_kernel()(X, Y), X + Y)
+    assert cache.size() == 0
+    cache.clear()
+    if obstacle == "full":
+        assert list(empty_cache.iterdir()) == []
+
+
+def test_the_least_recently_used_go(empty_cache, monkeypatch) -> None:
+    entry = Entry(Description("n", "float64", [], []), b"c" * 1000, b"")
+    size = len(entry.pack())
+    monkeypatch.setattr(cache, "_limit", 5 * size)
+    for k in range(5):
+        cache.store(f"{k:064d}", entry)
+        os.utime(empty_cache / f"{k:064d}.kto", (1000 + k, 1000 + k))
+    assert cache.load(f"{0:064d}") == entry  # used: the newest now
+    cache.store(f"{5:064d}", entry)
+    left = {int(p.stem) for p in files(empty_cache)}
+    assert left == {0, 2, 3, 4, 5}
+    cache.set_limit(2 * size)
+    assert len(files(empty_cache)) == 2
+    cache.set_limit(0)
+    cache.store("x", entry)
+    assert files(empty_cache) == []
+    with pytest.raises(ValueError, match="number of bytes"):
+        cache.set_limit(-1)
+
+
+def _write(home: str, seed: int) -> None:
+    os.environ["XDG_CACHE_HOME"] = home
+    entry = Entry(Description("n", "float64", [], []), b"c" * 200_000, b"t" * 17)
+    for k in range(60):
+        cache.store(f"{(k * seed) % 3:064d}", entry)
+        found = cache.load(f"{k % 3:064d}")
+        assert found is None or found == entry
+
+
+def test_writers_at_the_same_time(empty_cache) -> None:
+    context = multiprocessing.get_context("spawn")
+    home = str(empty_cache.parent)
+    workers = [context.Process(target=_write, args=(home, seed)) for seed in (1, 2, 4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert all(worker.exitcode == 0 for worker in workers)
+    assert len(files(empty_cache)) == 3 and not list(empty_cache.glob("*.tmp"))
+
+
+def test_another_process_finds_it(empty_cache, monkeypatch) -> None:
+    text = (
+        "import numpy as np\n"
+        "from kinetree.compiler import artifact\n"
+        "from tests.compiler_native.programs import mixed_kernel\n"
+        "k = mixed_kernel()\n"
+        "m, t = k(np.arange(3.0), np.ones(2))\n"
+        "b = k(np.ones((4, 3)), np.ones(2))[0]\n"
+        "print(m.tobytes().hex(), b.tobytes().hex(), len(artifact._memory))\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(["src", "."])}
+    command = [sys.executable, "-c", text]
+    run = [subprocess.run(command, env=environment, capture_output=True, text=True, check=True) for _ in "ab"]
+    assert run[0].stdout == run[1].stdout
+    assert len(files(empty_cache)) == 2
+
+
+@pytest.mark.parametrize(("variables", "expected"), [
+    ({"XDG_CACHE_HOME": "/x/y"}, "/x/y/kinetree"),
+    ({"XDG_CACHE_HOME": "relative", "HOME": "/h"}, "/h/.cache/kinetree"),
+    ({"HOME": "/h"}, "/h/.cache/kinetree"),
+])  # fmt: skip
+@pytest.mark.skipif(sys.platform != "linux", reason="where a cache belongs differs")
+def test_where_it_is(monkeypatch, variables, expected) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert str(cache.directory()) == expected
