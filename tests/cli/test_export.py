@@ -16,7 +16,7 @@ def test_the_files_are_written_and_named(tmp_path):
     assert run.returncode == 0 and run.stderr == ""
     data = json.loads(run.stdout)
     assert data["functions"] == ["inverse_dynamics", "forward_dynamics", "mass_matrix"]
-    assert sorted(Path(p).suffix for p in data["files"]) == [".c", ".h"]
+    assert sorted(Path(p).suffix for p in data["files"]) == [".c", ".c", ".h"]
     assert all(Path(p).is_file() for p in data["files"])
 
 
@@ -26,11 +26,22 @@ def test_one_function_for_a_person(tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
-def test_a_c_compiler_takes_them_without_a_word(tmp_path):
-    data = json.loads(kinetree("export", "zoo:puma560", "--output", tmp_path, "--json").stdout)
-    source = next(p for p in data["files"] if p.endswith(".c"))
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-O0", "-c"]
-    subprocess.run(["cc", *flags, source, "-o", str(tmp_path / "robot.o")], check=True, cwd=tmp_path)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_c_compiler_takes_them_without_a_word_and_the_self_test_passes(tmp_path, dtype):
+    words = ["export", "zoo:puma560", "--output", tmp_path, "--prefix", "arm", "--dtype", dtype, "--json"]
+    files = json.loads(kinetree(*words).stdout)["files"]
+    assert all(Path(p).name.startswith("arm") for p in files)
+    flags = "-std=c99 -Wall -Wextra -Wconversion -pedantic -Werror -O1".split()
+    sources = [p for p in files if p.endswith(".c")]
+    subprocess.run(["cc", *flags, *sources, "-o", "selftest", "-lm"], check=True, cwd=tmp_path)
+    subprocess.run([tmp_path / "selftest"], check=True, cwd=tmp_path, capture_output=True)
+
+
+def test_a_function_of_a_frame(tmp_path):
+    words = ["export", "zoo:puma560", "--function", "jacobian", "--output", tmp_path]
+    assert "--frame" in assert_one_line_error(kinetree(*words), 2)
+    assert "Did you mean 'flange'?" in assert_one_line_error(kinetree(*words, "--frame", "flagne"), 2)
+    assert kinetree(*words, "--frame", "flange").returncode == 0
 
 
 def test_a_place_that_cannot_be_written(tmp_path):

@@ -71,6 +71,7 @@ BAD_USE = {
         "'inverse_dynamics'",
     ),
     "a private function": (["export", "zoo:puma560", "--function", "__init__"], "__init__"),
+    "a prefix that C cannot take": (["export", "zoo:puma560", "--prefix", "a-b"], "--prefix"),
     "output without fix": (["check", "robot.urdf", "--output", "x.urdf"], "--fix"),
     "output for two files": (
         ["check", "a.urdf", "b.urdf", "--fix", "--output", "x.urdf"],

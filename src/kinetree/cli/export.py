@@ -5,16 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from kinetree.cli import source
 from kinetree.cli.status import OK, Misuse
 from kinetree.cli.text import closest, printable
 
+if TYPE_CHECKING:
+    from kinetree.model import Model
+
 SUMMARY = "the dynamics of this robot as C99"
-DESCRIPTION = """Write a C99 header and a C99 source with the dynamics of this robot: no heap, no
+DESCRIPTION = """Write a C99 header, a C99 source and a self-test with the dynamics of this robot: no heap, no
 globals, no library but that of C."""
 EXAMPLES = """  kinetree export panda.urdf
-  kinetree export zoo:puma560 --function inverse_dynamics --function mass_matrix --output build/puma"""
+  kinetree export zoo:puma560 --function inverse_dynamics --function mass_matrix --output build
+  kinetree export zoo:puma560 --function jacobian --frame flange --prefix puma"""
 
 DEFAULT = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
@@ -24,6 +29,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     chosen = f"what to export; may be repeated (default: {', '.join(DEFAULT)})"
     parser.add_argument("--function", action="append", metavar="NAME", help=chosen)
     parser.add_argument(
+        "--frame", metavar="NAME", help="for functions of a frame: a frame or a body of the robot"
+    )
+    parser.add_argument("--dtype", choices=("float64", "float32"), default="float64", help="default float64")
+    parser.add_argument("--prefix", metavar="WORD", help="of all names in C (default: the name of the robot)")
+    parser.add_argument(
         "--output", type=Path, default=Path(), metavar="DIR", help="where to write (default: here)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -31,27 +41,45 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     import kinetree as kt
-    from kinetree import functions
 
-    known = {n: f for n, f in vars(functions).items() if isinstance(f, functions.ModelFunction)}
     names = list(dict.fromkeys(options.function or DEFAULT))
-    for name in names:
-        if name not in known:
-            hint = closest(name, known) or f"Functions: {', '.join(known)}."
-            raise Misuse(f"there is no function '{name}' to export. {hint}")
+    functions = [chosen(name, options.frame) for name in names]
+    if options.prefix is not None and not (options.prefix.isidentifier() and options.prefix.isascii()):
+        raise Misuse(f"--prefix '{options.prefix}' cannot begin a name in C; use letters, digits and _")
     model = source.read(options)
+    check_frame(model, options.frame)
     try:
-        written = [Path(p) for p in kt.export_c([known[name] for name in names], model, options.output)]
+        written = kt.export_c(functions, model, options.output, prefix=options.prefix, dtype=options.dtype)
     except OSError as fault:
         raise Misuse(f"'{options.output}' cannot be written: {fault.strerror}") from None
     if options.json:
-        print(
-            json.dumps(
-                {"model": model.name, "functions": names, "files": [str(p) for p in written]}, indent=2
-            )
-        )
+        files = [str(path) for path in written]
+        print(json.dumps({"model": model.name, "functions": names, "files": files}, indent=2))
     else:
         print(f"{printable(model.name)}: {', '.join(names)}")
         for path in written:
             print(f"  {printable(path)}  {path.stat().st_size:,} bytes")
     return OK
+
+
+def chosen(name: str, frame: str | None) -> tuple[Any, dict[str, Any]]:
+    """The function with this name and its options; Misuse if there is none, or if an option is missing."""
+    from kinetree import functions
+
+    known = {n: f for n, f in vars(functions).items() if isinstance(f, functions.ModelFunction)}
+    known = {n: f for n, f in known.items() if not {"frames", "accelerate"} & set(f.algorithm.options)}
+    if name not in known:
+        hint = closest(name, known) or f"Functions: {', '.join(sorted(known))}."
+        raise Misuse(f"there is no function '{name}' to export. {hint}")
+    if "frame" not in known[name].algorithm.options:
+        return known[name], {}
+    if frame is None:
+        raise Misuse(f"{name} is a function of a frame: give --frame NAME")
+    return known[name], {"frame": frame}
+
+
+def check_frame(model: Model, frame: str | None) -> None:
+    """Misuse if the robot has no such frame."""
+    known = (*model.frame_names, *model.body_names)
+    if frame is not None and frame not in known:
+        raise Misuse(f"'{model.name}' has no frame '{frame}'. {closest(frame, known)}")
