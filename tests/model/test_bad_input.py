@@ -307,6 +307,7 @@ case("from_dict without bodies", lambda: Model.from_dict({"name": "m"}), "'bodie
 case("from_dict of another format", changed(put("format", "urdf")), "'urdf'", "kinetree model")
 case("from_dict of another version", changed(put("version", 99)), "99")
 case("from_dict with a misspelt key", changed(put("bodis", [])), "did you mean 'bodies'")
+case("from_dict with an unknown check", changed(put("check", "none")), "'physical' or 'finite'")
 case("bodies are no list", changed(put("bodies", {"a": 1})), "must be a list")
 case("a body is no dict", changed(put("bodies", 0, "base")), "must be a dict")
 case("a body without a name", changed(lambda d: d["bodies"][0].pop("name") and None), "'name' is missing")

@@ -23,7 +23,7 @@ def test_round_trip(make):
     model = make()
     data = model.to_dict()
     text = json.dumps(data, allow_nan=False)
-    again = Model.from_dict(json.loads(text), check="finite")
+    again = Model.from_dict(json.loads(text))
     assert again == model
     assert again.to_dict() == data
     for old, new in zip(model.bodies, again.bodies):
@@ -62,6 +62,15 @@ def test_deep_dictionary_does_not_recurse():
     count = 3000
     bodies = [{"name": f"b{i}", "parent": f"b{i - 1}" if i else "world"} for i in reversed(range(count))]
     assert Model.from_dict({"name": "deep", "bodies": bodies}).depth == count
+
+
+def test_what_was_allowed_stays_allowed():
+    """The published inertia of link 1 of the PUMA is not that of a body: the dictionary says so."""
+    data = zoo.puma560().to_dict()
+    assert data["check"] == "finite" and zoo.arm7().to_dict()["check"] == "physical"
+    assert Model.from_dict(data) == zoo.puma560()
+    with pytest.raises(ModelError, match="link1"):
+        Model.from_dict(data, check="physical")
 
 
 def test_symbols_cannot_be_written():

@@ -165,11 +165,7 @@ class ModelBuilder:
         """
         validate.refuse_unknown_check(check, f"model '{self.name}': build")
         if check == "physical":
-            for body in self._bodies:
-                validate.physical(body.inertia, f"model '{self.name}': body '{body.name}'")
-            for rotor in self._rotors:
-                what = f"model '{self.name}': rotor of joint '{rotor.joint}'"
-                validate.physical(rotor.inertia, what, rotor=True)
+            validate.refuse_unphysical(self._bodies, self._rotors, self.name)
         parts = tuple(self._bodies), tuple(self._rotors), tuple(self._frames)
         model = Model(self.name, self.gravity, *parts, report)
         model.nodes  # noqa: B018  mimic joints are resolved now, so that their mistakes show now

@@ -322,8 +322,12 @@ class Model:
         return serialize.to_dict(self)
 
     @staticmethod
-    def from_dict(data: Any, check: str = "physical") -> Model:
-        """The model that `to_dict` wrote down; bodies may stand in any order."""
+    def from_dict(data: Any, check: str | None = None) -> Model:
+        """The model that `to_dict` wrote down; bodies may stand in any order.
+
+        Args:
+            check: as for `ModelBuilder.build`; the entry "check" of the dictionary if None, else "physical".
+        """
         return serialize.from_dict(data, check)
 
     # --- values ------------------------------------------------------------------------------------

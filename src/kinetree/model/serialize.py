@@ -14,7 +14,7 @@ from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import JOINT_TYPES, Joint
 from kinetree.model.parts import Body, Frame, Limits, Numbers, Rotor
-from kinetree.model.validate import WORLD, number, shown, unknown
+from kinetree.model.validate import WORLD, is_physical, number, shown, unknown
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 
@@ -31,6 +31,7 @@ def to_dict(model: Model) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "name": model.name,
+        "check": "physical" if is_physical(model.bodies, model.rotors) else "finite",
         "gravity": _plain(model.gravity, f"{name}: gravity"),
         "bodies": [_body_to_dict(body, model, f"{name}: body '{body.name}'") for body in model.bodies],
         "rotors": [_rotor_to_dict(rotor, f"{name}: rotor of '{rotor.joint}'") for rotor in model.rotors],
@@ -107,7 +108,7 @@ def _plain(values: Iterable[Any], what: str) -> list[float | int]:
     return result
 
 
-def from_dict(data: Any, check: str) -> Model:
+def from_dict(data: Any, check: str | None) -> Model:
     """The model that `to_dict` wrote down, or that was written by hand; bodies may stand in any order."""
     from kinetree.model.builder import ModelBuilder  # the builder makes models, so it comes after them
 
@@ -118,7 +119,9 @@ def from_dict(data: Any, check: str) -> Model:
             f"not known: expected {FORMAT!r}, version {VERSION}"
         )
     _refuse_unknown_keys(
-        data, ("format", "version", "name", "gravity", "bodies", "rotors", "frames"), "Model.from_dict"
+        data,
+        ("format", "version", "name", "check", "gravity", "bodies", "rotors", "frames"),
+        "Model.from_dict",
     )
     name = _get(data, "name", "Model.from_dict")
     builder = ModelBuilder(name, data.get("gravity", (0.0, 0.0, -9.81)))
@@ -139,7 +142,7 @@ def from_dict(data: Any, check: str) -> Model:
         builder.add_frame(
             _get(entry, "name", what), _get(entry, "body", what), _pose(entry.get("placement"), what)
         )
-    return builder.build(check)
+    return builder.build(data.get("check", "physical") if check is None else check)
 
 
 def _add_body(builder: Any, entry: dict[str, Any], what: str) -> None:

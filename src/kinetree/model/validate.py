@@ -17,7 +17,7 @@ import numpy as np
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import Joint
-from kinetree.model.parts import Limits, Mimic, Numbers
+from kinetree.model.parts import Body, Limits, Mimic, Numbers, Rotor
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 
@@ -190,6 +190,22 @@ def physical(value: Inertia, what: str, *, rotor: bool = False) -> None:
             f"{what}: no body has the principal moments {shown}, because the largest exceeds the sum of the "
             f"others: {remedy}"
         )
+
+
+def is_physical(bodies: Iterable[Body], rotors: Iterable[Rotor]) -> bool:
+    """True if every inertia is one that a body can have."""
+    try:
+        refuse_unphysical(bodies, rotors, "")
+    except ModelError:
+        return False
+    return True
+
+
+def refuse_unphysical(bodies: Iterable[Body], rotors: Iterable[Rotor], model: str) -> None:
+    for body in bodies:
+        physical(body.inertia, f"model '{model}': body '{body.name}'")
+    for rotor in rotors:
+        physical(rotor.inertia, f"model '{model}': rotor of joint '{rotor.joint}'", rotor=True)
 
 
 def limits(value: Any, count: int, what: str) -> Limits:
