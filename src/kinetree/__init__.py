@@ -18,7 +18,14 @@ __version__ = "0.1.0"
 # public name -> the module that defines it
 _HOME = {
     "kinetree.functions": (
-        "inverse_dynamics forward_dynamics mass_matrix"
+        "placements body_velocities body_accelerations partial_velocities frame_placement frame_velocity "
+        "frame_acceleration jacobian jacobian_rate center_of_mass center_of_mass_velocity "
+        "center_of_mass_jacobian inverse_dynamics bias_force gravity_force forward_dynamics hybrid_dynamics "
+        "mass_matrix inverse_mass_matrix mass_matrix_rate mass_matrix_product mass_matrix_solve "
+        "mass_matrix_logdet mass_matrix_trace composite_inertias articulated_inertias coriolis_matrix "
+        "coriolis_matrices coriolis_product coriolis_transpose_product christoffel_symbols kinetic_energy "
+        "potential_energy momentum centroidal_momentum centroidal_momentum_matrix "
+        "centroidal_momentum_matrix_rate joint_wrenches constraint_forces base_reaction"
     ),
     "kinetree.export": "export_c",
     "kinetree.kernels": "compile",
@@ -33,7 +40,7 @@ _HOME = {
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 _MODULES = ("errors", "ops", "spatial", "zoo")
 
-__all__ = [*_MODULE_OF, *_MODULES, "__version__"]  # noqa: PLE0604
+__all__ = [*_MODULE_OF, *_MODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:

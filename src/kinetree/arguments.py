@@ -9,6 +9,7 @@ import numpy as np
 from kinetree.errors import ShapeError
 from kinetree.model import Model
 from kinetree.sweep import Algorithm, Argument
+from kinetree.sweep.algorithm import REQUIRED
 
 
 def bound(
@@ -44,6 +45,9 @@ def bound(
             continue
         arrays[argument.name] = as_array(algorithm.name, model, argument, value)
     options = {name: given.get(name, default) for name, default in algorithm.options.items()}
+    for name, value in options.items():
+        if value is REQUIRED:
+            raise ShapeError(f"{algorithm.name}: argument {name!r} is missing")
     return arrays, options
 
 

@@ -109,6 +109,52 @@ def _poisoned(result: Any, arrays: dict, cores: dict, batch: tuple[int, ...], co
     return np.where(np.reshape(bad, np.shape(bad) + (1,) * len(core)), np.nan, result)[()]
 
 
+placements = ModelFunction(algorithms.placements)
+body_velocities = ModelFunction(algorithms.body_velocities)
+body_accelerations = ModelFunction(algorithms.body_accelerations)
+partial_velocities = ModelFunction(algorithms.partial_velocities)
+
+frame_placement = ModelFunction(algorithms.frame_placement)
+frame_velocity = ModelFunction(algorithms.frame_velocity)
+frame_acceleration = ModelFunction(algorithms.frame_acceleration)
+jacobian = ModelFunction(algorithms.jacobian)
+jacobian_rate = ModelFunction(algorithms.jacobian_rate)
+
+center_of_mass = ModelFunction(algorithms.center_of_mass)
+center_of_mass_velocity = ModelFunction(algorithms.center_of_mass_velocity)
+center_of_mass_jacobian = ModelFunction(algorithms.center_of_mass_jacobian)
+
 inverse_dynamics = ModelFunction(algorithms.inverse_dynamics)
+bias_force = ModelFunction(algorithms.bias_force)
+gravity_force = ModelFunction(algorithms.gravity_force)
 forward_dynamics = ModelFunction(algorithms.forward_dynamics)
+hybrid_dynamics = ModelFunction(algorithms.hybrid_dynamics)
+
 mass_matrix = ModelFunction(algorithms.mass_matrix)
+inverse_mass_matrix = ModelFunction(algorithms.inverse_mass_matrix)
+mass_matrix_rate = ModelFunction(algorithms.mass_matrix_rate)
+mass_matrix_product = ModelFunction(algorithms.mass_matrix_product)
+mass_matrix_solve = ModelFunction(algorithms.mass_matrix_solve)
+mass_matrix_logdet = ModelFunction(algorithms.mass_matrix_logdet)
+mass_matrix_trace = ModelFunction(algorithms.mass_matrix_trace)
+
+composite_inertias = ModelFunction(algorithms.composite_inertias)
+articulated_inertias = ModelFunction(algorithms.articulated_inertias)
+
+coriolis_matrix = ModelFunction(algorithms.coriolis_matrix)
+coriolis_matrices = ModelFunction(algorithms.coriolis_matrices)
+coriolis_product = ModelFunction(algorithms.coriolis_product)
+coriolis_transpose_product = ModelFunction(algorithms.coriolis_transpose_product)
+christoffel_symbols = ModelFunction(algorithms.christoffel_symbols)
+
+kinetic_energy = ModelFunction(algorithms.kinetic_energy)
+potential_energy = ModelFunction(algorithms.potential_energy)
+
+momentum = ModelFunction(algorithms.momentum)
+centroidal_momentum = ModelFunction(algorithms.centroidal_momentum)
+centroidal_momentum_matrix = ModelFunction(algorithms.centroidal_momentum_matrix)
+centroidal_momentum_matrix_rate = ModelFunction(algorithms.centroidal_momentum_matrix_rate)
+
+joint_wrenches = ModelFunction(algorithms.joint_wrenches)
+constraint_forces = ModelFunction(algorithms.constraint_forces)
+base_reaction = ModelFunction(algorithms.base_reaction)

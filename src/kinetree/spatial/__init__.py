@@ -35,6 +35,7 @@ from kinetree.spatial.core import (
     Inertia,
     Jet,
     Motion,
+    Partials,
     Stack,
     Subspace,
     Transform,
@@ -81,7 +82,7 @@ from kinetree.spatial.vector import skew
 
 __all__ = [
     "Ad", "ArticulatedInertia", "Block", "Coordinates", "CoriolisInertia", "Detached", "Dyad", "Factored",
-    "Force", "ForceSet", "Inertia", "Jet", "Motion", "Pose", "Rotation", "Screw", "Stack", "Subspace",
+    "Force", "ForceSet", "Inertia", "Jet", "Motion", "Partials", "Pose", "Rotation", "Screw", "Stack", "Subspace",
     "Transform", "accumulate_linear_velocity", "accumulate_velocity", "ad", "angular_velocity",
     "bias_force", "body_acceleration", "body_force", "change_derivative_frame", "classical_acceleration",
     "classical_bias_force", "classical_body_force", "com_acceleration", "com_force", "com_velocity",

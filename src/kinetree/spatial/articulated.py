@@ -80,7 +80,8 @@ class ArticulatedInertia:
     def deflated(self, S: Subspace, U: ForceSet, D: Factored) -> ArticulatedInertia:
         """I^A - U D^-1 U^T with U = I^A S, D = S^T U: what the predecessor feels of it through the joint.
 
-        The result annihilates S, so the rows and columns of coordinate directions that S spans are exactly zero.
+        The result annihilates S, so the rows and columns of coordinate directions that S spans are exactly
+        zero.
         """
         spanned = S.spanned_directions
         rows = [column.components for column in U.columns]

@@ -9,6 +9,7 @@ from kinetree.spatial.block import Transposed
 from kinetree.spatial.frames import joined
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.motion import Force, ForceSet, Motion
+from kinetree.spatial.stack import Stack
 from kinetree.spatial.subspace import Subspace
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import Matrix, Number, Vector
@@ -30,7 +31,11 @@ class CoriolisInertia:
 
     @classmethod
     def of(cls, V: Motion, inertia: Inertia) -> CoriolisInertia:
-        """B(V, I)."""
+        """B(V, I), body by body for a group."""
+        if isinstance(inertia, Stack):
+            motions = V.values  # type: ignore[attr-defined]
+            pairs = zip(motions, inertia.values, strict=True)
+            return Stack(cls.of(v, i) for v, i in pairs)  # type: ignore[return-value]
         frame = joined(V.frame, inertia.frame, "Coriolis inertia")
         xx, yy, zz, xy, xz, yz = inertia.second
         half = (xx + yy + zz) * 0.5
@@ -63,6 +68,11 @@ class CoriolisInertia:
     def T(self) -> Transposed:
         return Transposed(self)
 
+    @property
+    def adjoint(self) -> Transposed:
+        """B^T, for products body by body: unlike B.T @ x, it does not sum over a group."""
+        return Transposed(self)
+
     def __add__(self, other: CoriolisInertia) -> CoriolisInertia:
         frame = joined(self.frame, other.frame, "sum of Coriolis inertias")
         return CoriolisInertia(vec.mat_add(self.T_block, other.T_block), vec.add(self.b, other.b), frame)
@@ -83,8 +93,12 @@ class CoriolisInertia:
         angular = vec.add(vec.mat_t_vec(self.T_block, other.angular), vec.cross(self.b, other.linear))
         return Force(angular, vec.ZERO, frame)
 
-    def reaction(self, momentum: Force, motion: Motion) -> Force:
-        """((I V) x-bar* - B) W with momentum = I V, the partner of B in the Christoffel symbols: no linear part."""
+    def reaction(self, momentum: Force, motion: Any) -> Any:
+        """((I V) x-bar* - B) W with momentum = I V, the partner of B in the Christoffel symbols: no linear
+        part.
+        """
+        if isinstance(motion, Subspace):
+            return ForceSet(self.reaction(momentum, column) for column in motion.columns)
         frame = joined(self.frame, motion.frame, "reaction of a Coriolis inertia")
         w, v = motion.angular, motion.linear
         angular = vec.add(

@@ -101,6 +101,8 @@ class Transform:
             return self._motion(other)
         if isinstance(other, Transform):
             return self._after(other)
+        if isinstance(other, Detached):
+            return other
         return other.transformed(self)
 
     def _motion(self, m: Motion) -> Motion:
@@ -112,6 +114,19 @@ class Transform:
         """self @ first with the rotation kept as factors: for a joint's motion after a constant placement."""
         shift = vec.add(first.translation, first.turned_back(self.translation))
         return Transform.from_factors(shift, first.factors + self.factors)
+
+    def turned_only(self) -> Transform:
+        """From the successor to a frame at its origin whose axes are the predecessor's."""
+        parts = tuple(factor.inverse() for factor in reversed(self.factors))
+        return Transform.from_factors(vec.ZERO, parts).between(self.target, None)
+
+    def shifted_only(self, predecessor: Transform, successor: Transform) -> Transform:
+        """This transform between frames that have world axes, given the poses of both bodies in the world."""
+        return Transform(r=vec.sub(successor.translation, predecessor.translation))
+
+    def held(self) -> Transform:
+        """This transform in one common frame: the identity."""
+        return Transform()
 
     def detached(self) -> Transform:
         """The pose of a part that feels no predecessor: none."""
@@ -182,4 +197,10 @@ class Detached:
         return None
 
     def between(self, source: Any, target: Any) -> Detached:
+        return self
+
+    def shifted_only(self, predecessor: Any, successor: Any) -> Detached:
+        return self
+
+    def held(self) -> Detached:
         return self

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Dimension = str | int
+REQUIRED = inspect.Parameter.empty  # the default of an option that must be given
 
 # What a name in a signature stands for, unless the signature gives its dimensions: nq, nv, nb (bodies) or a
 # number.

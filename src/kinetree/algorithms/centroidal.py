@@ -1,0 +1,76 @@
+"""The centroidal momentum matrix and its rate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinetree.spatial import CoriolisInertia, Force, ForceSet, Inertia, Motion, Subspace, Transform
+from kinetree.sweep import Sweep, algorithm
+
+
+@algorithm("q -> A(6, nv)")
+def centroidal_momentum_matrix(tree: Sweep, q: Any) -> Any:
+    """The matrix A with A v the momentum [angular; linear] about the centre of mass, in world axes.
+
+        A_i = X_Gi^T I^C_i S_i        from body i to the centre of mass
+
+    Cost O(N).
+
+    Reference: Orin, Goswami and Lee (2013); Jain, spatial operator algebra part 4 (h = E phi R H* v).
+    """
+    X, S, P, U = tree.fields(Transform, Subspace, Transform, ForceSet)
+    I = tree.sums(Inertia)
+    for i in tree.outward():
+        X[i], S[i] = tree.joint(i, q[i])
+        P[i] = X[i] @ P[tree.parent(i)]
+        I[i] = tree.inertia(i)
+    for i in tree.inward():
+        U[i] = I[i] @ S[i]
+        I.add(tree.parent(i), X[i].T @ I[i] @ X[i])
+    A = tree.array(6, "nv")
+    to_center = Transform(r=I[tree.world].com).inverse()
+    for i in tree.outward():
+        A[:, i] = to_center.T @ (P[tree.parent(i)].T @ (X[i].T @ U[i]))
+    return A
+
+
+@algorithm("q, v -> A(6, nv)")
+def centroidal_momentum_matrix_rate(tree: Sweep, q: Any, v: Any) -> Any:
+    """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of the centroidal momentum.
+
+        W_i = I^C_i S_i        W'_i = I^C_i dS_i + (B^C_i + B^C_i^T) S_i        A' = W' about c, less [c' x W; 0]
+
+    with dS = V x S plus the apparent derivative, and B the Coriolis inertias of the bodies. Cost O(N).
+
+    Reference: the rate of a composite inertia is B + B^T: thesis eq. 3.1; Orin, Goswami and Lee (2013).
+    """
+    X, S, P, V, U, W = tree.fields(Transform, Subspace, Transform, Motion, ForceSet, ForceSet)
+    (rate,) = tree.fields(Subspace)
+    I, B, h = tree.sums(Inertia, CoriolisInertia, Force)
+    for i in tree.outward():
+        p = tree.parent(i)
+        X[i], S[i], ring = tree.joint(i, q[i], v[i])
+        P[i] = X[i] @ P[p]
+        V[i] = X[i] @ V[p] + S[i] @ v[i]
+        rate[i] = S[i].cross_from(V[i]) + ring
+        I[i] = inertia = tree.inertia(i)
+        B[i] = CoriolisInertia.of(V[i], inertia)
+        h[i] = inertia @ V[i]
+    for i in tree.inward():
+        p = tree.parent(i)
+        U[i] = I[i] @ S[i]
+        W[i] = I[i] @ rate[i] + B[i] @ S[i] + B[i].adjoint @ S[i]
+        I.add(p, X[i].T @ I[i] @ X[i])
+        B.add(p, X[i].T @ B[i] @ X[i])
+        h.add(p, X[i].T @ h[i])
+    A = tree.array(6, "nv")
+    whole = I[tree.world]
+    to_center = Transform(r=whole.com).inverse()
+    x, y, z = h[tree.world].linear
+    moving = Motion(linear=(x / whole.mass, y / whole.mass, z / whole.mass))
+    for i in tree.outward():
+        P_p = P[tree.parent(i)]
+        columns = P_p.T @ (X[i].T @ U[i])
+        shift = ForceSet(moving.cross_star(column) for column in columns.columns)
+        A[:, i] = to_center.T @ (P_p.T @ (X[i].T @ W[i])) - shift
+    return A

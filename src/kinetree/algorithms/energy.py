@@ -1,0 +1,42 @@
+"""Kinetic and potential energy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinetree.spatial import Inertia, Motion, Transform
+from kinetree.spatial import vector as vec
+from kinetree.sweep import Sweep, algorithm
+
+
+@algorithm("q, v -> T()")
+def kinetic_energy(tree: Sweep, q: Any, v: Any) -> Any:
+    """The kinetic energy T = sum_i V_i^T I_i V_i / 2 = v^T M v / 2. Cost O(N).
+
+    Reference: Jain, spatial operator algebra part 4 (kinetic energy).
+    """
+    (V,) = tree.fields(Motion)
+    T = tree.array()
+    for i in tree.outward():
+        X, S = tree.joint(i, q[i])
+        V[i] = X @ V[tree.parent(i)] + S @ v[i]
+        T.add((V[i].T @ (tree.inertia(i) @ V[i])) * 0.5)
+    return T
+
+
+@algorithm("q -> U()")
+def potential_energy(tree: Sweep, q: Any) -> Any:
+    """The potential energy of gravity, U = -sum_i m_i g . c_i, zero if all mass is at the world origin. Cost O(N).
+
+    Reference: Jain, spatial operator algebra part 4 (gravity).
+    """
+    (X,) = tree.fields(Transform)
+    I = tree.sums(Inertia)
+    for i in tree.outward():
+        X[i], _ = tree.joint(i, q[i])
+        I[i] = tree.inertia(i)
+    for i in tree.inward():
+        I.add(tree.parent(i), X[i].T @ I[i] @ X[i])
+    U = tree.array()
+    U.add(-vec.dot(tree.gravity.linear, I[tree.world].first_moment))
+    return U

@@ -1,0 +1,74 @@
+"""Forces between bodies: through joints, along constraints, into the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kinetree.spatial import Force, Jet, Transform
+from kinetree.sweep import Sweep, algorithm
+
+
+def _wrenches(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """(i, f_i, F): inverse dynamics; the wrench through the joints of node i, and the sums with the world's last."""
+    X, J = tree.fields(Transform, Jet)
+    F = tree.sums(Force)
+    J[tree.world] = Jet(acceleration=-tree.gravity)
+    for i in tree.outward():
+        X[i], S, ring = tree.joint(i, q[i], v[i])
+        J[i] = (X[i] @ J[tree.parent(i)]).moved(S @ v[i], S @ a[i] + ring @ v[i])
+        F[i] = tree.inertia(i).force(J[i]) - f_ext[i]
+    for i in tree.inward():
+        yield i, tree.gathered(i, X[i], F[i]), F
+        F.add(tree.parent(i), X[i].T @ F[i])
+
+
+@algorithm("q, v, a, f_ext? -> f(nb, 6)")
+def joint_wrenches(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
+    """The wrench [moment; force] that acts on each body through its joint, in body axes about the body origin.
+
+        f_i = I_i a_i + v_i x* I_i v_i - f_ext,i + sum X_c^T f_c
+
+    It holds up everything outboard. What a joint's drive adds on its predecessor belongs to that body.
+    Cost O(N).
+
+    Reference: the interbody force of concurrent dynamics; f of the recursive Newton-Euler algorithm.
+    """
+    out = tree.array("nb", 6)
+    for i, f, _ in _wrenches(tree, q, v, a, f_ext):
+        out[i] = f
+    return out
+
+
+@algorithm("q, v, a, f_ext? -> f(nb, 6)")
+def constraint_forces(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
+    """The components of each joint's wrench along the directions that the joint constrains.
+
+        f^c_i = N_i^T f_i        S_i^T N_i = 0, N_i orthonormal
+
+    A joint with k degrees of freedom has 6 - k of them; the rest of its row is zero. They do no work. Cost O(N).
+
+    Reference: concurrent dynamics, proposition 5, with the transpose that it lacks.
+    """
+    out = tree.array("nb", 6)
+    for i, f, _ in _wrenches(tree, q, v, a, f_ext):
+        out[i] = tree.complement(i, q[i]).along(f)
+    return out
+
+
+@algorithm("q, v, a, f_ext? -> f(6)")
+def base_reaction(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
+    """The wrench [moment; force] of the ground on everything, in world axes about the world origin.
+
+        f_0 = sum over roots of X^T f
+
+    It is the rate of the momentum of the whole, less gravity and external forces. Cost O(N).
+
+    Reference: Newton's law for the whole; Jain, spatial operator algebra part 4.
+    """
+    total: Any = None
+    for _, _, total in _wrenches(tree, q, v, a, f_ext):
+        pass
+    out = tree.array(6)
+    out[:] = (total[tree.world] if total is not None else Force()).components
+    return out
