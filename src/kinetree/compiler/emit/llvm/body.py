@@ -230,7 +230,7 @@ class Printer:
         return self._fresh(f"call {vector} @llvm.{name}.{self.number.suffix}({typed})")
 
     def _fused(self, op: str, args: list[str]) -> str:
-        """a b + c, a b - c or c - a b in one rounding, the signs free, or in two if the machine has no such thing."""
+        """a b + c, a b - c or c - a b in one rounding, or in two on a machine without such an operation."""
         if not self.fused:
             vector = self.number.vector
             product = self._fresh(f"fmul {vector} {args[0]}, {args[1]}")
