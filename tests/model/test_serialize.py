@@ -12,7 +12,7 @@ from tests.model.samples import figure_tree, rich_model
 
 import kinetree as kt
 from kinetree import zoo
-from kinetree.errors import ModelError
+from kinetree.errors import KinetreeError, ModelError
 from kinetree.model import Model
 
 MODELS = [getattr(zoo, name) for name in zoo.__all__] + [rich_model, figure_tree]
@@ -76,6 +76,38 @@ def test_what_was_allowed_stays_allowed():
 def test_symbols_cannot_be_written():
     with pytest.raises(ModelError, match="substitute values"):
         zoo.pendulum(sympy.Symbol("m")).to_dict()
+
+
+JUNK = [None, True, -1, 0.5, math.nan, math.inf, "", "hip", [], [1], ["a"], {}, {"a": 1}, [[1, 2], [3]]]
+
+
+def places(data, path=()):
+    """The paths to every entry of nested dictionaries and lists."""
+    if path:
+        yield path
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        yield from places(value, (*path, key))
+
+
+def test_junk_in_any_place_is_an_error_of_ours_or_a_model():
+    """Nothing but KinetreeError, on one line, comes out of a dictionary with one wrong entry."""
+    whole = rich_model().to_dict()
+    frame = dict(whole["frames"][0], body="hip")
+    small = dict(whole, bodies=whole["bodies"][:4], rotors=whole["rotors"][1:3], frames=[frame])
+    text = json.dumps(small)
+    Model.from_dict(small)
+    for path in places(small):
+        for junk in JUNK:
+            data = json.loads(text)
+            target = data
+            for key in path[:-1]:
+                target = target[key]
+            target[path[-1]] = junk
+            try:
+                Model.from_dict(data)
+            except KinetreeError as error:
+                assert "\n" not in str(error), (path, junk)
 
 
 def test_dynamics_after_a_round_trip(rng):

@@ -7,9 +7,10 @@ from typing import Any
 
 from kinetree import ops
 from kinetree.errors import ModelError
-from kinetree.joints.axis import Vector, turned_and_shifted, unit_axis
+from kinetree.joints.axis import Vector, coordinate_axis, turned_and_shifted, unit_axis
 from kinetree.joints.base import CoordinateJoint, Numbers
-from kinetree.joints.revolute import slides_across, turns_across
+from kinetree.joints.revolute import axisymmetric, slides_across, turns_across
+from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.motion import Motion
 from kinetree.spatial.subspace import Subspace
 from kinetree.spatial.transform import Transform
@@ -50,6 +51,11 @@ class Helical(CoordinateJoint):
 
     def random(self, rng: Any) -> Numbers:
         return (float(rng.uniform(-math.pi, math.pi)),)
+
+    def unfelt(self, inertia: Inertia) -> Inertia:
+        """About a coordinate axis z: diag(Jyy, Jyy, 0)."""
+        along = coordinate_axis(self.axis)
+        return Inertia.zero() if along is None else axisymmetric(along[0], inertia, 0, 0)
 
     def complement(self, q: Numbers) -> Subspace:
         h = self.pitch

@@ -9,6 +9,8 @@ from kinetree import ops
 from kinetree.joints.axis import turned_and_shifted
 from kinetree.joints.base import CoordinateJoint, Numbers
 from kinetree.joints.fixed import BASIS
+from kinetree.joints.revolute import axisymmetric
+from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.motion import Motion
 from kinetree.spatial.subspace import Subspace
 from kinetree.spatial.transform import Transform
@@ -45,6 +47,10 @@ class Planar(CoordinateJoint):
     def random(self, rng: Any) -> Numbers:
         x, y = rng.uniform(-1.0, 1.0, 2)
         return float(rng.uniform(-math.pi, math.pi)), float(x), float(y)
+
+    def unfelt(self, inertia: Inertia) -> Inertia:
+        """diag(Jyy, Jyy, 0): the body never turns about x or y."""
+        return axisymmetric(2, inertia, 0, 0)
 
     def complement(self, q: Numbers) -> Subspace:
         return Subspace((BASIS[0], BASIS[1], BASIS[5]))

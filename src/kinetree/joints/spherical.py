@@ -53,10 +53,15 @@ class Spherical(Joint):
 
     def unfelt(self, inertia: Inertia) -> Inertia:
         """The mass, as a point at the centre of the ball."""
-        return Inertia.from_moments(inertia.mass, (0, 0, 0), (0, 0, 0, 0, 0, 0))
+        return point_mass(inertia)
 
     def complement(self, q: Numbers) -> Subspace:
         return Subspace(BASIS[3:])
+
+
+def point_mass(inertia: Inertia) -> Inertia:
+    """The mass alone, at the origin: no rotation about the origin moves it."""
+    return Inertia.from_moments(inertia.mass, (0, 0, 0), (0, 0, 0, 0, 0, 0))
 
 
 def coordinate_matrix(q: Numbers) -> tuple:

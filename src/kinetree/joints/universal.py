@@ -10,10 +10,12 @@ from kinetree.errors import ModelError
 from kinetree.joints.axis import Vector, rotation_about, unit_axis
 from kinetree.joints.base import CoordinateJoint, Numbers
 from kinetree.joints.fixed import BASIS
+from kinetree.joints.spherical import point_mass
+from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.motion import Motion
 from kinetree.spatial.subspace import Subspace
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.vector import cross, dot, mat_vec, neg, scale
+from kinetree.spatial.vector import cross, dot, neg, scale
 
 _STILL = Motion((0, 0, 0), (0, 0, 0))
 
@@ -52,7 +54,7 @@ class Universal(CoordinateJoint):
 
     def _turned_axis1(self, q: Numbers) -> Vector:
         """R2^T a1: the first axis in successor axes."""
-        return mat_vec(rotation_about(self.axis2, q[1]).rotation, self.axis1)
+        return rotation_about(self.axis2, q[1]).turned(self.axis1)
 
     def subspace(self, q: Numbers) -> Subspace:
         return Subspace((Motion(self._turned_axis1(q), (0, 0, 0)), Motion(self.axis2, (0, 0, 0))))
@@ -63,6 +65,10 @@ class Universal(CoordinateJoint):
 
     def random(self, rng: Any) -> Numbers:
         return float(rng.uniform(-math.pi, math.pi)), float(rng.uniform(-math.pi, math.pi))
+
+    def unfelt(self, inertia: Inertia) -> Inertia:
+        """The mass, as a point where the axes meet."""
+        return point_mass(inertia)
 
     def complement(self, q: Numbers) -> Subspace:
         normal = cross(self._turned_axis1(q), self.axis2)

@@ -109,6 +109,8 @@ class Grouping:
             return [Member(0, DETACHED, still, body.joint, (), 0, q_start, v_start, inertia)]
         members = []
         for k, armature in enumerate(body.armature):
+            if ops.is_literal(armature) and armature == 0:
+                continue
             one = tuple(int(k == j) for j in range(body.joint.nv))
             coupling, offset = self._coupling(i, one, places)
             spinning = Inertia.from_moments(0, (0, 0, 0), (0, 0, armature, 0, 0, 0))

@@ -126,17 +126,16 @@ def from_dict(data: Any, check: str | None) -> Model:
     name = _get(data, "name", "Model.from_dict")
     builder = ModelBuilder(name, data.get("gravity", (0.0, 0.0, -9.81)))
     owner = f"model '{name}'"
-    for entry in _parents_first(_get(data, "bodies", owner), owner):
+    _get(data, "bodies", owner)
+    for entry in _parents_first(_entries(data, "bodies", owner), owner):
         _add_body(builder, entry, f"{owner}: body {entry['name']!r}")
-    for entry in data.get("rotors", ()):
-        _expect_dict(entry, f"{owner}: rotor")
+    for entry in _entries(data, "rotors", owner):
         what = f"{owner}: rotor of {shown(entry.get('joint'))}"
         _refuse_unknown_keys(entry, ("joint", "inertia", "placement", "axis", "ratio"), what)
         inertia, placement = _inertia(_get(entry, "inertia", what), what), _pose(entry.get("placement"), what)
         ratio = _get(entry, "ratio", what)
         builder.add_rotor(_get(entry, "joint", what), inertia, placement, entry.get("axis", (0, 0, 1)), ratio)
-    for entry in data.get("frames", ()):
-        _expect_dict(entry, f"{owner}: frame")
+    for entry in _entries(data, "frames", owner):
         what = f"{owner}: frame {shown(entry.get('name'))}"
         _refuse_unknown_keys(entry, ("name", "body", "placement"), what)
         builder.add_frame(
@@ -215,13 +214,20 @@ def _numbers(values: Any, what: str) -> Numbers:
     return tuple(number(x, what) for x in values)
 
 
-def _parents_first(entries: Any, owner: str) -> list[dict[str, Any]]:
-    """The entries of bodies in an order in which parents come first; the given order if it has that."""
+def _entries(data: dict[str, Any], key: str, owner: str) -> list[dict[str, Any]]:
+    """The list of dictionaries under a key; empty if there is none."""
+    entries = data.get(key, [])
     if not isinstance(entries, list | tuple):
-        raise ModelError(f"{owner}: bodies must be a list, got {type(entries).__name__}")
+        raise ModelError(f"{owner}: {key} must be a list, got {type(entries).__name__}")
+    for entry in entries:
+        _expect_dict(entry, f"{owner}: an entry of {key}")
+    return list(entries)
+
+
+def _parents_first(entries: list[dict[str, Any]], owner: str) -> list[dict[str, Any]]:
+    """The entries of bodies in an order in which parents come first; the given order if it has that."""
     by_name: dict[str, dict[str, Any]] = {}
     for entry in entries:
-        _expect_dict(entry, f"{owner}: body")
         name = _get(entry, "name", f"{owner}: body")
         if not isinstance(name, str) or name in by_name:
             raise ModelError(
@@ -240,9 +246,9 @@ def _parents_first(entries: Any, owner: str) -> list[dict[str, Any]]:
                     "parent"
                 )
             parent = entry.get("parent") or WORLD
-            if parent in placed:
+            if isinstance(parent, str) and parent in placed:
                 break
-            if parent not in by_name:
+            if not isinstance(parent, str) or parent not in by_name:
                 raise unknown(parent, "body", by_name, f"{owner}: body {entry['name']!r}, parent")
             entry = by_name[parent]
         for ready in reversed(waiting):
