@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 LINK = '<link name="{0}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
-JOINT = '<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><axis xyz="0 0 1"/>{3}</joint>'
+JOINT = (
+    '<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><axis xyz="0 0 1"/>{3}</joint>'
+)
 
 
 def robot(*parts: str) -> str:
@@ -44,7 +46,10 @@ HOSTILE: dict[str, tuple[str | bytes, str | None]] = {
     "wrong nesting": ('<robot name="r"><link name="a"></robot></link>', "xml-syntax"),
     "two roots": ('<robot name="r"/><robot name="s"/>', "xml-syntax"),
     "entity bomb": (DOCTYPE, "xml-doctype"),
-    "external entity": ('<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="&x;"/>', "xml-doctype"),
+    "external entity": (
+        '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="&x;"/>',
+        "xml-doctype",
+    ),
     "external subset": ('<!DOCTYPE robot SYSTEM "http://127.0.0.1:9/x.dtd"><robot name="r"/>', "xml-doctype"),
     "parameter entity": ('<!DOCTYPE r [<!ENTITY % x "y"> %x;]><robot name="r"/>', "xml-doctype"),
     "empty doctype": ('<!DOCTYPE robot><robot name="r"/>', "xml-doctype"),
@@ -109,7 +114,12 @@ HOSTILE: dict[str, tuple[str | bytes, str | None]] = {
     "no link": (robot(), "tree-empty"),
     "a joint onto itself": (robot(LINK.format("a"), JOINT.format("j", "a", "a", "")), "tree-cycle"),
     "two links in a circle": (
-        robot(LINK.format("a"), LINK.format("b"), JOINT.format("j", "a", "b", ""), JOINT.format("k", "b", "a", "")),
+        robot(
+            LINK.format("a"),
+            LINK.format("b"),
+            JOINT.format("j", "a", "b", ""),
+            JOINT.format("k", "b", "a", ""),
+        ),
         "tree-cycle",
     ),
     "1000 links in a circle": (
@@ -127,14 +137,16 @@ HOSTILE: dict[str, tuple[str | bytes, str | None]] = {
     "unknown type": (arm().replace("revolute", "warp drive"), "joint-type"),
     "links twice": (arm(a=LINK.format("a") + LINK.format("a").replace('"1"', '"2"')), "name-duplicate"),
     "joints twice": (
-        robot(*(LINK.format(x) for x in "abc"), JOINT.format("j", "a", "b", ""), JOINT.format("j", "a", "c", "")),
+        robot(
+            *(LINK.format(x) for x in "abc"), JOINT.format("j", "a", "b", ""), JOINT.format("j", "a", "c", "")
+        ),
         "name-duplicate",
     ),
     "a link without name": (robot(LINK.format("a"), "<link/>"), "attribute-missing"),
     "an empty name": (robot('<link name=""/>'), "attribute-missing"),
     "a blank name": (robot('<link name="  "/>'), "name-invalid"),
     "a name with a double quote": (robot("<link name='a\"b'/>"), "name-invalid"),
-    "a name with a single quote": (robot("<link name=\"a'; DROP TABLE links\"/>"), "name-invalid"),
+    "a name with a single quote": (robot('<link name="a\'; DROP TABLE links"/>'), "name-invalid"),
     "a name with a newline": (robot('<link name="a&#10;b"/>'), "name-invalid"),
     "a name with an escape": (robot('<link name="a\x1b[2J"/>'), "xml-syntax"),
     "a name with nul": (robot('<link name="a&#0;b"/>'), "xml-syntax"),
@@ -191,7 +203,9 @@ HOSTILE: dict[str, tuple[str | bytes, str | None]] = {
     ),
     "mjcf attach of nothing": (body('<attach model="m" body="b" prefix="p"/>'), "include"),
     "mjcf constraint on nobody": (
-        body("<joint name='j'/>").replace("</mujoco>", "<equality><joint joint1='x' joint2='j'/></equality></mujoco>"),
+        body("<joint name='j'/>").replace(
+            "</mujoco>", "<equality><joint joint1='x' joint2='j'/></equality></mujoco>"
+        ),
         "value",
     ),
 }

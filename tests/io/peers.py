@@ -185,7 +185,9 @@ def deviation(ours, theirs, scale=0.0):
         return 0.0
     if ours.ndim == 2:
         d = np.sqrt(np.abs(np.diag(theirs)))
-        return float(np.max(np.abs(ours - theirs) / np.maximum(np.outer(d, d), 1e-12 * d.max() ** 2 + 1e-300)))
+        return float(
+            np.max(np.abs(ours - theirs) / np.maximum(np.outer(d, d), 1e-12 * d.max() ** 2 + 1e-300))
+        )
     return float(np.max(np.abs(ours - theirs)) / max(np.max(np.abs(theirs)), scale, 1e-300))
 
 

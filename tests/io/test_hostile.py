@@ -72,14 +72,25 @@ def test_memory_stays_small():
     root = Path(__file__).resolve().parents[2]
     path = os.pathsep.join([str(root), str(root / "src")])
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=True
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        check=True,
     )
     assert float(done.stdout) < MEGABYTES
 
 
 @pytest.mark.parametrize(
     "path",
-    ["../secret.xml", "/etc/passwd", "sub/../../secret.xml", "link.xml", "file:///etc/passwd", "..\\secret.xml"],
+    [
+        "../secret.xml",
+        "/etc/passwd",
+        "sub/../../secret.xml",
+        "link.xml",
+        "file:///etc/passwd",
+        "..\\secret.xml",
+    ],
 )
 def test_includes_stay_in_the_directory(tmp_path, path):
     (tmp_path / "secret.xml").write_text("<mujoco><worldbody><body name='secret'/></worldbody></mujoco>")
@@ -104,7 +115,9 @@ def test_includes_in_a_circle(tmp_path, names):
 
 def test_a_model_that_attaches_itself(tmp_path):
     text = '<mujoco><asset><model name="m" file="a.xml"/></asset><worldbody><body name="b">'
-    (tmp_path / "a.xml").write_text(text + '<attach model="m" body="b" prefix="p"/></body></worldbody></mujoco>')
+    (tmp_path / "a.xml").write_text(
+        text + '<attach model="m" body="b" prefix="p"/></body></worldbody></mujoco>'
+    )
     with pytest.raises(FileError) as caught:
         kt.load(tmp_path / "a.xml")
     assert caught.value.finding.rule == "include"
@@ -123,7 +136,9 @@ def test_sources_that_are_no_sources(source):
         kt.load(source)
 
 
-@pytest.mark.parametrize("options", [{"format": "sdf"}, {"base": "wheels"}, {"snap": -1.0}, {"snap": float("nan")}])
+@pytest.mark.parametrize(
+    "options", [{"format": "sdf"}, {"base": "wheels"}, {"snap": -1.0}, {"snap": float("nan")}]
+)
 def test_options_that_are_none(options):
     with pytest.raises(FileError, match="Use "):
         kt.load(body("<joint/>"), **options)

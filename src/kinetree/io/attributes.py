@@ -144,13 +144,18 @@ def is_name(name: str) -> bool:
     return bool(name.strip()) and not _FORBIDDEN.search(name) and len(name) <= _NAME
 
 
+def clean_name(name: str) -> str:
+    """The name with an underscore for every character that is refused."""
+    return _FORBIDDEN.sub("_", name.strip() or "_")[:_NAME]
+
+
 def name_of(element: Element, log: Log, attribute: str = "name") -> str | None:
     """The name of an element, or None. Quotes, brackets and control characters in it are refused."""
     name = element.get(attribute)
     if name is None or name == "":
         return None
     if not is_name(name):
-        mended = _FORBIDDEN.sub("_", name.strip() or "_")[:_NAME]
+        mended = clean_name(name)
         problem = (
             f"the name {shorten(name)!r} is blank, too long, or has quotes, brackets or control characters"
         )

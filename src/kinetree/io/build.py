@@ -9,7 +9,7 @@ from kinetree.io.merge import merge_fixed
 from kinetree.io.placement import Placement, from_z, snap, snap_axis
 from kinetree.io.report import FileError, LoadReport, Log, Where, finding
 from kinetree.io.singular import check_motion
-from kinetree.io.tree import check_mimics, make_tree
+from kinetree.io.tree import check_mimics, drop_idle_rotors, make_tree
 from kinetree.joints import Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
 from kinetree.joints import Joint as ModelJoint
 from kinetree.model import Limits as ModelLimits
@@ -25,6 +25,7 @@ def prepare(
     """Check, mend, snap and merge a description until only what a `Model` holds is left."""
     make_tree(robot, base, log)
     check_mimics(robot, log)
+    drop_idle_rotors(robot, log)
     snap_placements(robot, snap)
     check_inertias(robot, log)
     align_planar(robot, log)

@@ -168,6 +168,7 @@ class Description:
     joints: dict[str, Joint] = field(default_factory=dict)
     frames: list[Frame] = field(default_factory=list)
     rotors: list[Rotor] = field(default_factory=list)
+    left_out: list[Joint] = field(default_factory=list)  # joints that would close a loop
     gravity: Vector = (0.0, 0.0, -9.81)
     document: Element | None = None
 

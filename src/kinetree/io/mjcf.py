@@ -20,7 +20,6 @@ from kinetree.io.report import Log, refuse
 from kinetree.io.xml import Element
 from kinetree.spatial.vector import Vector, scale
 
-
 _COPIES = 20_000  # elements that <replicate> and <attach> may make
 
 
@@ -113,7 +112,9 @@ class _Reader:
             child, inner = stack.pop()
             self.copies += bool(inner.suffix or inner.spec.depth)
             if self.copies > _COPIES:
-                refuse("xml-limit", child.where, f"<replicate> and <attach> make more than {_COPIES} elements")
+                refuse(
+                    "xml-limit", child.where, f"<replicate> and <attach> make more than {_COPIES} elements"
+                )
             compiler = inner.spec.compiler
             if child.tag == "frame":
                 inner = replace(inner, frame=inner.frame @ read_pose(child, compiler, self.log))
@@ -152,10 +153,15 @@ class _Reader:
                 )
                 name = self._joint_name(child, link.name, inner)
                 joint, anchor = read_joint(resolved, inner.frame, name, inner.spec.compiler, log)
+                joint.source = child
                 joints.append(joint)
                 anchors.append(anchor)
             elif child.tag == "geom":
                 geoms.append((inner.spec.defaults.resolve(child, inner.childclass), inner.frame))
+            elif child.tag == "inertial" and inertial is not None:
+                log.add(
+                    "element-repeated", child.where, f"body {link.name!r} has several <inertial> elements"
+                )
             elif child.tag == "inertial":
                 inertial = read_inertial(child, inner.spec.compiler, log).moved(inner.frame)
             elif child.tag == "site":
@@ -179,10 +185,14 @@ class _Reader:
 
     def _is_free_alone(self, element: Element, joints: list[Joint], context: Context) -> bool:
         """A free joint must be alone on a body of the world."""
-        if not any(joint.kind == "free" for joint in joints) or (len(joints) == 1 and context.parent == WORLD):
+        if not any(joint.kind == "free" for joint in joints) or (
+            len(joints) == 1 and context.parent == WORLD
+        ):
             return True
         problem = "a free joint needs a body of its own directly in the world"
-        self.log.add("joint-type", element.where, problem, "Move the body to <worldbody>, or use other joints.")
+        self.log.add(
+            "joint-type", element.where, problem, "Move the body to <worldbody>, or use other joints."
+        )
         return False
 
     def _body_name(self, element: Element, context: Context) -> str:

@@ -23,7 +23,7 @@ from kinetree.io.xml import Element
 from kinetree.spatial.vector import Matrix, cross
 
 _BOOLEANS = ("true", "false")
-_ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
+LENGTHS = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}  # orientations, and their numbers
 
 
 @dataclass(slots=True)
@@ -93,18 +93,17 @@ def read_pose(element: Element, compiler: Compiler, log: Log) -> Placement:
 
 
 def read_orientation(element: Element, compiler: Compiler, log: Log) -> Matrix:
-    given = [name for name in _ORIENTATIONS if element.get(name) is not None]
+    given = [name for name in LENGTHS if element.get(name) is not None]
     if len(given) > 1 and given != ["quat", given[-1]]:
         log.add("value", element.where, f"several orientations: {', '.join(given)}", "Keep one of them.")
     if not given:
         return IDENTITY
     name = given[-1]
-    length = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}[name]
-    values = vector(element, name, length, _NEUTRAL[name], log)
+    values = vector(element, name, LENGTHS[name], _NEUTRAL[name], log)
     if name == "euler":
         a, b, c = (compiler.angle(v) for v in values)
         return from_euler((a, b, c), compiler.eulerseq)
-    if _is_degenerate(name, values):
+    if is_degenerate(name, values):
         log.mend(
             "quaternion",
             element.where,
@@ -129,7 +128,8 @@ _NEUTRAL = {
 }
 
 
-def _is_degenerate(name: str, values: tuple[float, ...]) -> bool:
+def is_degenerate(name: str, values: tuple[float, ...]) -> bool:
+    """Whether numbers of the right count are no orientation: zero vectors, parallel axes."""
     x, y, z = values[:3]
     if name == "quat":
         return hypot(*values) < 1e-12

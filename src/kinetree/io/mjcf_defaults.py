@@ -45,6 +45,8 @@ class Defaults:
             return element
         if _ORIENTATIONS & element.attributes.keys():  # an orientation of its own replaces the inherited one
             inherited = {key: value for key, value in inherited.items() if key not in _ORIENTATIONS}
-        merged = Element(element.tag, {**inherited, **element.attributes}, element.file, element.line)
+        merged = Element(
+            element.tag, {**inherited, **element.attributes}, element.file, element.line, element.start
+        )
         merged.children = element.children
         return merged

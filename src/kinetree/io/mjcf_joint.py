@@ -60,7 +60,7 @@ def read_joint(
 ) -> tuple[Joint, Vector]:
     """A joint with its dynamics, and its anchor in the body; `placement` undoes its reference position."""
     kind_name = "free" if element.tag == "freejoint" else choice(element, "type", tuple(KINDS), "hinge", log)
-    joint = Joint(name, element.where, KINDS[kind_name], "", "", source=element)
+    joint = Joint(name, element.where, KINDS[kind_name], "", "")
     if kind_name == "free":
         joint.armature = _coefficient(element, "armature", log)
         return joint, ORIGIN

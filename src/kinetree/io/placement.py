@@ -114,7 +114,7 @@ def norm(a: Vector) -> float:
 def unit(a: Vector) -> Vector:
     """The direction of `a`; along a coordinate axis it is exact."""
     length = norm(a)
-    return scale(a, 1 / length) if length != 1.0 else a
+    return (a[0] / length, a[1] / length, a[2] / length) if length != 1.0 else a
 
 
 def to_rpy(R: Matrix) -> Vector:

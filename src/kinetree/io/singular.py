@@ -23,6 +23,7 @@ _BODIES = 20_000  # beyond this many the check would take longer than loading
 _DENSE = 400  # joints up to which mimic joints are checked with a dense mass matrix
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite counts as vanished
 def check_motion(robot: Description, log: Log) -> None:
     """Record every joint along which the mechanism has no inertia, and mend it where `log` says so."""
     order = robot.in_order()
@@ -52,11 +53,16 @@ def check_motion(robot: Description, log: Log) -> None:
                 I = I + _spatial(Link(link.name, link.where, added))
                 D = S.T @ I @ S + _armature(joint)
         U = I @ S
-        rest = I - U @ np.linalg.pinv(D, rcond=1e-13, hermitian=True) @ U.T if S.size else I
+        rest = I - U @ _inverse(D) @ U.T if S.size else I
         if joint.parent in articulated:
             X = transforms[joint.name]
             articulated[joint.parent] += X.T @ rest @ X
     _report(robot, _confirmed(robot, order, suspects, transforms), added, log)
+
+
+def _inverse(D: Array) -> Array:
+    """The inverse of an inertia along a motion, zero along directions in which it vanishes."""
+    return np.asarray(np.linalg.pinv(D, rcond=1e-13, hermitian=True)) if np.all(np.isfinite(D)) else 0 * D
 
 
 def _report(robot: Description, singular: list[Joint], added: Mass, log: Log) -> None:
@@ -83,7 +89,8 @@ def _vanishes(D: Array, whole: Array, largest: float) -> bool:
     if np.any(scale <= _NOTHING * largest) or (largest == 0.0 and not np.all(scale > 0)):
         return True
     s = np.sqrt(scale)
-    return bool(np.linalg.eigvalsh(D / np.outer(s, s))[0] <= _VANISHED)
+    scaled = D / np.outer(s, s)
+    return not np.all(np.isfinite(scaled)) or bool(np.linalg.eigvalsh(scaled)[0] <= _VANISHED)
 
 
 def _confirmed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kinetree.io.save_urdf import attributes as written
-from kinetree.io.xml import Element
+from kinetree.io.xml import TAG, Element
 
 
 class Splice:
@@ -61,8 +61,15 @@ class Splice:
 
     def _tag(self, element: Element) -> tuple[int, int]:
         """The span of the start tag."""
-        from kinetree.io.xml import TAG
-
         match = TAG.match(self.data, element.start)
         assert match is not None
         return match.span()
+
+
+def put(splice: Splice, parent: Element, tag: str, text: str) -> None:
+    """Replace the child `tag` of an element, or add it."""
+    old = parent.find(tag)
+    if old is None:
+        splice.insert(parent, text)
+    else:
+        splice.replace(old, text)

@@ -42,6 +42,18 @@ def _add_implicit_base(robot: Description, log: Log) -> None:
         robot.links[name] = Link(name, first.where)
 
 
+def drop_idle_rotors(robot: Description, log: Log) -> None:
+    """Leave out rotors whose joint was left out, or no longer turns."""
+    kept = []
+    for rotor in robot.rotors:
+        joint = robot.joints.get(rotor.joint)
+        if joint is not None and FREEDOM[joint.kind] == 1:
+            kept.append(rotor)
+        else:
+            log.add("rotor-incomplete", rotor.where, f"the rotor drives {rotor.joint!r}, which does not move")
+    robot.rotors = kept
+
+
 def _ends_exist(robot: Description, joint: Joint, log: Log) -> bool:
     """Whether both links of a joint exist; a parent "world" needs no declaration."""
     for role, name in (("parent", joint.parent), ("child", joint.child)):
@@ -69,6 +81,7 @@ def _drop_second_parents(robot: Description, log: Log) -> None:
                 f"link {joint.child!r} already is the child of joint {first.name!r} (line {first.where.line})"
             )
             log.add("tree-two-parents", joint.where, problem)
+            robot.left_out.append(joint)
             del robot.joints[joint.name]
 
 

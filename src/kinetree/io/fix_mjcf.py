@@ -1,0 +1,75 @@
+"""Mending an MJCF text: names, inertials, orientations, axes, ranges and coefficients of the main file."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kinetree.io.attributes import clean_name, is_name, parse_numbers
+from kinetree.io.description import Description, Mass
+from kinetree.io.mjcf_compiler import LENGTHS, is_degenerate
+from kinetree.io.save_urdf import attributes, number, numbers
+from kinetree.io.splice import Splice, put
+from kinetree.io.xml import Element
+
+_COEFFICIENTS = ("damping", "stiffness", "armature", "frictionloss")
+
+
+def fix_mjcf(splice: Splice, robot: Description, masses: dict[int, Mass | None]) -> None:
+    """Write what repair changed into the elements that stand in the main file.
+
+    Args:
+        masses: the mass of each body before repair, by where its element starts.
+    """
+    _fix_names(splice, robot)
+    for link in robot.links.values():
+        if link.source is not None and link.source.file == robot.file:
+            if link.mass is not None and link.mass != masses.get(link.source.start):
+                put(splice, link.source, "inertial", _inertial(link.mass))
+    for element in robot.document.walk() if robot.document is not None else ():
+        if element.file == robot.file:
+            _fix_numbers(splice, element)
+
+
+def _fix_names(splice: Splice, robot: Description) -> None:
+    """Give bodies and joints the names that repair gave them; replicated ones keep theirs."""
+    named = [(link.source, link.name) for link in robot.links.values()]
+    named += [(joint.source, joint.name) for joint in robot.joints.values()]
+    uses = Counter(element.start for element, _ in named if element is not None)
+    for element, name in named:
+        if element is None or element.file != robot.file or uses[element.start] > 1:
+            continue
+        if element.get("name") not in (None, "", name):
+            splice.set(element, name=name)
+
+
+def _fix_numbers(splice: Splice, element: Element) -> None:
+    for orientation, length in LENGTHS.items():
+        values = _values(element, orientation)
+        if orientation != "euler" and len(values) == length and is_degenerate(orientation, values):
+            splice.set(element, **{orientation: None})
+    if element.tag == "geom" and min(_values(element, "mass") + _values(element, "density"), default=0.0) < 0:
+        splice.set(element, mass="0")
+    name = element.get("name")
+    if element.tag == "site" and name and not is_name(name):
+        splice.set(element, name=clean_name(name))
+    if element.tag == "joint":
+        axis, bounds = _values(element, "axis"), _values(element, "range")
+        if len(axis) == 3 and is_degenerate("zaxis", axis):
+            splice.set(element, axis="0 0 1")
+        if len(bounds) == 2 and bounds[0] > bounds[1]:
+            splice.set(element, range=f"{number(bounds[1])} {number(bounds[0])}")
+        for coefficient in _COEFFICIENTS:
+            if any(x < 0 for x in _values(element, coefficient)[:1]):
+                splice.set(element, **{coefficient: "0"})
+
+
+def _values(element: Element, name: str) -> tuple[float, ...]:
+    """The numbers of an attribute, none if it is absent or not of numbers."""
+    values = parse_numbers(element.get(name) or "")
+    return () if isinstance(values, str) else values
+
+
+def _inertial(mass: Mass) -> str:
+    I = mass.inertia
+    full = numbers((I[0][0], I[1][1], I[2][2], I[0][1], I[0][2], I[1][2]))
+    return f"<inertial{attributes(pos=numbers(mass.com), mass=number(mass.mass), fullinertia=full)}/>"
