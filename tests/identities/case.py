@@ -64,15 +64,29 @@ class Case:
         terms = (self.M @ self.a, self.of("bias_force"), self.of("gravity_force"), self.tau)
         return max((float(np.abs(t).max()) for t in terms if np.size(t)), default=1.0) or 1.0
 
+    @cached_property
+    def rate_size(self) -> float:
+        """The size of the terms that add up to an entry of C: inertias times speeds."""
+        inertia = max(np.abs(self.M).max(initial=0), np.abs(self.of("composite_inertias")).max(initial=0))
+        speed = max(1.0, np.abs(self.v).max(initial=0), np.abs(self.of("body_velocities")).max(initial=0))
+        return float(inertia * speed) or 1.0
+
     def moved(self, step: float) -> Array:
         """The configuration a little later at constant velocity."""
         return np.asarray(self.model.integrate(self.q, step * self.v))
 
-    def rate(self, function: Any, step: float = 1e-3) -> Array:
+    def rate(self, function: Any) -> Array:
         """Time derivative of function(q) along v, by differences of sixth order."""
+        return self.rate_of_state(lambda q, v: function(q))
+
+    def rate_of_state(self, function: Any, step: float = 1e-3) -> Array:
+        """Time derivative of function(q, v) along v and a, by differences of sixth order."""
+
+        def at(h: float) -> Array:
+            return np.asarray(function(self.moved(h), self.v + h * self.a))
+
         weights = ((1, 45.0), (2, -9.0), (3, 1.0))
-        pairs = ((w, function(self.moved(k * step)), function(self.moved(-k * step))) for k, w in weights)
-        return sum(w * (np.asarray(after) - np.asarray(before)) for w, after, before in pairs) / (60 * step)
+        return sum(w * (at(k * step) - at(-k * step)) for k, w in weights) / (60 * step)
 
     def expect(self, value: Any, truth: Any, tolerance: float, scale: float = 0.0, what: str = "") -> None:
         """Fail if the two differ, with the name of the model in the message."""
