@@ -236,7 +236,8 @@ class Output:
             self._set_bodies(key[0], key[1:] or (slice(None),) * (len(self.dimensions) - 1), value)
             return
         places = [self.positions(d, k) for d, k in zip(self.dimensions, key, strict=True)]
-        self._fill(places, (), numbers(value))
+        if () not in places:
+            self._fill(places, (), numbers(value))
 
     def _set_bodies(self, i: Handle, key: tuple, value: Any) -> None:
         members = self.tree.nodes[i.node].members

@@ -80,6 +80,11 @@ class Template:
         self.sources: list[Any] = []  # a literal, (table, offset), or None for memory
         for leaf in leaves:
             self.sources.append(_origin(leaf, i))
+        # where a transform leads from: usually the carrier's frame (a new tag for each handle), else one that stays
+        first = value.values[0] if isinstance(value, Stack) else value
+        source = getattr(first, "source", None)
+        self.from_carrier = source is i.carrier.frame
+        self.source = None if self.from_carrier else source
 
 
 def _origin(leaf: Any, i: Handle) -> Any:
@@ -188,11 +193,11 @@ class Field:
                 found.append(graph.load(table, graph.iadd(graph.imul(i.ordinal, width), offset)))
             else:
                 found.append(source)
-        return _tagged_members(template.build(iter(found)), i)
+        source = i.carrier.frame if template.from_carrier else template.source
+        return _tagged_members(template.build(iter(found)), i, source)
 
 
-def _tagged_members(value: Any, i: Handle) -> Any:
-    source = i.carrier.frame
+def _tagged_members(value: Any, i: Handle, source: Frame | None) -> Any:
     if isinstance(value, Stack):
         return Stack(tagged(v, f, source) for v, f in zip(value.values, i.frames, strict=True))
     return tagged(value, i.frames[0], source) if len(i.frames) == 1 else value
@@ -272,7 +277,9 @@ class Output:
         if self.dimensions and self.dimensions[0] == "nb":
             self._set_bodies(key[0], key[1:] or (slice(None),) * (len(self.dimensions) - 1), value)
             return
-        self._fill(self.axes(self.dimensions, key), 0, 0, numbers(value))
+        places = self.axes(self.dimensions, key)
+        if [] not in places:
+            self._fill(places, 0, 0, numbers(value))
 
     def _set_bodies(self, i: Handle, key: tuple, value: Any) -> None:
         places = self.axes(self.dimensions[1:], key)
