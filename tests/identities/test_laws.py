@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+
 import numpy as np
 import pytest
 from tests.conftest import scale
@@ -10,6 +13,7 @@ from tests.identities.laws import COSTLY, COVERED, LAWS
 from tests.reference.random_mechanism import random_mechanism
 
 import kinetree as kt
+from kinetree import algorithms
 from kinetree.sweep import REGISTRY
 
 BLOCK = 25
@@ -71,5 +75,12 @@ def test_laws_on_the_zoo(robot, name):
 
 
 def test_every_algorithm_has_a_law():
+    for module in pkgutil.iter_modules(algorithms.__path__):
+        importlib.import_module(f"kinetree.algorithms.{module.name}")
     missing = set(REGISTRY) - set(COVERED)
     assert not missing, f"algorithms without a law in tests/identities/laws.py: {sorted(missing)}"
+
+
+def test_every_law_is_about_something_public():
+    unknown = [name for name in COVERED if not callable(getattr(kt, name, None))]
+    assert not unknown, f"laws about functions that kinetree does not have: {unknown}"

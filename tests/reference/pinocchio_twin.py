@@ -103,7 +103,7 @@ class Twin:
 
     def coriolis_matrix(self, q: Array, v: Array) -> Array:
         c = self.pin.computeCoriolisMatrix(self.model, self.data, self.q(q), self.v(v))
-        return c[np.ix_(self.order, self.order)]
+        return c.reshape(self.model.nv, self.model.nv)[np.ix_(self.order, self.order)]
 
     def center_of_mass(self, q: Array) -> Array:
         return self.pin.centerOfMass(self.model, self.data, self.q(q)).copy()
@@ -118,7 +118,7 @@ class Twin:
         return np.concatenate([h.angular, h.linear])
 
     def centroidal_matrix(self, q: Array) -> Array:
-        a = self.pin.computeCentroidalMap(self.model, self.data, self.q(q))
+        a = self.pin.computeCentroidalMap(self.model, self.data, self.q(q)).reshape(6, -1)
         return np.concatenate([a[3:], a[:3]])[:, self.order]
 
     def placement(self, q: Array, body: int) -> Array:
