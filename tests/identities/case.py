@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,12 @@ class Case:
 
     def run(self, name: str, *args: Any, **options: Any) -> Any:
         """A function of the library on this model."""
-        return getattr(kt, name)(self.model, *args, target=self.target, **options)
+        return self.run_on(self.model, name, self.target)(*args, **options)
+
+    @staticmethod
+    def run_on(model: Any, name: str, target: str) -> Any:
+        """A function of the library, bound to a model and a target."""
+        return partial(getattr(kt, name), model, target=target)
 
     def of(self, name: str) -> Any:
         """A function of (q) or (q, v) at this state, remembered."""

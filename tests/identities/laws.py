@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from tests.identities.case import Case
@@ -59,6 +60,46 @@ def inverse_of_the_mass_matrix(c: Case) -> None:
     inverse = c.of("inverse_mass_matrix")
     c.expect(inverse, inverse.T, 1e-14 * c.condition)
     c.expect(c.M @ inverse, np.eye(c.n), 1e-14 * c.condition + 1e-13)
+
+
+@law("mass_matrix", "inverse_dynamics", "partial_velocities", "gravity_force")
+def mass_matrix_by_other_routes(c: Case) -> None:
+    """Column k is what accelerates v_k alone; and M = sum J^T I J, where bodies are all there is."""
+    columns = [c.run("inverse_dynamics", c.q, 0 * c.v, e) - c.of("gravity_force") for e in np.eye(c.n)]
+    size = max(float(np.abs(c.of("gravity_force")).max(initial=0)), float(np.abs(c.M).max(initial=0)))
+    c.expect(np.array(columns).reshape(c.n, c.n).T, c.M, 1e-13, size)
+    if not has_geared_masses(c):
+        J = c.of("partial_velocities")
+        total = sum((j.T @ dense(b.inertia) @ j for j, b in zip(J, c.model.bodies, strict=True)), 0 * c.M)
+        c.expect(total, c.M, 1e-12)
+
+
+def has_geared_masses(c: Case) -> bool:
+    """The model has rotors or armatures."""
+    return bool(c.model.rotors) or any(np.any(np.asarray(b.armature, float)) for b in c.model.bodies)
+
+
+def dense(inertia: Any) -> np.ndarray:
+    """The 6x6 matrix of a spatial inertia, from its ten parameters."""
+    m, x, y, z, xx, yy, zz, xy, xz, yz = (float(p) for p in inertia.parameters)
+    h = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    second = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return np.block([[second, h], [-h, m * np.eye(3)]])
+
+
+@law("gravity_force", "inverse_dynamics")
+def gravity_is_a_force_at_every_centre_of_mass(c: Case) -> None:
+    """Weights as external wrenches do what the acceleration of the world does (rotors have no wrench)."""
+    if c.model.rotors:
+        return
+    weights = np.zeros((c.nb, 6))
+    for b, (T, body) in enumerate(zip(c.of("placements"), c.model.bodies, strict=True)):
+        pull = T[:3, :3].T @ np.array(c.model.gravity, float)
+        moment = np.array([float(h) for h in body.inertia.first_moment])
+        weights[b] = np.concatenate([np.cross(moment, pull), float(body.inertia.mass) * pull])
+    light = Case.run_on(c.model.replace(gravity=(0.0, 0.0, 0.0)), "inverse_dynamics", c.target)
+    held = light(c.q, 0 * c.v, 0 * c.a, weights)
+    c.expect(held, c.of("gravity_force"), 1e-13, c.force_size)
 
 
 # -- motion ----------------------------------------------------------------------------------------
