@@ -343,6 +343,8 @@ class Input:
 
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, int):
+            if i >= self.argument.shape[0]:
+                raise IndexError(i)  # ends the iteration over a vector
             return 0 if self.array is None else self.tree.graph.load(self.array, i)
         if self.argument.shape == ("nb", 6):
             return stacked([self._wrench(i, m) for m in range(i.kind.width)])
