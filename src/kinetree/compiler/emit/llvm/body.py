@@ -7,6 +7,7 @@ from typing import Any
 from kinetree.compiler.emit.llvm import sincos
 from kinetree.compiler.emit.llvm.hoist import is_free
 from kinetree.compiler.emit.llvm.layout import Layout
+from kinetree.compiler.emit.llvm.results import Results
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.program import Program, captured
 from kinetree.errors import CompileError
@@ -25,18 +26,26 @@ class Printer:
     """Prints the blocks of one program for one kind of number."""
 
     def __init__(
-        self, program: Program, number: Number, layout: Layout, hoisted: dict[Expr, int], fused: bool
+        self,
+        program: Program,
+        number: Number,
+        layout: Layout,
+        hoisted: dict[Expr, int],
+        fused: bool,
+        results: Results | None = None,
     ):
         self.program = program
         self.number = number
         self.layout = layout
         self.hoisted = hoisted
         self.fused = fused
+        self.results = results
         self.functions: list[str] = []
         self.library: set[str] = set()
         self.needs_sincos = False
         self._count = 0
         self._parts = 0
+        self._stored: set[int] = set()
         self._lines: list[str] = []
         self._scopes: list[dict[Any, str]] = [{}]
         self._label = "entry"
@@ -267,6 +276,12 @@ class Printer:
         self._bind(e, self._fresh(f"extractvalue {pair_type} {pair}, {0 if e.op == 'sin' else 1}"))
 
     def _store(self, s: Store) -> None:
+        if self.results is not None and s.array in self.results.elements:
+            number = self.results.values[s.value if type(s.value) is Expr else float(s.value)]
+            if number and number not in self._stored:
+                self._stored.add(number)
+                self._store_slot(self.layout.values + number, self._operand(s.value))
+            return
         value = self._operand(s.value)
         slot = self._slot(s.array, s.index)
         if s.accumulate:

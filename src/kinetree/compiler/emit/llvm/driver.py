@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kinetree.compiler.emit.llvm import sincos
 from kinetree.compiler.emit.llvm.layout import Layout
+from kinetree.compiler.emit.llvm.results import Results
 from kinetree.compiler.emit.llvm.transpose import load_name, store_name
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.program import Program
@@ -12,7 +13,9 @@ RUN = "(ptr %args, ptr %strides, ptr %tables, i64 %n, ptr %ws, ptr %counter, i64
 ONE = "(ptr %args, ptr %tables, ptr %ws)"
 
 
-def define_chunk(program: Program, layout: Layout, number: Number, angles: int, width: int) -> str:
+def define_chunk(
+    program: Program, layout: Layout, number: Number, angles: int, width: int, results: Results | None
+) -> str:
     """`@chunk`: the states s ... s + W - 1 (at most n - 1); returns the first singular one, or -1."""
     lanes = number.lanes
     wide = Number(number.dtype, lanes if lanes > 1 else width)
@@ -38,6 +41,8 @@ def define_chunk(program: Program, layout: Layout, number: Number, angles: int, 
             lines.append(f"  %total{j} = fadd {wide.vector} {total}, %sum{j}")
             total = f"%total{j}"
     for k, array in enumerate(program.zeroed):
+        if results is not None and array in results.elements:
+            continue
         lines += [
             f"  %zero{k} = getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}",
             f"  call void @llvm.memset.p0.i64(ptr %zero{k}, i8 0, i64 {array.size * number.size}, i1 false)",
@@ -52,10 +57,12 @@ def define_chunk(program: Program, layout: Layout, number: Number, angles: int, 
         if not array.size:
             continue
         row, arguments = _row(lines, len(program.inputs) + j, lanes)
+        name = store_name(array.size) if results is None else f"store_result{j}"
         lines += [
             f"  %from{j} = getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}",
-            f"  call void @{store_name(array.size)}(ptr {row}, {arguments}ptr %from{j})",
+            f"  call void @{name}(ptr {row}, {arguments}ptr %from{j})",
         ]
+    lines += _spoil(program, number, wide)
     parameters = "ptr %args, ptr %strides, ptr %tables, i64 %s, i64 %n, ptr %ws" if lanes > 1 else ONE[1:-1]
     kind = "define internal i64 @chunk" if lanes > 1 else "define i64 @one"
     return "\n".join([f"{kind}({parameters}) #0 {{", "entry:", *lines, "  ret i64 %singular", "}"])
@@ -76,7 +83,7 @@ def _row(lines: list[str], j: int, lanes: int) -> tuple[str, str]:
 
 
 def _finite(program: Program, layout: Layout, number: Number, wide: Number, total: str) -> list[str]:
-    """Fill the outputs of states with a NaN or infinite input by NaN, and find the first singular state."""
+    """Find the states with a NaN or an infinity among their inputs, and the first singular one."""
     lines = []
     mask = f"i{wide.lanes}"
     zero = wide.constant(0.0)
@@ -92,10 +99,23 @@ def _finite(program: Program, layout: Layout, number: Number, wide: Number, tota
         lines += ["  %lanes = or i1 %any, %any"]
     else:
         lines += [f"  %lanes = or {number.boolean} %bad, %bad"]
-    lines += _singular(program, layout, number)
-    lines += ["  br i1 %any, label %spoiled, label %sound, !prof !0", "spoiled:"]
-    lines += [f"  call void @spoil({number.boolean} %lanes, ptr %ws)", "  br label %sound", "sound:"]
-    return lines
+    return lines + _singular(program, layout, number)
+
+
+def _spoil(program: Program, number: Number, wide: Number) -> list[str]:
+    """Overwrite the results of the states that are not finite."""
+    lines = ["  br i1 %any, label %spoiled, label %sound, !prof !0", "spoiled:"]
+    if number.lanes > 1:
+        lines.append(f"  %which = zext i{wide.lanes} %bits to i64")
+    for j, array in enumerate(program.outputs):
+        k = len(program.inputs) + j
+        if array.size and number.lanes > 1:
+            lines.append(
+                f"  call void @spoil(ptr %row{k}, i64 %stride{k}, i64 %last, i64 %which, i64 {array.size})"
+            )
+        elif array.size:
+            lines.append(f"  call void @spoil(ptr %base{k}, i64 0, i64 0, i64 1, i64 {array.size})")
+    return [*lines, "  br label %sound", "sound:"]
 
 
 def _singular(program: Program, layout: Layout, number: Number) -> list[str]:
@@ -127,27 +147,32 @@ def _singular(program: Program, layout: Layout, number: Number) -> list[str]:
     ]
 
 
-def define_spoil(program: Program, layout: Layout, number: Number) -> str:
-    """`@spoil`: NaN into all outputs of the lanes given."""
-    count = sum(array.size for array in program.outputs)
-    vector = number.vector
-    head = f"define internal void @spoil({number.boolean} %lanes, ptr %ws) noinline nounwind {{"
-    if not count:
-        return f"{head}\n  ret void\n}}"
-    first = layout.start[program.outputs[0]]
+def define_spoil(number: Number) -> str:
+    """`@spoil`: NaN into the rows, of 0 ... last, whose bit is set in `which`."""
+    scalar, nan = number.scalar, Number(number.dtype, 1).constant(float("nan"))
     return f"""\
-{head}
+define internal void @spoil(ptr %row, i64 %stride, i64 %last, i64 %which, i64 %size) noinline nounwind {{
 entry:
-  br label %loop
-loop:
-  %k = phi i64 [ {first}, %entry ], [ %next, %loop ]
-  %address = getelementptr {vector}, ptr %ws, i64 %k
-  %old = load {vector}, ptr %address, align {number.size}
-  %new = select {number.boolean} %lanes, {vector} {number.constant(float("nan"))}, {vector} %old
-  store {vector} %new, ptr %address, align {number.size}
+  br label %lane
+lane:
+  %k = phi i64 [ 0, %entry ], [ %next, %latch ]
+  %shifted = lshr i64 %which, %k
+  %bit = and i64 %shifted, 1
+  %hit = icmp ne i64 %bit, 0
+  %offset = mul i64 %k, %stride
+  %base = getelementptr i8, ptr %row, i64 %offset
+  br i1 %hit, label %fill, label %latch
+fill:
+  %e = phi i64 [ 0, %lane ], [ %e.next, %fill ]
+  %to = getelementptr {scalar}, ptr %base, i64 %e
+  store {scalar} {nan}, ptr %to
+  %e.next = add i64 %e, 1
+  %e.more = icmp ult i64 %e.next, %size
+  br i1 %e.more, label %fill, label %latch
+latch:
   %next = add i64 %k, 1
-  %more = icmp ult i64 %next, {first + count}
-  br i1 %more, label %loop, label %done
+  %more = icmp sle i64 %next, %last
+  br i1 %more, label %lane, label %done
 done:
   ret void
 }}"""

@@ -27,6 +27,7 @@ class Layout:
     angles: int = 0
     sines: int = 0
     cosines: int = 0
+    values: int = 0
     numbers: int = 0
 
     @property
@@ -43,8 +44,11 @@ def _round_up(size: int, unit: int) -> int:
     return -(-size // unit) * unit
 
 
-def layout(program: Program, number: Number, angles: int, padding: int) -> Layout:
-    """The layout of a program with `angles` hoisted sincos, padded to a multiple of `padding`."""
+def layout(program: Program, number: Number, angles: int, padding: int, values: int = 0) -> Layout:
+    """The layout of a program with `angles` hoisted sincos, padded to a multiple of `padding`.
+
+    If `values` is not 0, this many distinct values stand for the elements of all outputs.
+    """
     result = Layout(number)
     for array in program.inputs:
         result.start[array] = result.take(array.size)
@@ -52,8 +56,9 @@ def layout(program: Program, number: Number, angles: int, padding: int) -> Layou
         padded = _round_up(angles, padding)
         result.numbers = _round_up(result.numbers, padding)
         result.angles, result.sines, result.cosines = (result.take(padded) for _ in range(3))
+    result.values = result.take(values)
     for array in program.outputs:
-        result.start[array] = result.take(array.size)
+        result.start[array] = result.values if values else result.take(array.size)
     if program.guard is not None and program.guard not in result.start:
         result.start[program.guard] = result.take(1)
     for array in program.work:

@@ -9,6 +9,7 @@ from kinetree.compiler.emit.llvm.body import LIBRARY, Printer, each
 from kinetree.compiler.emit.llvm.driver import define_angles, define_chunk, define_run, define_spoil
 from kinetree.compiler.emit.llvm.hoist import hoist
 from kinetree.compiler.emit.llvm.layout import layout
+from kinetree.compiler.emit.llvm.results import Results, define_gathered_store, gather
 from kinetree.compiler.emit.llvm.transpose import define_load, define_store
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.program import Program
@@ -31,8 +32,10 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     width = target.lanes(dtype)
     wide = Number(dtype, lanes if lanes > 1 else width)
     angles, hoisted = hoist(program)
-    places = layout(program, number, len(angles), width if lanes == 1 else 1)
-    printer = Printer(program, number, places, hoisted, target.has_fma)
+    results = gather(program) if lanes > 1 else None
+    values = len(results.values) if results else 0
+    places = layout(program, number, len(angles), width if lanes == 1 else 1, values)
+    printer = Printer(program, number, places, hoisted, target.has_fma, results)
     functions = printer.core()
     if angles:
         count = len(angles)
@@ -44,10 +47,10 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     needed |= {wide} if angles else set()
     functions += [sincos.define(kind, target.has_fma) for kind in sorted(needed, key=lambda k: k.lanes)]
     functions += [each(op, number) for op in sorted(printer.library)]
-    functions += _copies(program, number, wide)
+    functions += _copies(program, number, wide, results)
     functions += [
-        define_spoil(program, places, number),
-        define_chunk(program, places, number, len(angles), width),
+        define_spoil(number),
+        define_chunk(program, places, number, len(angles), width, results),
     ]
     if lanes > 1:
         functions.append(define_run(lanes))
@@ -55,9 +58,15 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     return Module(text, "run" if lanes > 1 else "one", lanes, places.workspace_bytes)
 
 
-def _copies(program: Program, number: Number, wide: Number) -> list[str]:
+def _copies(program: Program, number: Number, wide: Number, results: Results | None) -> list[str]:
     """The functions that bring states into the workspace and results out of it, one for each size."""
     sizes = [sorted({a.size for a in arrays} - {0}) for arrays in (program.inputs, program.outputs)]
+    if results is not None:
+        arrays = [(k, a) for k, a in enumerate(program.outputs) if a.size]
+        return [
+            *(define_load(number, s) for s in sizes[0]),
+            *(define_gathered_store(f"store_result{k}", number, results.elements[a]) for k, a in arrays),
+        ]
     if number.lanes > 1:
         return [*(define_load(number, s) for s in sizes[0]), *(define_store(number, s) for s in sizes[1])]
     return [

@@ -46,7 +46,7 @@ def store_name(size: int) -> str:
 def define_load(number: Number, size: int) -> str:
     """`@load_<size>`: rows into workspace slots; returns 0 in the lanes that are finite, else NaN."""
     text = Text()
-    rows = _rows(text, number.lanes)
+    rows = rows_of(text, number.lanes)
 
     def tile(first: str, step: int, sums: list[str]) -> list[str]:
         for k, value in enumerate(_gather(text, number, rows, first, step)):
@@ -72,15 +72,15 @@ entry:
 def define_store(number: Number, size: int) -> str:
     """`@store_<size>`: workspace slots into rows."""
     text = Text()
-    rows = _rows(text, number.lanes)
+    rows = rows_of(text, number.lanes)
 
     def tile(first: str, step: int, sums: list[str]) -> list[str]:
         values = [
             text.fresh(f"load {number.vector}, ptr {_slot(text, number, first, k)}, align {number.size}")
             for k in range(step)
         ]
-        for j, column in enumerate(_within(text, number, values)):
-            _scatter(text, number, column, rows[j::step], first, step)
+        for j, column in enumerate(within(text, number, values)):
+            scatter(text, number, column, rows[j::step], first, step)
         return sums
 
     over_row(text, number, size, tile)
@@ -89,7 +89,7 @@ define internal void @{store_name(size)}(ptr %row, i64 %stride, i64 %last, ptr %
 start:
   %full = icmp eq i64 %last, {number.lanes - 1}
   br i1 %full, label %entry, label %few
-{_store_few(number, size)}
+{store_few(number, size)}
 entry:
 {chr(10).join(text.lines)}
   ret void
@@ -174,9 +174,17 @@ few.done:
   ret {vector} %sum.new"""
 
 
-def _store_few(number: Number, size: int) -> str:
-    """The states 0 ... last one by one."""
+def store_few(number: Number, size: int, table: str = "") -> str:
+    """The states 0 ... last one by one; element k is in slot k, or where a table of slots says."""
     vector, scalar = number.vector, number.scalar
+    slot = "%copy.e"
+    lookup = ""
+    if table:
+        slot = "%copy.index"
+        lookup = f"""
+  %copy.entry = getelementptr i32, ptr @{table}, i64 %copy.e
+  %copy.i32 = load i32, ptr %copy.entry
+  %copy.index = zext i32 %copy.i32 to i64"""
     return f"""\
 few:
   br label %lane
@@ -186,8 +194,8 @@ lane:
   %lane.row = getelementptr i8, ptr %row, i64 %lane.off
   br label %copy
 copy:
-  %copy.e = phi i64 [ 0, %lane ], [ %copy.next, %copy ]
-  %copy.slot = getelementptr {vector}, ptr %slots, i64 %copy.e
+  %copy.e = phi i64 [ 0, %lane ], [ %copy.next, %copy ]{lookup}
+  %copy.slot = getelementptr {vector}, ptr %slots, i64 {slot}
   %copy.from = getelementptr {scalar}, ptr %copy.slot, i64 %lane.k
   %copy.x = load {scalar}, ptr %copy.from
   %copy.to = getelementptr {scalar}, ptr %lane.row, i64 %copy.e
@@ -203,7 +211,7 @@ few.done:
   ret void"""
 
 
-def _rows(text: Text, lanes: int) -> list[str]:
+def rows_of(text: Text, lanes: int) -> list[str]:
     """The address of every lane's row."""
     rows = ["%row"]
     for lane in range(1, lanes):
@@ -226,14 +234,14 @@ def _gather(text: Text, number: Number, rows: list[str], first: str, step: int) 
     ]
     if step > 1:
         columns = [_join(text, number.scalar, loads[j::step], step) for j in range(step)]
-        return _within(text, number, columns)
+        return within(text, number, columns)
     value = "poison"
     for lane, one in enumerate(loads):
         value = text.fresh(f"insertelement {number.vector} {value}, {number.scalar} {one}, i32 {lane}")
     return [value]
 
 
-def _scatter(text: Text, number: Number, column: str, rows: list[str], first: str, step: int) -> None:
+def scatter(text: Text, number: Number, column: str, rows: list[str], first: str, step: int) -> None:
     """Store the parts of a column into the rows that they belong to."""
     part = number.scalar if step == 1 else f"<{step} x {number.scalar}>"
     for k, row in enumerate(rows):
@@ -263,7 +271,7 @@ def _join(text: Text, scalar: str, parts: list[str], width: int) -> str:
     return parts[0]
 
 
-def _within(text: Text, number: Number, columns: list[str]) -> list[str]:
+def within(text: Text, number: Number, columns: list[str]) -> list[str]:
     """Transpose the 2 x 2 or 4 x 4 numbers of each part of 2 or 4 lanes."""
 
     def mix(a: str, b: str, pattern: tuple[int, ...]) -> str:

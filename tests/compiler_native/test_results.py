@@ -1,0 +1,56 @@
+"""Large results with zeros, repeated values and constants arrive at every element."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.compiler_native.programs import kernel_of, program
+
+KINDS = ("zero", "constant", "value", "repeated")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("size", [24, 25, 26, 27, 64, 90, 331])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_element(size, seed, dtype) -> None:
+    rng = np.random.default_rng(seed)
+    pattern = np.repeat(rng.integers(4, size=size), rng.integers(1, 7, size=size))[:size]
+    numbers = rng.normal(size=size)
+    where = rng.integers(5, size=size)
+
+    def element(x, k):
+        kind = KINDS[pattern[k]]
+        return {
+            "zero": 0.0,
+            "constant": float(numbers[k % 3]),
+            "value": x[where[k]] * float(numbers[k]),
+            "repeated": x[where[k]],
+        }[kind]
+
+    prog = program({"x": 5}, {"y": lambda x: [element(x, k) for k in range(size)], "z": lambda x: [x[1]]})
+    kernel = kernel_of(prog, dtype=dtype)
+    states = rng.normal(size=(41, 5)).astype(dtype)
+    rounded = numbers.astype(dtype)
+
+    def expected(x):
+        columns = {"zero": 0 * x[:, 0], "constant": None, "value": None, "repeated": None}
+        rows = []
+        for k in range(size):
+            kind = KINDS[pattern[k]]
+            rows.append({"zero": columns["zero"], "constant": columns["zero"] + rounded[k % 3],
+                         "value": x[:, where[k]] * rounded[k], "repeated": x[:, where[k]]}[kind])  # fmt: skip
+        return np.stack(rows, axis=1)
+
+    for count in (1, 5, 8, 16, 41):
+        y, z = kernel(states[:count])
+        np.testing.assert_array_equal(y, expected(states[:count]))
+        np.testing.assert_array_equal(z[:, 0], states[:count, 1])
+    out = np.full((41, size + 3), 7.0, dtype)
+    kernel(states, out=(out[:, 1:-2], None))
+    np.testing.assert_array_equal(out[:, 1:-2], expected(states))
+    assert (out[:, [0, -1, -2]] == 7.0).all()
+    states[[3, 40], 4] = np.nan
+    y, z = kernel(states)
+    assert np.isnan(y[[3, 40]]).all() and np.isnan(z[[3, 40]]).all()
+    good = np.isfinite(states).all(axis=1)
+    np.testing.assert_array_equal(y[good], expected(states)[good])
