@@ -1,8 +1,8 @@
 """The same robot in kinetree, MuJoCo and Pinocchio: states and matrices mapped by the tests' own hands.
 
-Velocities of the three differ for free joints only (MuJoCo: world linear velocity, then body angular velocity;
-Pinocchio: body linear, then body angular; kinetree: body angular, then body linear). With v' = T(q) v,
-M = T' M' T and the bias is T' (c' + M' dT/dt v).
+Velocities of the three differ for free joints only (MuJoCo: world linear velocity, then body angular
+velocity; Pinocchio: body linear, then body angular; kinetree: body angular, then body linear).
+With v' = T(q) v, M = T' M' T and the bias is T' (c' + M' dT/dt v).
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _armature(model, peer):
 
 
 def deviation(ours, theirs, scale=0.0):
-    """The largest difference: relative to the diagonal for a matrix, to the largest entry or `scale` for a vector."""
+    """The largest difference, relative to the diagonal, or to the largest entry or `scale` of a vector."""
     if not ours.size:
         return 0.0
     if ours.ndim == 2:
@@ -200,7 +200,7 @@ def disagreement(model, peer, rng):
     return max(deviation(M, M_peer), deviation(c, c_peer, scale))
 
 
-# --- MuJoCo needs mesh files that the corpus does not have: write the tree alone ---------------------------------------
+# --- MuJoCo needs mesh files that the corpus does not have: write the tree alone ---------------------------
 _KEEP = ("mujoco", "compiler", "option", "flag", "default", "worldbody", "body", "joint", "freejoint")
 _KEEP += ("inertial", "geom", "site", "frame", "replicate")
 _DROP = ("material", "mesh", "hfield", "meshdir", "texturedir", "assetdir", "strippath")
@@ -238,3 +238,18 @@ def bare_mjcf(path):
 
     write(root, MAIN, False)
     return "\n".join(lines)
+
+
+def frame_pose(model, q, name):
+    """(R, p) of a body or frame in the world, from the joints alone."""
+    body, X = model.frame(name)
+    R, p = np.array(X.rotation, dtype=float).T, np.array(X.translation, dtype=float)
+    values = all_positions(model, q)
+    while body:
+        part = model.bodies[body - 1]
+        J = part.joint.placement(tuple(values[part.joint_name]))
+        for step in (J, part.placement.transform()):
+            E, r = np.array(step.rotation, dtype=float), np.array(step.translation, dtype=float)
+            R, p = E.T @ R, E.T @ p + r
+        body = part.parent
+    return R, p

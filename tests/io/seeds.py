@@ -11,9 +11,11 @@ URDF_ARM = """<?xml version="1.0"?>
       <inertia ixx="0.03" ixy="0.001" ixz="0" iyy="0.04" iyz="0" izz="0.02"/></inertial>
   </link>
   <link name="lower">
-    <inertial><mass value="1e0"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.005"/></inertial>
+    <inertial><mass value="1e0"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.005"/>
+      </inertial>
   </link>
-  <link name="tool"><inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4"/></inertial></link>
+  <link name="tool"><inertial><mass value="0.1"/>
+    <inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
   <joint name="shoulder" type="revolute">
     <origin xyz="0 0 0.3" rpy="1.5708 0 0"/><parent link="base"/><child link="upper"/><axis xyz="0 0 1"/>
     <limit lower="-2" upper="2" effort="100" velocity="3"/><dynamics damping="0.5" friction="0.1"/>
@@ -23,16 +25,21 @@ URDF_ARM = """<?xml version="1.0"?>
     <mimic joint="shoulder" multiplier="-2" offset="0.1"/>
   </joint>
   <joint name="flange" type="fixed"><origin xyz="0 0 0.4"/><parent link="lower"/><child link="tool"/></joint>
-  <transmission name="t"><joint name="shoulder"/><actuator name="m"><mechanicalReduction>100</mechanicalReduction>
+  <transmission name="t"><joint name="shoulder"/><actuator name="m">
+      <mechanicalReduction>100</mechanicalReduction>
     <rotorInertia>1e-5</rotorInertia></actuator></transmission>
 </robot>
 """
 
 URDF_MIXED = """<robot name="mixed"><link name="world"/>
-  <link name="a"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
-  <link name="b"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
-  <link name="c"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
-  <link name="d"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+  <link name="a"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>
+      </inertial></link>
+  <link name="b"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>
+      </inertial></link>
+  <link name="c"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>
+      </inertial></link>
+  <link name="d"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>
+      </inertial></link>
   <joint name="f" type="floating"><parent link="world"/><child link="a"/></joint>
   <joint name="p" type="planar"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/></joint>
   <joint name="s" type="prismatic"><parent link="b"/><child link="c"/><axis xyz="1 1 0"/></joint>
@@ -53,12 +60,14 @@ MJCF_LEG = """<mujoco model="leg">
     <geom type="plane" size="1 1 1"/>
     <body name="trunk" pos="0 0 1"><freejoint name="root"/><geom type="box" size="0.1 0.1 0.2"/>
       <body name="thigh" pos="0 0.1 0" euler="0 10 0" childclass="thin">
-        <joint name="hip_x" axis="1 0 0" range="-40 40"/><joint name="hip_y" pos="0 0 0.1" ref="5" stiffness="3"/>
+        <joint name="hip_x" axis="1 0 0" range="-40 40"/>
+      <joint name="hip_y" pos="0 0 0.1" ref="5" stiffness="3"/>
         <geom fromto="0 0 0 0 0 -0.4"/>
         <site name="knee_site" pos="0 0 -0.4"/>
         <frame pos="0 0 -0.4" euler="0 0 90"><body name="shank"><joint name="knee" type="hinge" axis="0 1 0"/>
           <inertial pos="0 0 -0.2" mass="1.5" fullinertia="0.1 0.1 0.01 0 0.001 0"/>
-          <body name="foot" pos="0 0 -0.4"><joint name="ankle" type="ball"/><geom type="sphere" size="0.05" mass="0.3"/>
+          <body name="foot" pos="0 0 -0.4"><joint name="ankle" type="ball"/>
+      <geom type="sphere" size="0.05" mass="0.3"/>
           </body></body></frame>
       </body>
     </body>
@@ -77,7 +86,8 @@ MJCF_PENDULUM = """<mujoco><worldbody><body name="p" axisangle="0 0 1 30"><joint
 
 JSON_MODEL = """{"format": "kinetree model", "version": 1, "name": "m", "gravity": [0, 0, -9.81], "bodies": [
 {"name": "a", "parent": "world", "joint": "j", "type": "revolute", "parameters": [0, 0, 1],
- "placement": {"R": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "p": [0, 0, 0.5]}, "inertia": [1, 0, 0, 0.1, 1, 1, 1, 0, 0, 0],
+ "placement": {"R": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "p": [0, 0, 0.5]},
+ "inertia": [1, 0, 0, 0.1, 1, 1, 1, 0, 0, 0],
  "armature": [0.1], "limits": {"lower": [-1], "upper": [1]}},
 {"name": "b", "parent": "a", "joint": "k", "type": "prismatic", "parameters": [1, 0, 0],
  "inertia": [1, 0, 0, 0, 1, 1, 1, 0, 0, 0], "mimic": ["j", 0.5, 0]}], "rotors": [], "frames": [

@@ -1,7 +1,7 @@
 """Mutated robot files: a model with finite numbers, or an error with a name. Nothing else, ever.
 
-KINETREE_FUZZ sets the number of files (10,000 by default; `make soak` takes more). A failure prints the seed of the
-file; `mutated(seed)` makes it again.
+KINETREE_FUZZ sets the number of files (10,000 by default; `make soak` takes more). A failure prints the seed
+of the file; `mutated(seed)` makes it again.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import re
 
 import numpy as np
 import pytest
+from tests.io.seeds import SEEDS
 
 import kinetree as kt
 from kinetree.io.fix import fix
 from kinetree.io.lint import lint
-from tests.io.seeds import SEEDS
 
 FILES = int(os.environ.get("KINETREE_FUZZ", "10000"))
 SLICES = 10
@@ -24,7 +24,7 @@ SLICES = 10
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 WORD = re.compile(r'(?<==")[^"]*(?=")')
 TAG = re.compile(r"<[a-z:]+[^<>]*>")
-ODD = "0 -0 1 -1 1e-300 1e300 1e400 -1e30 1e30 nan inf -inf 1,5 0x1 3.14159 1.5707963 1e-9 9999999999 . - e +".split()
+ODD = "0 -0 1 -1 1e-300 1e300 1e400 -1e30 1e30 nan inf -inf 1,5 0x1 3.14159 1.5707963 1e-9 . - e +".split()
 ODD += ["", " ", "1 2 3", "${x}", "&#10;", "&lt;", "a'b", "world", "true", "x" * 300, "\u0661", "1e-320"]
 
 

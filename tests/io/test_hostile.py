@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.io.hostile import HOSTILE, body
 
 import kinetree as kt
 from kinetree.io.lint import lint
 from kinetree.io.report import FileError
 from kinetree.io.rules import RULES
-from tests.io.hostile import HOSTILE, body
 
 SECONDS, MEGABYTES = 2.0, 200
 

@@ -63,6 +63,12 @@ def read_joint(
     joint = Joint(name, element.where, KINDS[kind_name], "", "")
     if kind_name == "free":
         joint.armature = _coefficient(element, "armature", log)
+        if joint.armature:
+            log.add(
+                "unsupported",
+                element.where,
+                "armature of a free joint: its linear part acts in body axes here",
+            )
         return joint, ORIGIN
     position = vector(element, "pos", 3, ORIGIN, log)
     anchor = (frame @ Placement(p=position)).p if kind_name != "slide" else ORIGIN  # type: ignore[arg-type]
@@ -110,7 +116,7 @@ def _limits(element: Element, kind: str, compiler: Compiler, log: Log) -> Limits
     limits = Limits()
     lower, upper = vector(element, "range", 2, (0.0, 0.0), log)
     limited = choice(element, "limited", ("true", "false", "auto"), "auto", log)
-    if limited == "true" or (limited == "auto" and compiler.autolimits and lower < upper):
+    if limited == "true" or (limited == "auto" and compiler.autolimits and lower != upper):
         if lower > upper:
             mended = log.mend(
                 "limits-swapped", element.where, f"range {lower:g} {upper:g}", "limits exchanged"

@@ -112,9 +112,9 @@ def norm(a: Vector) -> float:
 
 
 def unit(a: Vector) -> Vector:
-    """The direction of `a`; along a coordinate axis it is exact."""
+    """The direction of `a`; a vector that is of unit length already stays as it is."""
     length = norm(a)
-    return (a[0] / length, a[1] / length, a[2] / length) if length != 1.0 else a
+    return a if abs(length - 1.0) < _EXACT else (a[0] / length, a[1] / length, a[2] / length)
 
 
 def to_rpy(R: Matrix) -> Vector:

@@ -134,6 +134,11 @@ RULES: dict[str, Rule] = {
     "inertia-zero": Rule(
         "note", "the link is a point mass", "Add the inertia if rotation of this part matters."
     ),
+    "inertia-incomplete": Rule(
+        "warning",
+        "products left out count as zero here, but many tools drop the whole inertial",
+        "Write all six numbers.",
+    ),
     "inertia-massless": Rule(
         "warning", "a body that resists turning but weighs nothing does not exist", "Give it its mass."
     ),

@@ -37,11 +37,14 @@ def read_inertial(element: Element, where: Where, log: Log) -> Mass | None:
     if inertia_element is None:
         log.add("inertia-zero", where, "<inertial> has no <inertia>")
         return Mass(mass, origin.p)
-    inertia = _inertia(inertia_element, log)
+    inertia = _inertia(inertia_element, where, log)
     return Mass(mass, origin.p, mat_mul(mat_mul(origin.R, inertia), transpose(origin.R)))
 
 
-def _inertia(element: Element, log: Log) -> Matrix:
+def _inertia(element: Element, where: Where, log: Log) -> Matrix:
     xx, yy, zz = (number(element, f"i{a}", None, log) for a in ("xx", "yy", "zz"))
     xy, xz, yz = (number(element, f"i{a}", 0.0, log) for a in ("xy", "xz", "yz"))
+    missing = [name for name in ("ixy", "ixz", "iyz") if element.get(name) is None]
+    if missing:
+        log.add("inertia-incomplete", where, f"<inertia> does not have {', '.join(missing)}")
     return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
