@@ -45,7 +45,7 @@ def _draw_between_limits(model: Model, q: np.ndarray, rng: np.random.Generator) 
         if not (ops.is_literal(low) and ops.is_literal(high) and low <= high):
             continue
         bounded = np.isfinite(high - low)
-        q[:, place] = rng.uniform(low, high, len(q)) if bounded else np.clip(q[:, place], low, high)
+        q[:, place] = low + (high - low) * rng.random(len(q)) if bounded else np.clip(q[:, place], low, high)
 
 
 def integrate(model: Model, q: Any, dv: Any) -> np.ndarray:
