@@ -23,6 +23,7 @@ class Law(NamedTuple):
     name: str
     residual: float
     allowed: float
+    remark: str = ""
 
     @property
     def holds(self) -> bool:
@@ -37,6 +38,7 @@ def laws(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[Law]
     tau = kt.inverse_dynamics(model, q, v, a)
     eigenvalues = np.linalg.eigvalsh(M)
     loose = ROUNDING * max(1.0, eigenvalues[-1] / eigenvalues[0] * 1e-3)
+    spectrum = f"eigenvalues {eigenvalues[0]:.2g} to {eigenvalues[-1]:.2g}"
     skew = Mdot - 2 * C
 
     def energy(t: float) -> float:
@@ -49,7 +51,7 @@ def laws(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[Law]
 
     return [
         Law("M = M^T", apart(M, M.T), ROUNDING),
-        Law("M is positive definite", 0.0 if eigenvalues[0] > 0 else 1.0, 0.5),
+        Law("M is positive definite", 0.0 if eigenvalues[0] > 0 else 1.0, 0.5, spectrum),
         Law("tau = M a + C v + g", apart(tau, M @ a + C @ v + g), ROUNDING),
         Law("C v + g = bias force", apart(C @ v + g, h), ROUNDING),
         Law("C = sum over k of Gamma_k v_k", apart(C, Gamma @ v), ROUNDING),
