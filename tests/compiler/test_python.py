@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sympy
 from tests.compiler.interpreter import interpret
 from tests.compiler.random_programs import random_inputs, random_looped, random_straight
 
+from kinetree import ops
 from kinetree.compiler.emit.python import python_source, run
 from kinetree.compiler.pipeline import optimize
 from kinetree.compiler.program import Program
@@ -30,7 +32,7 @@ def test_equals_direct_evaluation(make, seed):
                 np.testing.assert_allclose(got[place], want, rtol=1e-12, atol=1e-12)
 
 
-def test_10000_programs_of_one_kind_and_another(cases):
+def test_many_small_programs(cases):
     """Many small programs through all passes; the normal run does a share of them."""
     for seed in range(cases(300)):
         program = random_straight(10_000 + seed, 15 + seed % 20)
@@ -71,6 +73,17 @@ def test_float32_and_broadcasting():
     (narrow, _), _ = run(program, q.astype(np.float32), v.astype(np.float32))
     assert wide.shape == (5, 4) and narrow.dtype == np.float32
     np.testing.assert_allclose(narrow, wide[0], rtol=1e-4, atol=1e-4)
+
+
+def test_symbols():
+    """With arrays of symbols the result is a formula."""
+    graph = Graph()
+    x, y = graph.array("x", "input", 2), graph.array("y", "output", 1)
+    graph.store(y, 0, ops.sin(graph.load(x, 0)) * graph.load(x, 1) + 1.0)
+    program = Program("formula", (x,), (y,), (), (), graph.root, graph)
+    a, b = sympy.symbols("a b", real=True)
+    (result,), _ = run(optimize(program), np.array([a, b], object))
+    assert sympy.simplify(result[0] - (b * sympy.sin(a) + 1.0)) == 0
 
 
 def test_what_is_never_written_is_nan():

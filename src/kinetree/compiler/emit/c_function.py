@@ -37,7 +37,7 @@ _RESERVED = frozenset(
     long register restrict return short signed sizeof static struct switch typedef union unsigned void
     volatile while asm typeof bool true false work guard poison i main errno and or not xor class new delete
     this template private public protected friend operator namespace using try catch throw virtual
-    y0 y1 yn j0 j1 jn""".split()  # noqa: SIM905
+    y0 y1 yn j0 j1 jn""".split()
 )
 
 
