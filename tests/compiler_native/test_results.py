@@ -11,7 +11,7 @@ KINDS = ("zero", "constant", "value", "repeated")
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("size", [24, 25, 26, 27, 64, 90, 331])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1))
 def test_every_element(size, seed, dtype) -> None:
     rng = np.random.default_rng(seed)
     pattern = np.repeat(rng.integers(4, size=size), rng.integers(1, 7, size=size))[:size]

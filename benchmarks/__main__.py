@@ -1,0 +1,88 @@
+"""`python -m benchmarks`: the timings of this computer as tables.
+
+Times are processor times: medians, with half the distance between the quartiles. Pinocchio's batches are
+`rneaInParallel` and `abaInParallel` with one thread; for what it has no C++ loop (marked ~), a loop in Python
+less the time of the same call for a single pendulum. MuJoCo's calls do more than the quantity asked for: it
+has no smaller entry. Compile times include the trace.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks import cases, machine, table
+from benchmarks.peers import Peers
+from kinetree.compiler import threads
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--json", metavar="FILE", help="also write all numbers to FILE")
+    parser.add_argument(
+        "--seconds", type=float, default=0.4, help="measuring time of each number (default 0.4)"
+    )
+    parser.add_argument("--robots", default="", help="only robots whose name contains this")
+    parser.add_argument("--functions", default="", help="only functions whose name contains this")
+    parser.add_argument(
+        "--largest", type=int, default=100_000, help="most bodies of chains and trees; 0: none"
+    )
+    parser.add_argument("--brief", action="store_true", help="leave out threads, imports and first calls")
+    asked = parser.parse_args()
+    threads.set_threads(1)
+    with tempfile.TemporaryDirectory() as home, _cache_in(home):
+        results = run(asked)
+    if asked.json:
+        Path(asked.json).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def run(asked: argparse.Namespace) -> dict[str, Any]:
+    results: dict[str, Any] = {"machine": machine.description(), "robots": [], "sizes": []}
+    _say(*table.machine_lines(results["machine"]), "", table.ROBOT_HEAD)
+    for robot, make in cases.ROBOTS.items():
+        if asked.robots not in robot:
+            continue
+        model = make()
+        peers = Peers(model)
+        for name in cases.FUNCTIONS:
+            if asked.functions in name:
+                row = cases.robot_row(robot, model, name, peers, asked.seconds)
+                results["robots"].append(row)
+                _say(table.robot_line(row))
+    sizes = [n for n in cases.SIZES if n <= asked.largest]
+    if sizes:
+        _say("", table.SIZE_HEAD)
+    for tree in cases.TREES:
+        for name in ("inverse_dynamics", "forward_dynamics"):
+            for n in sizes if asked.functions in name else []:
+                row = cases.size_row(tree, n, name, Peers, asked.seconds)
+                results["sizes"].append(row)
+                _say(table.size_line(row))
+    if not asked.brief:
+        threads.set_threads(None)
+        results["threads"] = cases.thread_row(2 * asked.seconds)
+        _say("", *table.thread_lines(results["threads"]))
+        results["starts"] = machine.starts()
+        _say("", *(f"- {what}: {1e3 * seconds:.0f} ms" for what, seconds in results["starts"].items()))
+    return results
+
+
+def _cache_in(home: str) -> Any:
+    """Compile everything anew: an empty cache."""
+    import os
+    from unittest import mock
+
+    return mock.patch.dict(os.environ, XDG_CACHE_HOME=home)
+
+
+def _say(*lines: str) -> None:
+    print(*lines, sep="\n", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
