@@ -28,8 +28,8 @@ def export_c(
 ) -> list[Path]:
     """Write C99 code of functions for one model; the paths of the header, the source and a self-test.
 
-    The code has no heap, no globals but constant tables, and no name of the model but in escaped comments. Each
-    function computes one state and returns 0, or 1 if the result cannot be trusted: the inertia is singular.
+    The code has no heap, no globals but constant tables, and names of the model only in escaped comments.
+    Each function computes one state and returns 0, or 1 if the result cannot be trusted: the inertia is singular.
 
     Args:
         functions: functions of a model, such as `[kinetree.inverse_dynamics]`, or pairs (function, options).
@@ -45,7 +45,7 @@ def export_c(
         function, options = function if isinstance(function, tuple) else (function, {})
         algorithm = getattr(function, "algorithm", function)
         if not isinstance(algorithm, Algorithm):
-            raise CompileError(f"export_c: {function!r} is no function of a model, such as kinetree.mass_matrix")
+            raise CompileError(f"export_c: {function!r} is no function of a model like kinetree.mass_matrix")
         present = tuple(a.name for a in algorithm.inputs if not a.optional)
         program = trace(algorithm, model, present, algorithm.options | options, mode)
         inputs = [a for a in algorithm.inputs if a.name in present]

@@ -69,7 +69,7 @@ def dense(value: Any) -> Any:
     """A transform with one general rotation: the form that all kinds of nodes share."""
     if isinstance(value, Transform) and not (len(value.factors) == 1 and isinstance(value.factors[0], Dense)):
         return Transform.from_factors(value.translation, (Dense(value.rotation),))
-    return value
+    return Stack(dense(v) for v in value.values) if isinstance(value, Stack) else value
 
 
 class Template:
@@ -215,6 +215,8 @@ class Sum(Field):
 
     def __init__(self, tree: LoopedSweep, kind: type):
         super().__init__(tree, kind)
+        if kind not in UNIFORM:
+            raise TraceError(f"a sum of {kind.__name__} values is not a sum of their numbers: run it unrolled")
         self.at_world = False
 
     def __setitem__(self, i: Handle, value: Any) -> None:
