@@ -20,13 +20,22 @@ _HOME = {
     "kinetree.functions": (
         "placements body_velocities body_accelerations partial_velocities frame_placement frame_velocity "
         "frame_acceleration jacobian jacobian_rate center_of_mass center_of_mass_velocity "
-        "center_of_mass_jacobian inverse_dynamics bias_force gravity_force forward_dynamics hybrid_dynamics "
-        "mass_matrix inverse_mass_matrix mass_matrix_rate mass_matrix_product mass_matrix_solve "
-        "mass_matrix_logdet mass_matrix_trace composite_inertias articulated_inertias coriolis_matrix "
-        "coriolis_matrices coriolis_product coriolis_transpose_product christoffel_symbols kinetic_energy "
-        "potential_energy momentum centroidal_momentum centroidal_momentum_matrix "
-        "centroidal_momentum_matrix_rate joint_wrenches constraint_forces base_reaction"
+        "center_of_mass_jacobian inverse_dynamics bias_force gravity_force forward_dynamics "
+        "hybrid_dynamics mass_matrix inverse_mass_matrix mass_matrix_rate mass_matrix_product "
+        "mass_matrix_solve mass_matrix_logdet mass_matrix_trace composite_inertias composite_moments "
+        "articulated_inertias coriolis_matrix coriolis_matrices coriolis_product "
+        "coriolis_transpose_product christoffel_symbols kinetic_energy potential_energy momentum "
+        "centroidal_momentum centroidal_momentum_matrix centroidal_momentum_matrix_rate joint_wrenches "
+        "constraint_forces base_reaction composite_wrenches articulated_wrenches "
+        "inverse_dynamics_composite inverse_dynamics_inertial forward_dynamics_concurrent "
+        "gravity_force_composite mass_matrix_inertial composite_moments_walker_orin"
     ),
+    "kinetree.derived": (
+        "christoffel_symbols_second_kind mass_matrix_partials bias_force_hessian admissibility "
+        "nullify_momentum operational_space_inertia impulse_response passive_force spring_energy "
+        "rotor_error"
+    ),
+    "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
     "kinetree.export": "export_c",
     "kinetree.kernels": "compile",
     "kinetree.io.load": "load",
@@ -38,7 +47,7 @@ _HOME = {
     "kinetree.spatial.rotation": "Rotation",
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
-_MODULES = ("errors", "ops", "spatial", "zoo")
+_MODULES = ("alternatives", "errors", "ops", "spatial", "zoo")
 
 __all__ = [*_MODULE_OF, *_MODULES, "__version__"]
 

@@ -139,6 +139,7 @@ mass_matrix_logdet = ModelFunction(algorithms.mass_matrix_logdet)
 mass_matrix_trace = ModelFunction(algorithms.mass_matrix_trace)
 
 composite_inertias = ModelFunction(algorithms.composite_inertias)
+composite_moments = ModelFunction(algorithms.composite_moments)
 articulated_inertias = ModelFunction(algorithms.articulated_inertias)
 
 coriolis_matrix = ModelFunction(algorithms.coriolis_matrix)
@@ -158,3 +159,13 @@ centroidal_momentum_matrix_rate = ModelFunction(algorithms.centroidal_momentum_m
 joint_wrenches = ModelFunction(algorithms.joint_wrenches)
 constraint_forces = ModelFunction(algorithms.constraint_forces)
 base_reaction = ModelFunction(algorithms.base_reaction)
+composite_wrenches = ModelFunction(algorithms.composite_wrenches)
+articulated_wrenches = ModelFunction(algorithms.articulated_wrenches)
+
+# the same quantities by other routes, for comparison
+composite_moments_walker_orin = ModelFunction(algorithms.composite_moments_walker_orin)
+inverse_dynamics_composite = ModelFunction(algorithms.inverse_dynamics_composite)
+inverse_dynamics_inertial = ModelFunction(algorithms.inverse_dynamics_inertial)
+forward_dynamics_concurrent = ModelFunction(algorithms.forward_dynamics_concurrent)
+gravity_force_composite = ModelFunction(algorithms.gravity_force_composite)
+mass_matrix_inertial = ModelFunction(algorithms.mass_matrix_inertial)

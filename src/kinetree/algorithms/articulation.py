@@ -31,8 +31,8 @@ def articulated_inertias(tree: Sweep, q: Any) -> Any:
 
         I^A_p = I_p + sum X^T (I^A - U D^-1 U^T) X        U = I^A S        D = S^T U
 
-    It depends on q alone, and lies between the body's own inertia and the composite one. Bodies that couplings
-    tie to one set of coordinates count as cut from each other. Cost O(N).
+    It depends on q alone, and lies between the body's own inertia and the composite one. Bodies that
+    couplings tie to one set of coordinates count as cut from each other. Cost O(N).
 
     Reference: Featherstone (2008) eq. 7.21; Boyden; the branch inertia of concurrent dynamics.
     """

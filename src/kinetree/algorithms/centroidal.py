@@ -36,9 +36,11 @@ def centroidal_momentum_matrix(tree: Sweep, q: Any) -> Any:
 
 @algorithm("q, v -> A(6, nv)")
 def centroidal_momentum_matrix_rate(tree: Sweep, q: Any, v: Any) -> Any:
-    """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of the centroidal momentum.
+    """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of the centroidal
+    momentum.
 
-        W_i = I^C_i S_i        W'_i = I^C_i dS_i + (B^C_i + B^C_i^T) S_i        A' = W' about c, less [c' x W; 0]
+        W_i = I^C_i S_i        W'_i = I^C_i dS_i + (B^C_i + B^C_i^T) S_i        A' = W' about c, less [c'
+        x W; 0]
 
     with dS = V x S plus the apparent derivative, and B the Coriolis inertias of the bodies. Cost O(N).
 

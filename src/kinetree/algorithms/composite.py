@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.spatial import Inertia, Transform
+from kinetree.spatial import Inertia, Lump, Transform
 from kinetree.sweep import Sweep, algorithm
 
 
@@ -28,3 +28,48 @@ def composite_inertias(tree: Sweep, q: Any) -> Any:
         out[i] = tree.gathered(i, X[i], I[i]).matrix()
         I.add(tree.parent(i), X[i].T @ I[i] @ X[i])
     return out
+
+
+@algorithm("q -> mass(nb), com(nb, 3), inertia(nb, 3, 3)")
+def composite_moments(tree: Sweep, q: Any) -> Any:
+    """Mass, centre of mass and inertia about it of everything that each body carries, in body axes. Cost
+    O(N).
+
+    The composite inertia in components; the inertia is that of the bodies locked together.
+
+    Reference: Jain, spatial operator algebra part 4 (composite bodies).
+    """
+    (X,) = tree.fields(Transform)
+    I = tree.sums(Inertia)
+    for i in tree.outward():
+        X[i], _ = tree.joint(i, q[i])
+        I[i] = tree.inertia(i)
+    mass, com, inertia = tree.array("nb"), tree.array("nb", 3), tree.array("nb", 3, 3)
+    for i in tree.inward():
+        whole = Lump.of(tree.gathered(i, X[i], I[i]))
+        mass[i], com[i], inertia[i] = whole.mass, whole.com, whole.rotational_matrix
+        I.add(tree.parent(i), X[i].T @ I[i] @ X[i])
+    return mass, com, inertia
+
+
+@algorithm("q -> mass(nb), com(nb, 3), inertia(nb, 3, 3)")
+def composite_moments_walker_orin(tree: Sweep, q: Any) -> Any:
+    """The same as `composite_moments`, every sum about the common centre of mass of its parts.
+
+        m = m_p + sum m_c        m c = m_p c_p + sum m_c c_c        J = sum (J_c + m_c (|d|^2 1 - d d^T))
+
+    Cost O(N), dearer than moments about the body's origin, which simply add.
+
+    Reference: Walker and Orin (1982), as told by Jain, spatial operator algebra part 4.
+    """
+    (X,) = tree.fields(Transform)
+    L = tree.sums(Lump)
+    for i in tree.outward():
+        X[i], _ = tree.joint(i, q[i])
+        L[i] = Lump.of(tree.inertia(i))
+    mass, com, inertia = tree.array("nb"), tree.array("nb", 3), tree.array("nb", 3, 3)
+    for i in tree.inward():
+        whole = tree.gathered(i, X[i], L[i])
+        mass[i], com[i], inertia[i] = whole.mass, whole.com, whole.rotational_matrix
+        L.add(tree.parent(i), X[i].T @ L[i] @ X[i])
+    return mass, com, inertia

@@ -9,23 +9,23 @@ from kinetree.spatial import Force, Jet, Transform
 from kinetree.sweep import Sweep, algorithm
 
 
-def _wrenches(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """(i, f_i, F): inverse dynamics; the wrench through the joints of node i, and the sums with the world's last."""
+def _wrenches(tree: Sweep, F: Any, q: Any, v: Any, a: Any, f_ext: Any) -> Iterator[tuple[Any, Any]]:
+    """(i, f_i): inverse dynamics with the sums F; the wrench through the joints of node i, tips to base."""
     X, J = tree.fields(Transform, Jet)
-    F = tree.sums(Force)
     J[tree.world] = Jet(acceleration=-tree.gravity)
     for i in tree.outward():
         X[i], S, ring = tree.joint(i, q[i], v[i])
         J[i] = (X[i] @ J[tree.parent(i)]).moved(S @ v[i], S @ a[i] + ring @ v[i])
         F[i] = tree.inertia(i).force(J[i]) - f_ext[i]
     for i in tree.inward():
-        yield i, tree.gathered(i, X[i], F[i]), F
+        yield i, tree.gathered(i, X[i], F[i])
         F.add(tree.parent(i), X[i].T @ F[i])
 
 
 @algorithm("q, v, a, f_ext? -> f(nb, 6)")
 def joint_wrenches(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
-    """The wrench [moment; force] that acts on each body through its joint, in body axes about the body origin.
+    """The wrench [moment; force] that acts on each body through its joint, in body axes about the body
+    origin.
 
         f_i = I_i a_i + v_i x* I_i v_i - f_ext,i + sum X_c^T f_c
 
@@ -35,7 +35,7 @@ def joint_wrenches(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
     Reference: the interbody force of concurrent dynamics; f of the recursive Newton-Euler algorithm.
     """
     out = tree.array("nb", 6)
-    for i, f, _ in _wrenches(tree, q, v, a, f_ext):
+    for i, f in _wrenches(tree, tree.sums(Force), q, v, a, f_ext):
         out[i] = f
     return out
 
@@ -46,12 +46,13 @@ def constraint_forces(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
 
         f^c_i = N_i^T f_i        S_i^T N_i = 0, N_i orthonormal
 
-    A joint with k degrees of freedom has 6 - k of them; the rest of its row is zero. They do no work. Cost O(N).
+    A joint with k degrees of freedom has 6 - k of them; the rest of its row is zero. They do no work. Cost
+    O(N).
 
     Reference: concurrent dynamics, proposition 5, with the transpose that it lacks.
     """
     out = tree.array("nb", 6)
-    for i, f, _ in _wrenches(tree, q, v, a, f_ext):
+    for i, f in _wrenches(tree, tree.sums(Force), q, v, a, f_ext):
         out[i] = tree.complement(i, q[i]).along(f)
     return out
 
@@ -66,9 +67,9 @@ def base_reaction(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
 
     Reference: Newton's law for the whole; Jain, spatial operator algebra part 4.
     """
-    total: Any = None
-    for _, _, total in _wrenches(tree, q, v, a, f_ext):
+    F = tree.sums(Force)
+    for _ in _wrenches(tree, F, q, v, a, f_ext):
         pass
     out = tree.array(6)
-    out[:] = (total[tree.world] if total is not None else Force()).components
+    out[:] = F[tree.world].components
     return out

@@ -14,7 +14,8 @@ REFERENCES = ("body", "world", "aligned")
 def reference_transform(placement: Transform, reference: str) -> Transform:
     """From the coordinates of a frame with this world placement to the reference's.
 
-    "body": the frame itself. "world": the world's axes and origin. "aligned": the world's axes, the frame's origin.
+    "body": the frame itself. "world": the world's axes and origin. "aligned": the world's axes, the frame's
+    origin.
     """
     if reference == "world":
         return placement.inverse()
@@ -47,8 +48,8 @@ def frame_placement(tree: Sweep, q: Any, *, frame: str) -> Any:
 def frame_velocity(tree: Sweep, q: Any, v: Any, point: Any, *, frame: str, reference: str = "body") -> Any:
     """The spatial velocity [omega; v] of a frame, or of the frame moved to a point given in its axes.
 
-    `reference`: "body" (axes and origin of the frame), "world" (axes and origin of the world), or "aligned" (axes of the
-    world, origin of the frame). Cost O(N), O(d) when unrolled.
+    `reference`: "body" (axes and origin of the frame), "world" (axes and origin of the world), or "aligned"
+    (axes of the world, origin of the frame). Cost O(N), O(d) when unrolled.
     """
     P, V = tree.fields(Transform, Motion)
     for i in tree.outward():
@@ -78,7 +79,8 @@ def frame_acceleration(
     """The acceleration of a frame without gravity, or of the frame moved to a point given in its axes.
 
     The spatial acceleration, a 6-vector that is transformed like a velocity; with kind="classical" the second
-    derivative of the position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when unrolled.
+    derivative of the position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when
+    unrolled.
 
     Reference: Featherstone (2008) section 2.11; Boyden (planet on a circle).
     """
@@ -108,8 +110,9 @@ def jacobian(tree: Sweep, q: Any, point: Any, *, frame: str, reference: str = "b
 
         J_i = Y_i S_i        for the bodies i on the path to the root, 0 for all others
 
-    where Y_i leads from body i to the reference: "body" (axes and origin of the frame), "world" (axes and origin of the
-    world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the placement.
+    where Y_i leads from body i to the reference: "body" (axes and origin of the frame), "world" (axes and
+    origin of the world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the
+    placement.
 
     Reference: Jain, spatial operator algebra part 4 (J = B* phi* H*); Featherstone (2008) eq. 4.20.
     """

@@ -24,9 +24,9 @@ def hybrid_dynamics(
 ) -> Any:
     """All accelerations and generalised forces (a, tau), when of each joint one of the two is known.
 
-    `known` holds the acceleration of the joints named in `accelerate`, and the generalised force of all others. With no joint
-    named it is forward dynamics, with all joints named inverse dynamics. Where the acceleration is known, the
-    articulated inertia passes the joint as if it were locked:
+    `known` holds the acceleration of the joints named in `accelerate`, and the generalised force of all
+    others. With no joint named it is forward dynamics, with all joints named inverse dynamics. Where the
+    acceleration is known, the articulated inertia passes the joint as if it were locked:
 
         I^A_p += X^T I^A X        p^A_p += X^T (p^A + I^A (c + S a))        tau = S^T (I^A A + p^A)
 

@@ -60,11 +60,12 @@ def mass_matrix_solve(tree: Sweep, q: Any, x: Any) -> Any:
 
 @algorithm("q -> value()")
 def mass_matrix_logdet(tree: Sweep, q: Any) -> Any:
-    """The logarithm of det M(q), the sum of log det D_i over the articulated inertias along the joints. Cost O(N).
+    """The logarithm of det M(q), the sum of log det D_i over the articulated inertias along the joints. Cost
+    O(N).
 
     Reference: Jain, spatial operator algebra part 4 (innovations factorisation: det M = prod det D).
     """
-    _, S, _, D = articulated(tree, q)
+    _, _, _, D = articulated(tree, q)
     total = tree.array()
     for i in tree.outward():
         total.add(D[i].log_determinant)

@@ -34,6 +34,7 @@ from kinetree.spatial.core import (
     ForceSet,
     Inertia,
     Jet,
+    Lump,
     Motion,
     Partials,
     Stack,
@@ -82,8 +83,8 @@ from kinetree.spatial.vector import skew
 
 __all__ = [
     "Ad", "ArticulatedInertia", "Block", "Coordinates", "CoriolisInertia", "Detached", "Dyad", "Factored",
-    "Force", "ForceSet", "Inertia", "Jet", "Motion", "Partials", "Pose", "Rotation", "Screw", "Stack", "Subspace",
-    "Transform", "accumulate_linear_velocity", "accumulate_velocity", "ad", "angular_velocity",
+    "Force", "ForceSet", "Inertia", "Jet", "Lump", "Motion", "Partials", "Pose", "Rotation", "Screw", "Stack",
+    "Subspace", "Transform", "accumulate_linear_velocity", "accumulate_velocity", "ad", "angular_velocity",
     "bias_force", "body_acceleration", "body_force", "change_derivative_frame", "classical_acceleration",
     "classical_bias_force", "classical_body_force", "com_acceleration", "com_force", "com_velocity",
     "coriolis_term", "couple", "crf", "crm", "euler_omega", "euler_rate", "fbar", "free_vector",

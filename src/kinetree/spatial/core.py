@@ -5,6 +5,7 @@ from kinetree.spatial.block import Block, Coordinates, Factored
 from kinetree.spatial.coriolis import CoriolisInertia
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.jet import Jet
+from kinetree.spatial.lump import Lump
 from kinetree.spatial.motion import Force, ForceSet, Motion
 from kinetree.spatial.stack import Stack
 from kinetree.spatial.subspace import Partials, Subspace
@@ -12,5 +13,5 @@ from kinetree.spatial.transform import Detached, Transform
 
 __all__ = [
     "ArticulatedInertia", "Block", "Coordinates", "CoriolisInertia", "Detached", "Factored", "Force",
-    "ForceSet", "Inertia", "Jet", "Motion", "Partials", "Stack", "Subspace", "Transform",
+    "ForceSet", "Inertia", "Jet", "Lump", "Motion", "Partials", "Stack", "Subspace", "Transform",
 ]  # fmt: skip

@@ -93,7 +93,8 @@ class Motion(_Spatial):
 
     def classical(self, velocity: Motion) -> Motion:
         """A + [0; omega x v]: the acceleration of the body's origin, for the spatial acceleration A."""
-        return Motion(self.angular, vec.add(self.linear, vec.cross(velocity.angular, velocity.linear)), self.frame)
+        point = vec.add(self.linear, vec.cross(velocity.angular, velocity.linear))
+        return Motion(self.angular, point, self.frame)
 
 
 class Force(_Spatial):
@@ -111,6 +112,10 @@ class Force(_Spatial):
             if place is not None:
                 values[place] = value if factor == 1 else value / factor
         return Force.from_components(values, self.frame)
+
+    def behind(self, X: Any) -> Force:
+        """X^T F of one body, in predecessor coordinates: not summed over a group."""
+        return X.apply_transposed(self)
 
     def cross_bar_star(self, motion: Motion) -> Force:
         """The third cross product, (F x-bar*) V = V x* F."""

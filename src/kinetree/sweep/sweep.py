@@ -282,12 +282,20 @@ def marked_nodes(model: Any, options: dict[str, Any]) -> frozenset[int]:
     return frozenset(found)
 
 
+def _composed(Y: Any, X: Any) -> Any:
+    """Y X; a detached member stays detached."""
+    if not isinstance(Y, Stack):
+        return Y @ X
+    steps = X.values if isinstance(X, Stack) else (X,) * len(Y.values)
+    return Stack(y if isinstance(y, Detached) else y @ x for y, x in zip(Y.values, steps, strict=True))
+
+
 def carry(X: Any, value: Any) -> Any:
     """A value of a body as its predecessor sees it: X^T F for forces, X^T I X for inertias, Y X for
     transforms.
     """
     sample = value.values[0] if isinstance(value, Stack) else value
-    if isinstance(sample, (Transform, Detached)):
-        return value @ X
+    if isinstance(sample, Transform):
+        return _composed(value, X)
     moved = X.T @ value
     return moved @ X if hasattr(sample, "congruence") else moved

@@ -1,0 +1,64 @@
+"""The forces through the joints from articulated inertias: what a body feels whose joints are free to move.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinetree.spatial import (
+    ArticulatedInertia,
+    Coordinates,
+    Factored,
+    Force,
+    ForceSet,
+    Motion,
+    Subspace,
+    Transform,
+)
+from kinetree.sweep import Sweep, algorithm
+
+
+@algorithm("q, v, tau, f_ext? -> inertial(nb, 6), rest(nb, 6)")
+def articulated_wrenches(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any, *, side: str = "outboard") -> Any:
+    """The wrench through each joint under the forces `tau`, in two parts: an articulated inertia, and the
+    rest.
+
+        side="outboard":   f = P (alpha - c) + z                    z = psi (K tau + P c + b)
+        side="inboard":    f = P+ alpha+ + z+        P+ = P - U D^-1 U^T        z+ = z + U D^-1 (tau - S^T z)
+
+    alpha is the body's acceleration, alpha+ that of its predecessor seen at the body (both include gravity
+    as -g), and c the velocity-dependent part. The rest does not depend on any acceleration. Cost O(N).
+
+    Reference: Jain, spatial operator algebra part 4 (decompositions of interbody forces).
+    """
+    X, S, V, c, alpha = tree.fields(Transform, Subspace, Motion, Motion, Motion)
+    U, D, z, u = tree.fields(ForceSet, Factored, Force, Coordinates)
+    P, bias = tree.sums(ArticulatedInertia, Force)
+    for i in tree.outward():
+        X[i], S[i], ring = tree.joint(i, q[i], v[i])
+        moving = S[i] @ v[i]
+        V[i] = X[i] @ V[tree.parent(i)] + moving
+        c[i] = ring @ v[i] + V[i].cross(moving)
+        P[i] = I = tree.inertia(i)
+        bias[i] = V[i].cross_star(I @ V[i]) - f_ext[i]
+    for i in tree.inward():
+        p = tree.parent(i)
+        U[i] = P[i] @ S[i]
+        D[i] = tree.factored(i, S[i].T @ U[i])
+        z[i] = bias[i] + P[i] @ c[i]
+        u[i] = tau[i] - S[i].T @ z[i]
+        P.add(p, X[i].T @ P[i].deflated(S[i], U[i], D[i]) @ X[i])
+        bias.add(p, X[i].T @ (z[i] + U[i] @ D[i].solve(u[i])))
+    inertial, rest = tree.array("nb", 6), tree.array("nb", 6)
+    alpha[tree.world] = -tree.gravity
+    for i in tree.outward():
+        before = X[i] @ alpha[tree.parent(i)]
+        uncoriolised = before + S[i] @ D[i].solve(u[i] - U[i].T @ before)
+        alpha[i] = uncoriolised + c[i]
+        if side == "outboard":
+            part, other = P[i] @ uncoriolised, z[i]
+        else:
+            part = P[i] @ before - U[i] @ D[i].solve(U[i].T @ before)
+            other = z[i] + U[i] @ D[i].solve(u[i])
+        inertial[i], rest[i] = tree.gathered(i, X[i], part), tree.gathered(i, X[i], other)
+    return inertial, rest

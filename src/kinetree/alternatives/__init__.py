@@ -1,0 +1,33 @@
+"""The same quantities by other routes: dense operators, one state at a time, as the documents write them.
+
+Nothing here is fast. It is what the algorithms are checked against, and what a reader of the papers
+recognises.
+
+    system = System(model, q, v)                 the stacked quantities of all bodies
+    mass_matrix_newton_euler(system)             M = H phi M phi* H*
+    forward_dynamics_gauss(system, tau)          Gauss' principle, with the joint forces as multipliers
+"""
+
+from kinetree.alternatives.forward import (
+    forward_dynamics_dense,
+    forward_dynamics_gauss,
+    forward_dynamics_operators,
+)
+from kinetree.alternatives.mass_matrix import (
+    mass_matrix_by_inverse_dynamics,
+    mass_matrix_decomposed,
+    mass_matrix_from_jacobians,
+    mass_matrix_newton_euler,
+)
+from kinetree.alternatives.system import System
+
+__all__ = [
+    "System",
+    "forward_dynamics_dense",
+    "forward_dynamics_gauss",
+    "forward_dynamics_operators",
+    "mass_matrix_by_inverse_dynamics",
+    "mass_matrix_decomposed",
+    "mass_matrix_from_jacobians",
+    "mass_matrix_newton_euler",
+]
