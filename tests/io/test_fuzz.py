@@ -117,8 +117,19 @@ def moves_or_says_why(model: kt.Model) -> bool:
 
 @pytest.mark.parametrize("part", range(SLICES))
 def test_mutated_files_load_or_say_why_not(part):
-    loaded = 0
-    for seed in range(part, FILES, SLICES):
+    assert loaded(range(part, FILES, SLICES)) > FILES / SLICES / 10
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(100))
+def test_many_mutated_files_load_or_say_why_not(part):
+    assert loaded(range(10**6 + part, 2 * 10**6, 100)) > 100
+
+
+def loaded(seeds: range) -> int:
+    """How many of the mutated files load; each must do so with finite numbers, or raise a `ModelError`."""
+    count = 0
+    for seed in seeds:
         content = mutated(seed)
         try:
             model = kt.load(
@@ -130,11 +141,11 @@ def test_mutated_files_load_or_say_why_not(part):
         except kt.errors.ModelError as error:
             assert str(error), seed
             continue
-        loaded += 1
+        count += 1
         assert finite(model), seed
         if seed % 8 == 0:
             assert moves_or_says_why(model), seed
-    assert loaded > FILES / SLICES / 10
+    return count
 
 
 def test_mutated_files_can_be_linted_and_fixed():

@@ -26,7 +26,7 @@ def parse_number(text: str, infinite: bool = False) -> float | None:
         value = float(text)
         if infinite and abs(value) >= UNBOUNDED:
             return copysign(inf, value)
-        return value if abs(value) <= _LARGEST else None
+        return value + 0.0 if abs(value) <= _LARGEST else None  # no negative zeros
     if infinite and _INFINITY.match(text):
         return -inf if text.startswith("-") else inf
     return None

@@ -158,11 +158,6 @@ RULES: dict[str, Rule] = {
         "Give the links behind it inertia, give the joint an armature, fix it, or load with repair=True.",
         True,
     ),
-    "motion-light": Rule(
-        "note",
-        "the joint moves next to nothing compared with the rest: accelerations are huge and lose digits",
-        "Check mass and inertia behind the joint.",
-    ),
     # drives
     "rotor-reflected": Rule(
         "note",
@@ -194,3 +189,13 @@ RULES: dict[str, Rule] = {
     ),
     "split": Rule("note", "massless bodies in between make the motion exact", "Nothing to do."),
 }
+
+
+def table() -> str:
+    """All rules as a Markdown table."""
+    head = ["| rule | severity | how much it matters | what to do | `repair=True` |", "|---|---|---|---|---|"]
+    rows = [
+        f"| `{name}` | {severity} | {matters} | {remedy} | {'mends' if mendable else ''} |"
+        for name, (severity, matters, remedy, mendable) in RULES.items()
+    ]
+    return "\n".join(line.replace("<", "&lt;") for line in [*head, *rows])
