@@ -149,9 +149,11 @@ def test_references_are_stable(kernel) -> None:
         "out",
         kernel._general,
     )
+    gc.collect()
     before = [sys.getrefcount(o) for o in watched]
     for _ in range(200):
         everything()
+    gc.collect()
     after = [sys.getrefcount(o) for o in watched]
     assert all(abs(a - b) < 20 for a, b in zip(after, before)), list(zip(before, after))
 

@@ -20,7 +20,7 @@ from kinetree.compiler.program import Program
 from kinetree.compiler.target import Target, host
 from kinetree.ops import Block, Expr, Loop, Part, Switch, While
 
-VERSION = "2"  # of everything that decides which machine code a program becomes
+VERSION = "3"  # of everything that decides which machine code a program becomes
 GUESS = 10.0  # turns of a while loop
 OPT = 1
 
@@ -138,7 +138,7 @@ def digest(text: str, tables: bytes, variant: str, dtype: str, target: Target) -
 
 def estimate(program: Program, lanes: int) -> float:
     """Roughly the nanoseconds that one state takes."""
-    return 2.0 + 0.4 * _weight(program.body) / lanes
+    return 10.0 + (0.4 / lanes if lanes > 1 else 0.14) * _weight(program.body)
 
 
 def _weight(block: Block) -> float:

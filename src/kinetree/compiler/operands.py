@@ -60,11 +60,13 @@ def batch_shape(
     """The common batch shape of all arguments."""
     batches = [a.shape[: a.ndim - len(c.shape)] for c, a in zip(cores, arrays)]
     given = [o.shape[: o.ndim - len(c.shape)] for c, o in zip(cores[len(arrays) :], outs) if o is not None]
+    everything = {*batches, *given}
+    if len(everything) == 1:
+        return everything.pop()
     try:
         batch = np.broadcast_shapes(*batches, *given)
     except ValueError:
-        everything = zip(cores, (*arrays, *outs))
-        pairs = ", ".join(f"{c.name} {a.shape}" for c, a in everything if a is not None)
+        pairs = ", ".join(f"{c.name} {a.shape}" for c, a in zip(cores, (*arrays, *outs)) if a is not None)
         raise ShapeError(f"the batch axes of the arguments do not broadcast: {pairs}") from None
     if any(g != batch for g in given):
         raise ShapeError(f"out has batch shape {given[0]}, but the arguments broadcast to {batch}")

@@ -19,7 +19,8 @@ LOGIC = {"and": "and", "or": "or"}
 INTRINSIC = {"sqrt": "sqrt", "abs": "fabs"}
 FUSED = {"fma": -1, "fms": 2, "fnma": 0}  # which argument changes its sign
 LIBRARY = {"tan": 1, "asin": 1, "acos": 1, "atan": 1, "exp": 1, "log": 1, "atan2": 2}
-SIGNATURE = "ptr noalias %ws, ptr noalias readonly %tables"
+SIGNATURE = "ptr noalias %ws, ptr noalias readonly %tables, ptr noalias readonly %args"
+ARGUMENTS = "ptr %ws, ptr %tables, ptr %args"
 
 
 class Printer:
@@ -33,6 +34,7 @@ class Printer:
         hoisted: dict[Expr, int],
         fused: bool,
         results: Results | None = None,
+        direct: dict[Array, int] | None = None,
     ):
         self.program = program
         self.number = number
@@ -40,6 +42,7 @@ class Printer:
         self.hoisted = hoisted
         self.fused = fused
         self.results = results
+        self.direct = direct or {}  # outputs that are stored to where the caller's arguments point
         self.functions: list[str] = []
         self.library: set[str] = set()
         self.needs_sincos = False
@@ -78,11 +81,14 @@ class Printer:
         self._statements(part.body.statements)
         parameters = "".join(f", i64 %n{k}" for k in range(len(integers)))
         self.functions.append(self._close(name, SIGNATURE + parameters, outer))
-        self._lines.append(f"  call void @{name}(ptr %ws, ptr %tables{arguments})")
+        self._lines.append(f"  call void @{name}({ARGUMENTS}{arguments})")
 
     def _open(self, known: dict[Any, str]) -> tuple:
         outer = self._lines, self._scopes, self._label
         self._lines, self._scopes, self._label = [], [known], "entry"
+        for array, position in self.direct.items():
+            place = self._fresh(f"getelementptr ptr, ptr %args, i64 {position}")
+            self._scopes[0][array] = self._fresh(f"load ptr, ptr {place}")
         return outer
 
     def _close(self, name: str, parameters: str, outer: tuple) -> str:
@@ -141,19 +147,19 @@ class Printer:
 
     # -- memory
 
-    def _slot_address(self, slot: Any) -> str:
-        return self._fresh(f"getelementptr {self.number.vector}, ptr %ws, i64 {slot}")
+    def _slot_address(self, slot: Any, base: str = "%ws") -> str:
+        return self._fresh(f"getelementptr {self.number.vector}, ptr {base}, i64 {slot}")
 
-    def _load_slot(self, slot: Any) -> str:
-        address = self._slot_address(slot)
+    def _load_slot(self, slot: Any, base: str = "%ws") -> str:
+        address = self._slot_address(slot, base)
         return self._fresh(f"load {self.number.vector}, ptr {address}, align {self.number.size}")
 
-    def _store_slot(self, slot: Any, value: str) -> None:
-        address = self._slot_address(slot)
+    def _store_slot(self, slot: Any, value: str, base: str = "%ws") -> None:
+        address = self._slot_address(slot, base)
         self._lines.append(f"  store {self.number.vector} {value}, ptr {address}, align {self.number.size}")
 
     def _slot(self, array: Array, index: Any) -> str:
-        start = self.layout.start[array]
+        start = 0 if array in self.direct else self.layout.start[array]
         if type(index) is not Expr:
             return str(start + int(index))
         return self._fresh(f"add nsw i64 {self._operand(index)}, {start}")
@@ -284,9 +290,10 @@ class Printer:
             return
         value = self._operand(s.value)
         slot = self._slot(s.array, s.index)
+        base = self._scopes[0].get(s.array, "%ws")
         if s.accumulate:
-            value = self._fresh(f"fadd {self.number.vector} {self._load_slot(slot)}, {value}")
-        self._store_slot(slot, value)
+            value = self._fresh(f"fadd {self.number.vector} {self._load_slot(slot, base)}, {value}")
+        self._store_slot(slot, value, base)
 
     # -- control flow
 

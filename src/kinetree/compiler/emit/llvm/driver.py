@@ -8,13 +8,20 @@ from kinetree.compiler.emit.llvm.results import Results
 from kinetree.compiler.emit.llvm.transpose import load_name, store_name
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.program import Program
+from kinetree.ops import Array
 
 RUN = "(ptr %args, ptr %strides, ptr %tables, i64 %n, ptr %ws, ptr %counter, i64 %block)"
 ONE = "(ptr %args, ptr %tables, ptr %ws)"
 
 
 def define_chunk(
-    program: Program, layout: Layout, number: Number, angles: int, width: int, results: Results | None
+    program: Program,
+    layout: Layout,
+    number: Number,
+    angles: int,
+    width: int,
+    results: Results | None,
+    direct: dict[Array, int],
 ) -> str:
     """`@chunk`: the states s ... s + W - 1 (at most n - 1); returns the first singular one, or -1."""
     lanes = number.lanes
@@ -43,13 +50,18 @@ def define_chunk(
     for k, array in enumerate(program.zeroed):
         if results is not None and array in results.elements:
             continue
+        if array in direct:
+            where = f"load ptr, ptr %zeroed{k}"
+            lines.append(f"  %zeroed{k} = getelementptr ptr, ptr %args, i64 {direct[array]}")
+        else:
+            where = f"getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}"
         lines += [
-            f"  %zero{k} = getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}",
+            f"  %zero{k} = {where}",
             f"  call void @llvm.memset.p0.i64(ptr %zero{k}, i8 0, i64 {array.size * number.size}, i1 false)",
         ]
     if angles:
-        lines.append("  call void @angles(ptr %ws, ptr %tables)")
-    lines.append("  call void @core(ptr %ws, ptr %tables)")
+        lines.append("  call void @angles(ptr %ws, ptr %tables, ptr %args)")
+    lines.append("  call void @core(ptr %ws, ptr %tables, ptr %args)")
     lines += _finite(program, layout, number, wide, total)
     if program.guard is not None and lanes == 1:  # a singular state leaves the caller's arrays alone
         lines += ["  br i1 %hit, label %refuse, label %store", "refuse:", "  ret i64 0", "store:"]
@@ -58,6 +70,8 @@ def define_chunk(
             continue
         row, arguments = _row(lines, len(program.inputs) + j, lanes)
         name = store_name(array.size) if results is None else f"store_result{j}"
+        if array in direct:
+            continue
         lines += [
             f"  %from{j} = getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}",
             f"  call void @{name}(ptr {row}, {arguments}ptr %from{j})",
@@ -186,9 +200,9 @@ def define_angles(layout: Layout, number: Number, angles: int, width: int) -> st
     pair = f"{{ {wide.vector}, {wide.vector} }}"
 
     return f"""\
-define internal void @angles(ptr noalias %ws, ptr noalias readonly %tables) #0 {{
+define internal void @angles(ptr noalias %ws, ptr noalias readonly %tables, ptr noalias readonly %args) #0 {{
 entry:
-  call void @arguments(ptr %ws, ptr %tables)
+  call void @arguments(ptr %ws, ptr %tables, ptr %args)
   %x = getelementptr {number.vector}, ptr %ws, i64 {layout.angles}
   %s = getelementptr {number.vector}, ptr %ws, i64 {layout.sines}
   %c = getelementptr {number.vector}, ptr %ws, i64 {layout.cosines}

@@ -35,7 +35,10 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     results = gather(program) if lanes > 1 else None
     values = len(results.values) if results else 0
     places = layout(program, number, len(angles), width if lanes == 1 else 1, values)
-    printer = Printer(program, number, places, hoisted, target.has_fma, results)
+    direct = {}
+    if lanes == 1 and program.guard is None:  # one state's inputs are all copied before anything is stored
+        direct = {array: len(program.inputs) + k for k, array in enumerate(program.outputs)}
+    printer = Printer(program, number, places, hoisted, target.has_fma, results, direct)
     functions = printer.core()
     if angles:
         count = len(angles)
@@ -50,7 +53,7 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     functions += _copies(program, number, wide, results)
     functions += [
         define_spoil(number),
-        define_chunk(program, places, number, len(angles), width, results),
+        define_chunk(program, places, number, len(angles), width, results, direct),
     ]
     if lanes > 1:
         functions.append(define_run(lanes))
