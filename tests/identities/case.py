@@ -70,6 +70,17 @@ class Case:
         return max((float(np.abs(t).max()) for t in terms if np.size(t)), default=1.0) or 1.0
 
     @cached_property
+    def wrench_size(self) -> float:
+        """The size of the wrenches in the joints, which project to smaller generalised forces."""
+        wrenches = self.run("joint_wrenches", self.q, self.v, self.a, self.f_ext)
+        return max(self.force_size, float(np.abs(wrenches).max(initial=0)))
+
+    @cached_property
+    def acceleration_size(self) -> float:
+        """The size of the accelerations that forces of that size give."""
+        return self.force_size / float(np.abs(self.M).max()) if self.n else 1.0
+
+    @cached_property
     def rate_size(self) -> float:
         """The size of the terms that add up to an entry of C: inertias times speeds."""
         inertia = max(np.abs(self.M).max(initial=0), np.abs(self.of("composite_inertias")).max(initial=0))

@@ -1,0 +1,150 @@
+"""Functions made of others: geometry of the mass matrix, momentum, operational space, joint properties, rotors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.reference.lagrangian import Lagrangian, homogeneous, to_body
+from tests.reference.measure import assert_close
+from tests.reference.random_mechanism import random_mechanism
+
+import kinetree as kt
+
+EAGER = {"target": "eager"}
+
+
+@pytest.fixture(params=range(12))
+def mechanism(request):
+    rng = np.random.default_rng([request.param, 30])
+    m = random_mechanism(rng, 1 + request.param % 6)
+    return m, m.build(), *m.random_state(rng), rng
+
+
+def test_partials_of_the_mass_matrix(mechanism):
+    m, model, q, v, _ = mechanism
+    partials = kt.mass_matrix_partials(model, q, **EAGER)
+    assert_close(partials @ v, Lagrangian(m, q).mass_rate(v), 1e-12, 1.0)
+
+
+def test_second_kind_gives_the_geodesics(mechanism):
+    """Without forces and gravity a = -Gamma^i_jk v_j v_k."""
+    _, model, q, v, _ = mechanism
+    model = model.replace(gravity=(0, 0, 0))
+    gamma = kt.christoffel_symbols_second_kind(model, q, **EAGER)
+    free = kt.forward_dynamics(model, q, v, 0 * v, **EAGER)
+    condition = np.linalg.cond(kt.mass_matrix(model, q, **EAGER)) if len(v) else 1.0
+    assert_close(-np.einsum("ijk,j,k->i", gamma, v, v), free, 1e-13 * condition, 1.0)
+
+
+def test_hessian_of_the_bias(mechanism):
+    _, model, q, v, _ = mechanism
+    hessian = kt.bias_force_hessian(model, q, **EAGER)
+    weightless = model.replace(gravity=(0, 0, 0))
+    expected = kt.bias_force(weightless, q, v, **EAGER)
+    assert_close(np.einsum("ijk,j,k->i", hessian, v, v) / 2, expected, 1e-12, 1.0)
+
+
+def test_admissibility_tells_the_matrices_apart(rng):
+    arm = kt.zoo.puma560()
+    q, v = arm.random_state(rng)
+    C = kt.coriolis_matrix(arm, q, v)
+    assert max(kt.admissibility(arm, q, v, C)) < 1e-13
+    # adding a skew matrix that annihilates v keeps the matrix admissible, but not Christoffel's
+    w, u = rng.normal(size=(2, arm.nv))
+    w, u = (x - x @ v / (v @ v) * v for x in (w, u))
+    found = kt.admissibility(arm, q, v, C + np.outer(w, u) - np.outer(u, w))
+    assert found.bias_error < 1e-12 and found.skew_error < 1e-12 and found.christoffel_error > 1e-3
+    assert kt.admissibility(arm, q, v, 2 * C).bias_error > 0.1
+
+
+def test_momentum_is_set(rng):
+    craft = kt.zoo.spacecraft()
+    q, v = craft.random_state(rng, (4,))
+    wanted = rng.normal(size=(4, 6))
+    assert_close(kt.momentum(craft, q, kt.nullify_momentum(craft, q, v)), np.zeros((4, 6)), 1e-11, 1.0)
+    assert_close(kt.momentum(craft, q, kt.nullify_momentum(craft, q, v, wanted)), wanted, 1e-11, 1.0)
+
+
+def test_a_fixed_base_has_no_momentum_to_nullify():
+    arm = kt.zoo.arm7()
+    with pytest.raises(kt.errors.ModelError, match="free joint"):
+        kt.nullify_momentum(arm, arm.neutral(), np.zeros(arm.nv))
+
+
+def test_operational_space_of_several_frames(rng):
+    robot = kt.zoo.quadruped()
+    q, _ = robot.random_state(rng, (3,))
+    frames = robot.body_names[-2:]
+    Lambda, inverse = kt.operational_space_inertia(robot, q, frames)
+    assert Lambda.shape == inverse.shape == (3, 12, 12)
+    J = np.concatenate([kt.jacobian(robot, q, frame) for frame in frames], axis=-2)
+    M = kt.mass_matrix(robot, q)
+    assert_close(inverse, J @ np.linalg.solve(M, J.swapaxes(-1, -2)), 1e-10)
+    assert_close(inverse @ Lambda @ inverse, inverse, 1e-9)
+
+
+def test_an_impulse_changes_the_momentum_by_itself(rng):
+    robot = kt.zoo.spacecraft()
+    q, _ = robot.random_state(rng)
+    impulse = rng.normal(size=6)
+    change = kt.impulse_response(robot, q, robot.body_names[-1], impulse, reference="world")
+    assert_close(kt.momentum(robot, q, change), impulse, 1e-11)
+
+
+def test_passive_forces():
+    builder = kt.ModelBuilder("slider")
+    body = kt.Inertia(2.0)
+    builder.add_body("a", None, kt.Prismatic((1, 0, 0)), inertia=body, damping=3.0, friction=0.5, stiffness=7.0)
+    model = builder.build()
+    q, v = np.array([[0.2], [-0.1], [0.0]]), np.array([[1.0], [-2.0], [0.0]])
+    expected = -3.0 * v - 0.5 * np.sign(v) - 7.0 * q
+    assert_close(kt.passive_force(model, q, v), expected, 1e-14)
+    smooth = -3.0 * v - 0.5 * np.tanh(v / 0.1) - 7.0 * q
+    assert_close(kt.passive_force(model, q, v, smoothing=0.1), smooth, 1e-14)
+    assert_close(kt.spring_energy(model, q), 3.5 * q[:, 0] ** 2, 1e-14)
+
+
+def test_rotor_wrenches_are_those_of_free_bodies(mechanism):
+    m, model, q, v, rng = mechanism
+    a = rng.normal(size=m.nv)
+    truth = Lagrangian(m, q)
+    found = kt.rotor_wrenches(model, q, v, a, **EAGER)
+    push = truth.acceleration(v, a)
+    push[:, :3, 3] -= np.array(m.gravity)
+    n = truth.T @ truth.P @ push.swapaxes(1, 2)
+    moment = np.stack([n[:, 1, 2] - n[:, 2, 1], n[:, 2, 0] - n[:, 0, 2], n[:, 0, 1] - n[:, 1, 0]], -1)
+    needed = np.concatenate([moment, n[:, 3, :3]], -1)
+    assert found.shape == (len(m.rotors), 6)
+    for k, rotor in enumerate(m.rotors):
+        carrier = m.bodies[rotor.body].parent
+        mount = homogeneous(rotor.rotation, rotor.position)
+        world = truth.T[carrier] @ mount if carrier >= 0 else mount
+        assert_close(found[k], to_body(world, needed[len(m.bodies) + k]), 1e-12, 1.0, f"rotor {k}")
+
+
+def test_motor_torques_make_the_joint_forces(rng):
+    builder = kt.ModelBuilder("differential")
+    builder.add_body("a", None, kt.Universal((1, 0, 0), (0, 1, 0)), inertia=kt.Inertia(1.0, (0, 0, 0.1), (0.1,) * 3))
+    rotor = kt.Inertia(0.1, (0, 0, 0), (1e-4, 1e-4, 2e-4))
+    builder.add_rotor("a", rotor, axis=(0, 1, 0), ratio=(10.0, 5.0))
+    builder.add_rotor("a", rotor, axis=(0, 1, 0), ratio=(10.0, -5.0))
+    model = builder.build()
+    tau = rng.normal(size=(5, 2))
+    assert_close(kt.motor_torques(model, tau) @ kt.rotor_ratios(model), tau, 1e-14)
+
+
+def test_rotor_error_orders_the_approximations(rng):
+    builder = kt.ModelBuilder("arm")
+    link = kt.Inertia(1.0, (0.5, 0, 0), (0.01, 0.1, 0.1))
+    rotor = kt.Inertia(0.5, (0, 0, 0), (1e-3, 1e-3, 2e-3))
+    for k, parent in enumerate((None, "b0", "b1")):
+        pose = kt.Pose(kt.Rotation.identity().as_matrix(), (float(k > 0), 0, 0))
+        builder.add_body(f"b{k}", parent, kt.Revolute((0, 0, 1)), placement=pose, inertia=link)
+        builder.add_rotor(f"b{k}", rotor, ratio=5.0)
+    model = builder.build()
+    q, v = model.random_state(rng)
+    reflected = kt.rotor_error(model, q, v, v, "reflected")
+    none = kt.rotor_error(model, q, v, v, "none")
+    assert 0 < reflected.mass_matrix < none.mass_matrix
+    assert 0 < reflected.acceleration < none.acceleration
+    assert max(kt.rotor_error(model, q, v, v, "exact")) == 0

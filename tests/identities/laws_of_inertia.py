@@ -1,0 +1,110 @@
+"""Laws of the mass matrix, its rate and the Coriolis terms."""
+
+from __future__ import annotations
+
+import numpy as np
+from tests.identities.case import Case
+from tests.identities.declare import law
+from tests.identities.facts import dense, has_geared_masses
+
+
+@law("mass_matrix")
+def mass_matrix_is_symmetric_positive_definite(c: Case) -> None:
+    c.expect(c.M, c.M.T, 1e-15)
+    values = np.linalg.eigvalsh(c.M) if c.n else np.ones(1)
+    assert values[0] > 0, f"{c.label}: M has the eigenvalues {values}"
+
+
+@law("mass_matrix", "inverse_dynamics", "bias_force")
+def inverse_dynamics_is_linear_in_acceleration(c: Case) -> None:
+    found = c.run("inverse_dynamics", c.q, c.v, c.a)
+    c.expect(c.M @ c.a + c.of("bias_force"), found, 1e-13, c.force_size)
+
+
+@law("mass_matrix_product", "mass_matrix")
+def product_with_the_mass_matrix(c: Case) -> None:
+    c.expect(c.run("mass_matrix_product", c.q, c.x), c.M @ c.x, 1e-13, np.abs(c.M).max(initial=0))
+
+
+@law("mass_matrix_solve")
+def solve_with_the_mass_matrix(c: Case) -> None:
+    c.expect(c.run("mass_matrix_solve", c.q, c.M @ c.x), c.x, 1e-14 * c.condition + 1e-13)
+
+
+@law("inverse_mass_matrix")
+def inverse_of_the_mass_matrix(c: Case) -> None:
+    inverse = c.of("inverse_mass_matrix")
+    c.expect(inverse, inverse.T, 1e-14 * c.condition)
+    c.expect(c.M @ inverse, np.eye(c.n), 1e-14 * c.condition + 1e-13)
+
+
+@law("mass_matrix", "inverse_dynamics", "partial_velocities", "gravity_force")
+def mass_matrix_by_other_routes(c: Case) -> None:
+    """Column k is what accelerates v_k alone; and M = sum J^T I J, where bodies are all there is."""
+    columns = [c.run("inverse_dynamics", c.q, 0 * c.v, e) - c.of("gravity_force") for e in np.eye(c.n)]
+    size = max(float(np.abs(c.of("gravity_force")).max(initial=0)), float(np.abs(c.M).max(initial=0)))
+    c.expect(np.array(columns).reshape(c.n, c.n).T, c.M, 1e-13, size)
+    if not has_geared_masses(c):
+        J = c.of("partial_velocities")
+        total = sum((j.T @ dense(b.inertia) @ j for j, b in zip(J, c.model.bodies, strict=True)), 0 * c.M)
+        c.expect(total, c.M, 1e-12)
+
+
+@law("gravity_force", "inverse_dynamics")
+def gravity_is_a_force_at_every_centre_of_mass(c: Case) -> None:
+    """Weights as external wrenches do what the acceleration of the world does (rotors have no wrench)."""
+    if c.model.rotors:
+        return
+    weights = np.zeros((c.nb, 6))
+    for b, (T, body) in enumerate(zip(c.of("placements"), c.model.bodies, strict=True)):
+        pull = T[:3, :3].T @ np.array(c.model.gravity, float)
+        moment = np.array([float(h) for h in body.inertia.first_moment])
+        weights[b] = np.concatenate([np.cross(moment, pull), float(body.inertia.mass) * pull])
+    light = Case.run_on(c.model.replace(gravity=(0.0, 0.0, 0.0)), "inverse_dynamics", c.target)
+    held = light(c.q, 0 * c.v, 0 * c.a, weights)
+    c.expect(held, c.of("gravity_force"), 1e-13, c.force_size)
+
+
+@law("coriolis_matrix", "bias_force", "gravity_force")
+def coriolis_matrix_gives_the_bias(c: Case) -> None:
+    found = c.of("coriolis_matrix") @ c.v + c.of("gravity_force")
+    c.expect(found, c.of("bias_force"), 1e-13, c.force_size)
+
+
+@law("gravity_force", "bias_force")
+def gravity_force_is_the_bias_at_rest(c: Case) -> None:
+    still = c.run("bias_force", c.q, 0 * c.v)
+    c.expect(still, c.of("gravity_force"), 1e-14, c.force_size)
+
+
+@law("mass_matrix_rate", "coriolis_matrix")
+def mass_matrix_rate_is_twice_the_symmetric_part(c: Case) -> None:
+    C = c.of("coriolis_matrix")
+    c.expect(C + C.T, c.of("mass_matrix_rate"), 1e-13, c.rate_size)
+
+
+@law("mass_matrix_rate", "mass_matrix", costly=True)
+def mass_matrix_rate_is_a_derivative(c: Case) -> None:
+    found = c.rate(lambda q: c.run("mass_matrix", q))
+    size = max(np.abs(c.M).max(initial=0), np.abs(c.of("mass_matrix_rate")).max(initial=0))
+    c.expect(c.of("mass_matrix_rate"), found, 1e-8, size)
+
+
+@law("coriolis_product", "coriolis_transpose_product")
+def products_with_the_coriolis_matrix(c: Case) -> None:
+    C = c.of("coriolis_matrix")
+    c.expect(c.run("coriolis_product", c.q, c.v, c.x), C @ c.x, 1e-13, c.rate_size)
+    c.expect(c.run("coriolis_transpose_product", c.q, c.v, c.x), C.T @ c.x, 1e-13, c.rate_size)
+
+
+@law("christoffel_symbols", "coriolis_matrix")
+def christoffel_symbols_make_the_coriolis_matrix(c: Case) -> None:
+    gamma = c.of("christoffel_symbols")
+    c.expect(gamma @ c.v, c.of("coriolis_matrix"), 1e-13, c.rate_size)
+
+
+@law("christoffel_symbols", "mass_matrix_rate")
+def christoffel_symbols_make_the_mass_matrix_rate(c: Case) -> None:
+    gamma = c.of("christoffel_symbols")
+    found = (gamma + gamma.transpose(1, 0, 2)) @ c.v
+    c.expect(found, c.of("mass_matrix_rate"), 1e-13, c.rate_size)

@@ -1,0 +1,132 @@
+"""The same quantity by every route that the documents take."""
+
+from __future__ import annotations
+
+import numpy as np
+from tests.identities.case import Case
+from tests.identities.declare import law
+from tests.identities.facts import index_of
+
+import kinetree as kt
+from kinetree import alternatives as other
+
+
+@law("mass_matrix", "mass_matrix_inertial")
+def mass_matrix_by_six_routes(c: Case) -> None:
+    system = other.System(c.model, c.q)
+    c.expect(c.of("mass_matrix_inertial"), c.M, 1e-12)
+    for route in (
+        other.mass_matrix_newton_euler,
+        other.mass_matrix_from_jacobians,
+        other.mass_matrix_decomposed,
+    ):
+        c.expect(route(system), c.M, 1e-12, what=route.__name__)
+    found = other.mass_matrix_by_inverse_dynamics(c.model, c.q, target=c.target)
+    c.expect(found, c.M, 1e-12, what="by inverse dynamics")
+
+
+@law("inverse_dynamics", "inverse_dynamics_composite", "inverse_dynamics_inertial")
+def inverse_dynamics_by_three_routes(c: Case) -> None:
+    for name in ("inverse_dynamics_composite", "inverse_dynamics_inertial"):
+        c.expect(c.run(name, c.q, c.v, c.a, c.f_ext), c.tau, 1e-12, c.wrench_size, name)
+
+
+@law("forward_dynamics", "forward_dynamics_concurrent", "joint_wrenches")
+def forward_dynamics_by_five_routes(c: Case) -> None:
+    """Recursion, concurrent dynamics (19b), dense solve, operators and the principle of Gauss."""
+    a = c.run("forward_dynamics", c.q, c.v, c.tau, c.f_ext)
+    tolerance, spread = 1e-13 * c.condition + 1e-12, c.acceleration_size
+    system = other.System(c.model, c.q, c.v, c.f_ext)
+    gauss, _ = other.forward_dynamics_gauss(system, c.tau)
+    for name, found in {
+        "19b": c.run("forward_dynamics_concurrent", c.q, c.v, c.tau, c.f_ext),
+        "dense": other.forward_dynamics_dense(system, c.tau),
+        "operators": other.forward_dynamics_operators(system, c.tau),
+        "gauss": gauss,
+    }.items():
+        c.expect(found, a, tolerance, spread, name)
+
+
+@law("gravity_force", "gravity_force_composite")
+def gravity_from_the_weights(c: Case) -> None:
+    c.expect(c.of("gravity_force_composite"), c.of("gravity_force"), 1e-13, c.force_size)
+
+
+@law("composite_wrenches", "articulated_wrenches", "joint_wrenches")
+def wrenches_in_three_decompositions(c: Case) -> None:
+    """f = R alpha + y = P (alpha - c) + z = P+ alpha+ + z+."""
+    f = c.run("joint_wrenches", c.q, c.v, c.a, c.f_ext)
+    found = sum(c.run("composite_wrenches", c.q, c.v, c.a, c.f_ext))
+    c.expect(found, f, 1e-12, c.wrench_size, "R alpha + y")
+    for side in ("outboard", "inboard"):
+        found = sum(c.run("articulated_wrenches", c.q, c.v, c.tau, f_ext=c.f_ext, side=side))
+        c.expect(found, f, 1e-13 * c.condition + 1e-12, c.wrench_size, side)
+
+
+@law("composite_moments", "composite_moments_walker_orin", "composite_inertias")
+def composite_bodies_in_components(c: Case) -> None:
+    mass, com, inertia = c.run("composite_moments", c.q)
+    for value, same in zip((mass, com, inertia), c.run("composite_moments_walker_orin", c.q), strict=True):
+        c.expect(same, value, 1e-12, 1e-12)
+    for b, I in enumerate(c.of("composite_inertias")):
+        h = np.array([I[2, 4], I[0, 5], I[1, 3]])
+        c.expect(mass[b], I[5, 5], 1e-14, what=f"body {b}")
+        c.expect(mass[b] * com[b], h, 1e-13, np.abs(I).max(), f"body {b}")
+        s = np.array([[0, -com[b, 2], com[b, 1]], [com[b, 2], 0, -com[b, 0]], [-com[b, 1], com[b, 0], 0]])
+        c.expect(inertia[b] - mass[b] * s @ s, I[:3, :3], 1e-13, np.abs(I).max(), f"body {b}")
+
+
+@law("christoffel_symbols_second_kind", "mass_matrix_partials", "bias_force_hessian")
+def what_follows_from_the_christoffel_symbols(c: Case) -> None:
+    gamma, dM = c.of("christoffel_symbols"), c.of("mass_matrix_partials")
+    second = c.of("christoffel_symbols_second_kind")
+    size = max(float(np.abs(gamma).max(initial=0)), c.rate_size)
+    c.expect(np.einsum("il,ljk->ijk", c.M, second), gamma, 1e-14 * c.condition + 1e-13, size)
+    c.expect(dM @ c.v, c.of("mass_matrix_rate"), 1e-13, size)
+    twice = np.einsum("ijk,j,k->i", c.of("bias_force_hessian"), c.v, c.v)
+    pulled = 2 * (c.of("bias_force") - c.of("gravity_force"))
+    c.expect(twice, pulled, 1e-12, max(size, c.force_size))
+
+
+@law("impulse_response")
+def an_impulse_changes_the_velocity(c: Case) -> None:
+    """M dv = J^T p."""
+    name, push = c.model.body_names[c.body], c.f_ext[c.body]
+    jump = c.run("impulse_response", c.q, name, push)
+    J = c.run("jacobian", c.q, frame=name, reference="aligned")
+    size = float(np.abs(J.T @ push).max(initial=0)) + float(np.abs(c.M @ jump).max(initial=0))
+    c.expect(c.M @ jump, J.T @ push, 1e-14 * c.condition + 1e-13, size or 1.0)
+
+
+@law("admissibility", "coriolis_matrix")
+def coriolis_matrix_is_admissible(c: Case) -> None:
+    C = c.of("coriolis_matrix")
+    verdict = c.run("admissibility", c.q, c.v, C)
+    assert max(verdict) < 1e-12 * max(1.0, c.rate_size / (float(np.abs(C).max(initial=0)) or c.rate_size)), (
+        f"{c.label}: {verdict}"
+    )
+
+
+@law("rotor_wrenches", "motor_torques", "rotor_ratios", "base_reaction", "joint_wrenches")
+def rotors_share_the_force_of_their_joint(c: Case) -> None:
+    """tau = S^T f + the moments on rotors times their ratios, for joints that nothing else couples."""
+    ratios = kt.rotor_ratios(c.model)
+    assert ratios.shape == (len(c.model.rotors), c.n)
+    if any(b.mimic for b in c.model.bodies):
+        return
+    loads = c.run("rotor_wrenches", c.q, c.v, c.a)
+    axes = np.array([[float(x) for x in r.axis] for r in c.model.rotors]).reshape(-1, 3)
+    spins = np.einsum("rx,rx->r", axes, loads[:, :3])
+    wrenches, J = c.run("joint_wrenches", c.q, c.v, c.a), c.of("partial_velocities")
+    tau = ratios.T @ spins
+    for b, body in enumerate(c.model.bodies):
+        at = index_of(c, c.model.joint_names[b])
+        tau[at] += J[b][:, at].T @ wrenches[b]
+        own = np.asarray(body.armature, float)
+        quasi = len(at) in (3, 6) and body.joint.type_name in ("spherical", "free")
+        if quasi and own.any():
+            return  # an armature of quasi-velocities has gyroscopic forces of its own
+        tau[at] += own * c.a[at]
+    c.expect(tau, c.run("inverse_dynamics", c.q, c.v, c.a), 1e-12, c.wrench_size)
+    motors = kt.motor_torques(c.model, ratios.T @ spins)
+    c.expect(ratios.T @ motors, ratios.T @ spins, 1e-12, c.wrench_size)
