@@ -47,7 +47,13 @@ _HOME = {
     "kinetree.spatial.rotation": "Rotation",
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
-_MODULES = ("alternatives", "errors", "ops", "spatial", "zoo")
+_MODULES = {
+    name: f"kinetree.{home}"
+    for name, home in {
+        "alternatives": "alternatives", "cache": "compiler.cache", "errors": "errors", "interop": "interop",
+        "ops": "ops", "spatial": "spatial", "threads": "compiler.threads", "zoo": "zoo",
+    }.items()
+}  # fmt: skip
 
 __all__ = [*_MODULE_OF, *_MODULES, "__version__"]
 
@@ -56,7 +62,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULE_OF:
         value = getattr(importlib.import_module(_MODULE_OF[name]), name)
     elif name in _MODULES:
-        value = importlib.import_module(f"kinetree.{name}")
+        value = importlib.import_module(_MODULES[name])
     else:
         raise AttributeError(f"module 'kinetree' has no attribute {name!r}")
     globals()[name] = value

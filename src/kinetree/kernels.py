@@ -87,13 +87,13 @@ def compile(
     return kernel(algorithm, model, present, algorithm.options | options, str(np.dtype(dtype)), mode)
 
 
-def call(
-    algorithm: Algorithm, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any], out: Any
-) -> Any:
-    """Run a function of a model on arrays of floats; the result has their common type."""
+def kernel_for(
+    algorithm: Algorithm, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]
+) -> Kernel:
+    """The kernel for arrays of floats; it computes in their common type."""
     kinds = [array.dtype for array in arrays.values()]
     dtype = "float32" if kinds and all(kind == np.float32 for kind in kinds) else "float64"
-    return kernel(algorithm, model, tuple(arrays), options, dtype)(*arrays.values(), out=out)
+    return kernel(algorithm, model, tuple(arrays), options, dtype)
 
 
 def kernel(
