@@ -47,13 +47,8 @@ _HOME = {
     "kinetree.spatial.rotation": "Rotation",
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
-_MODULES = {
-    name: f"kinetree.{home}"
-    for name, home in {
-        "alternatives": "alternatives", "cache": "compiler.cache", "errors": "errors", "interop": "interop",
-        "ops": "ops", "spatial": "spatial", "threads": "compiler.threads", "zoo": "zoo",
-    }.items()
-}  # fmt: skip
+_MODULES = {name: f"kinetree.{name}" for name in ("alternatives", "errors", "interop", "ops", "spatial", "zoo")}
+_MODULES |= {"cache": "kinetree.compiler.cache", "threads": "kinetree.compiler.threads"}
 
 __all__ = [*_MODULE_OF, *_MODULES, "__version__"]
 

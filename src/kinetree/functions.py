@@ -20,6 +20,7 @@ from kinetree.sweep import Algorithm
 
 TARGETS = ("cpu", "eager")
 FLOAT64 = np.dtype(np.float64)
+ndarray = np.ndarray
 
 
 class ModelFunction:
@@ -43,7 +44,7 @@ class ModelFunction:
         ready = getattr(model, "_ready", None)
         if ready is not None and target is None and not keywords:
             kernel = ready.get((self, len(args)))
-            if kernel is not None and all(type(a) is np.ndarray and a.dtype is FLOAT64 for a in args):
+            if kernel is not None and _are_doubles(args):
                 return kernel(*args) if out is None else kernel(*args, out=out)
         arrays, options = bound(self.algorithm, model, args, keywords)
         if target not in (None, *TARGETS):
@@ -90,6 +91,13 @@ class ModelFunction:
 
     def __repr__(self) -> str:
         return f"<function {self.__name__} of a model>"
+
+
+def _are_doubles(args: tuple) -> bool:
+    for a in args:  # a plain loop: this is on the way of every call
+        if type(a) is not ndarray or a.dtype is not FLOAT64:
+            return False
+    return True
 
 
 def _numbers(array: np.ndarray, core: int, batch: tuple[int, ...]) -> Any:
