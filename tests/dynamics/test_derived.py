@@ -1,4 +1,4 @@
-"""Functions made of others: geometry of the mass matrix, momentum, operational space, joint properties, rotors."""
+"""Functions made of others: geometry of the mass matrix, momentum, operational space, joints, rotors."""
 
 from __future__ import annotations
 
@@ -94,7 +94,9 @@ def test_an_impulse_changes_the_momentum_by_itself(rng):
 def test_passive_forces():
     builder = kt.ModelBuilder("slider")
     body = kt.Inertia(2.0)
-    builder.add_body("a", None, kt.Prismatic((1, 0, 0)), inertia=body, damping=3.0, friction=0.5, stiffness=7.0)
+    builder.add_body(
+        "a", None, kt.Prismatic((1, 0, 0)), inertia=body, damping=3.0, friction=0.5, stiffness=7.0
+    )
     model = builder.build()
     q, v = np.array([[0.2], [-0.1], [0.0]]), np.array([[1.0], [-2.0], [0.0]])
     expected = -3.0 * v - 0.5 * np.sign(v) - 7.0 * q
@@ -124,7 +126,9 @@ def test_rotor_wrenches_are_those_of_free_bodies(mechanism):
 
 def test_motor_torques_make_the_joint_forces(rng):
     builder = kt.ModelBuilder("differential")
-    builder.add_body("a", None, kt.Universal((1, 0, 0), (0, 1, 0)), inertia=kt.Inertia(1.0, (0, 0, 0.1), (0.1,) * 3))
+    builder.add_body(
+        "a", None, kt.Universal((1, 0, 0), (0, 1, 0)), inertia=kt.Inertia(1.0, (0, 0, 0.1), (0.1,) * 3)
+    )
     rotor = kt.Inertia(0.1, (0, 0, 0), (1e-4, 1e-4, 2e-4))
     builder.add_rotor("a", rotor, axis=(0, 1, 0), ratio=(10.0, 5.0))
     builder.add_rotor("a", rotor, axis=(0, 1, 0), ratio=(10.0, -5.0))
