@@ -72,7 +72,7 @@ def test_what_is_offered_exists(name):
 def test_function_of_a_model(name):
     """Its docstring starts with a sentence, and it takes the promised arguments by name."""
     function = getattr(kt, name)
-    first = inspect.getdoc(function).split("\n")[0]
+    first = inspect.getdoc(function).split("\n\n")[0]
     assert first[0].isupper() and first.endswith(".")
     names = [word.partition("=")[0] for word in FUNCTIONS[name].split()]
     assert takes(function)[: len(names)] == names
