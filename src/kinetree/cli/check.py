@@ -27,6 +27,7 @@ EXAMPLES = """  kinetree check panda.urdf
   kinetree check --fix --output mended.urdf hand.urdf"""
 
 LEVELS = ("error", "warning", "note")
+CLEAN = {"error": "no errors", "warning": "no errors or warnings", "note": "nothing to say"}
 PLACES = 4  # shown for each rule, unless all are asked for
 
 
@@ -121,8 +122,9 @@ def write(style: Style, checked: list[Checked], shown: tuple[str, ...], options:
         for f in each.findings:
             if f.severity in shown:
                 rules.setdefault((LEVELS.index(f.severity), f.rule), []).append(f)
-        print(style.bold(printable(each.path)) + ("" if rules else f": {style.good('nothing to say')}"))
+        print(style.bold(printable(each.path)) + ("" if rules else f": {style.good(CLEAN[options.level])}"))
         for _, found in sorted(rules.items(), key=lambda item: item[0][0]):
+            found.sort(key=lambda f: f.where.line)
             first = found[0]
             severity = paint[first.severity](first.severity)
             print(f"  {severity} {style.bold(first.rule)}: {printable(first.matters)}")
