@@ -39,3 +39,8 @@ def test_import_prints_nothing():
         [sys.executable, "-W", "error", "-c", "import kinetree"], capture_output=True, text=True
     )
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+
+
+def test_help_needs_no_numpy():
+    program = "import sys, kinetree.cli as c; c.main(['--help']); sys.exit('numpy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
