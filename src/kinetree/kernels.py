@@ -26,6 +26,7 @@ from kinetree.interpreters.kinds import structure_of
 from kinetree.model import Model, Node
 from kinetree.model.canonical import canonical
 from kinetree.sweep import Algorithm
+from kinetree.sweep.algorithm import REQUIRED
 
 TARGETS = ("cpu",)
 
@@ -84,7 +85,11 @@ def compile(
             raise CompileError(
                 f"compile: {algorithm.name} has no option {name!r}; it has {', '.join(algorithm.options)}"
             )
-    return kernel(algorithm, model, present, algorithm.options | options, str(np.dtype(dtype)), mode)
+    chosen = algorithm.options | options
+    for name, value in chosen.items():
+        if value is REQUIRED:
+            raise CompileError(f"compile: {algorithm.name} needs the option {name!r}: give {name}=...")
+    return kernel(algorithm, model, present, chosen, str(np.dtype(dtype)), mode)
 
 
 def kernel_for(

@@ -15,7 +15,7 @@ from kinetree.spatial import (
     Subspace,
     Transform,
 )
-from kinetree.sweep import Sweep, algorithm
+from kinetree.sweep import Sweep, algorithm, choice
 
 
 @algorithm("q, v, tau, f_ext? -> inertial(nb, 6), rest(nb, 6)")
@@ -31,6 +31,7 @@ def articulated_wrenches(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any, *, s
 
     Reference: Jain, spatial operator algebra part 4 (decompositions of interbody forces).
     """
+    outboard = choice("side", side, "outboard", "inboard") == "outboard"
     X, S, V, c, alpha = tree.fields(Transform, Subspace, Motion, Motion, Motion)
     U, D, z, u = tree.fields(ForceSet, Factored, Force, Coordinates)
     P, bias = tree.sums(ArticulatedInertia, Force)
@@ -55,7 +56,7 @@ def articulated_wrenches(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any, *, s
         before = X[i] @ alpha[tree.parent(i)]
         uncoriolised = before + S[i] @ D[i].solve(u[i] - U[i].T @ before)
         alpha[i] = uncoriolised + c[i]
-        if side == "outboard":
+        if outboard:
             part, other = P[i] @ uncoriolised, z[i]
         else:
             part = P[i] @ before - U[i] @ D[i].solve(U[i].T @ before)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.errors import ModelError
 from kinetree.spatial import Motion, Subspace, Transform
-from kinetree.sweep import Sweep, algorithm
-
-REFERENCES = ("body", "world", "aligned")
+from kinetree.sweep import Sweep, algorithm, choice
 
 
 def reference_transform(placement: Transform, reference: str) -> Transform:
@@ -17,13 +14,11 @@ def reference_transform(placement: Transform, reference: str) -> Transform:
     "body": the frame itself. "world": the world's axes and origin. "aligned": the world's axes, the frame's
     origin.
     """
-    if reference == "world":
+    if choice("reference", reference, "body", "world", "aligned") == "world":
         return placement.inverse()
     if reference == "aligned":
         return placement.turned_only()
-    if reference == "body":
-        return Transform().between(placement.target, placement.target)
-    raise ModelError(f"reference must be one of {', '.join(map(repr, REFERENCES))}, not {reference!r}")
+    return Transform().between(placement.target, placement.target)
 
 
 @algorithm("q -> T(4, 4)")
@@ -96,7 +91,7 @@ def frame_acceleration(
     placement = Transform(r=tuple(point)) @ placement.between(placement.source, None)
     acceleration = placement @ A[body]
     world = placement @ P[body]
-    if kind == "classical":
+    if choice("kind", kind, "spatial", "classical") == "classical":
         acceleration = acceleration.classical(placement @ V[body])
         reference = "aligned" if reference == "world" else reference
     out = tree.array(6)

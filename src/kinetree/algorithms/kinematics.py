@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree.spatial import Motion, Transform
-from kinetree.sweep import Sweep, algorithm
+from kinetree.sweep import Sweep, algorithm, choice
 
 
 @algorithm("q -> T(nb, 4, 4)")
@@ -59,6 +59,7 @@ def body_accelerations(tree: Sweep, q: Any, v: Any, a: Any, *, kind: str = "spat
     Reference: Featherstone (2008) eq. 5.15; Boyden on the two accelerations; thesis eq. 2.16 with the
     apparent derivative.
     """
+    classical = choice("kind", kind, "spatial", "classical") == "classical"
     V, A = tree.fields(Motion, Motion)
     out = tree.array("nb", 6)
     for i in tree.outward():
@@ -67,5 +68,5 @@ def body_accelerations(tree: Sweep, q: Any, v: Any, a: Any, *, kind: str = "spat
         moving = S @ v[i]
         V[i] = X @ V[p] + moving
         A[i] = X @ A[p] + S @ a[i] + ring @ v[i] + V[i].cross(moving)
-        out[i] = A[i].classical(V[i]) if kind == "classical" else A[i]
+        out[i] = A[i].classical(V[i]) if classical else A[i]
     return out

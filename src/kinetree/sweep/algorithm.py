@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from kinetree.errors import KinetreeError
+
 Dimension = str | int
 REQUIRED = inspect.Parameter.empty  # the default of an option that must be given
 
@@ -88,6 +90,13 @@ def algorithm(signature: str, *, pairs: bool = False) -> Callable[[Callable[...,
         return entry
 
     return declare
+
+
+def choice(name: str, value: Any, *choices: Any) -> Any:
+    """The value of an option that must be one of a few; anything else is a KinetreeError that lists them."""
+    if value not in choices:
+        raise KinetreeError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+    return value
 
 
 def _arguments(part: str) -> tuple[Argument, ...]:
