@@ -10,7 +10,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Protocol
 
 WORTH = 60e3  # nanoseconds of work that justify waking a thread
@@ -19,8 +19,9 @@ ALWAYS = 1 << 62  # more states than any batch has
 _lock = threading.Lock()
 _limit: int | None = None
 _followers: weakref.WeakSet[Follower] = weakref.WeakSet()
-_pool: ThreadPoolExecutor | None = None
-_pool_owner = 0  # the process that made the pool: a forked child has the object but not the threads
+_inbox: SimpleQueue[_Job] = SimpleQueue()
+_owner = 0  # the process whose threads wait at the inbox
+_started = 0
 
 
 def available() -> int:
@@ -61,23 +62,67 @@ def longest_alone(nanoseconds: float, limit: int | None) -> int:
     return ALWAYS if (limit or get_threads()) == 1 else max(2, int(2 * WORTH / nanoseconds))
 
 
+class _Job:
+    """Work that several threads may do at once; who comes after its end does nothing."""
+
+    def __init__(self, work: Callable[[], int]):
+        self.work = work
+        self.results: SimpleQueue[int | BaseException] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._open = True
+        self._helpers = 0
+
+    def help(self) -> None:
+        with self._lock:
+            if not self._open:
+                return
+            self._helpers += 1
+        try:
+            self.results.put(self.work())
+        except BaseException as error:
+            self.results.put(error)
+
+    def close(self) -> list[int]:
+        """Wait for those who help; what they found."""
+        with self._lock:
+            self._open = False
+        found = [self.results.get() for _ in range(self._helpers)]
+        for result in found:
+            if isinstance(result, BaseException):
+                raise result
+        return [result for result in found if isinstance(result, int)]
+
+
 def run(work: Callable[[], int], count: int) -> list[int]:
-    """Call `work` in `count` threads at once, this one included; what the calls returned."""
+    """Call `work` in up to `count` threads at once, this one included; what the calls returned.
+
+    A thread that has not begun when this one is done is not waited for: there is nothing left to do.
+    """
     if count <= 1:
         return [work()]
-    pool = _shared_pool(count - 1)
-    futures: list[Future[int]] = [pool.submit(work) for _ in range(count - 1)]
+    job = _Job(work)
+    inbox = _helpers(count - 1)
+    for _ in range(count - 1):
+        inbox.put(job)
     try:
         results = [work()]
     finally:  # the arrays must outlive every thread
-        others = [future.result() for future in futures]
+        others = job.close()
     return results + others
 
 
-def _shared_pool(workers: int) -> ThreadPoolExecutor:
-    global _pool, _pool_owner
+def _helpers(count: int) -> SimpleQueue[_Job]:
+    """Where at least `count` threads wait for jobs."""
+    global _inbox, _owner, _started
     with _lock:
-        if _pool is None or _pool_owner != os.getpid() or _pool._max_workers < workers:
-            _pool = ThreadPoolExecutor(max(workers, available() - 1, 1), thread_name_prefix="kinetree")
-            _pool_owner = os.getpid()
-        return _pool
+        if _owner != os.getpid():  # a forked child has the queue but not the threads
+            _inbox, _owner, _started = SimpleQueue(), os.getpid(), 0
+        while _started < count:
+            _started += 1
+            threading.Thread(target=_serve, args=(_inbox,), name=f"kinetree-{_started}", daemon=True).start()
+        return _inbox
+
+
+def _serve(inbox: SimpleQueue[_Job]) -> None:
+    while True:
+        inbox.get().help()
