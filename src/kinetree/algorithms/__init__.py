@@ -23,13 +23,7 @@ from kinetree.algorithms.coriolis_products import coriolis_product, coriolis_tra
 from kinetree.algorithms.crba import mass_matrix
 from kinetree.algorithms.energy import kinetic_energy, potential_energy
 from kinetree.algorithms.forces import base_reaction, constraint_forces, joint_wrenches
-from kinetree.algorithms.frames import (
-    frame_acceleration,
-    frame_placement,
-    frame_velocity,
-    jacobian,
-    jacobian_rate,
-)
+from kinetree.algorithms.frames import frame_acceleration, frame_placement, frame_velocity
 from kinetree.algorithms.hybrid import hybrid_dynamics
 from kinetree.algorithms.inertial import (
     gravity_force_composite,
@@ -37,6 +31,7 @@ from kinetree.algorithms.inertial import (
     mass_matrix_inertial,
 )
 from kinetree.algorithms.inverse_mass_matrix import inverse_mass_matrix
+from kinetree.algorithms.jacobian import jacobian, jacobian_rate
 from kinetree.algorithms.kinematics import body_accelerations, body_velocities, placements
 from kinetree.algorithms.mass_matrix_products import (
     mass_matrix_logdet,
