@@ -21,6 +21,7 @@ from kinetree.spatial import (
     ForceSet,
     Inertia,
     Jet,
+    Lump,
     Motion,
     Partials,
     Stack,
@@ -43,7 +44,7 @@ def _visit(value: Any, out: list[Any]) -> Builder:
     if kind in (Motion, Force):
         out.extend(value.components)
         return lambda it: kind.from_components(next(it) for _ in range(6))
-    if kind in (Inertia, ArticulatedInertia, CoriolisInertia):
+    if kind in (Inertia, ArticulatedInertia, CoriolisInertia, Lump):
         count = len(value.parameters)
         out.extend(value.parameters)
         return lambda it: kind.from_parameters([next(it) for _ in range(count)])

@@ -26,6 +26,7 @@ from kinetree.spatial import (
     Force,
     Inertia,
     Jet,
+    Lump,
     Motion,
     Stack,
     Transform,
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from kinetree.interpreters.looped import LoopedSweep
 
 # Types of one form for all kinds of nodes: only they can be read through a predecessor.
-UNIFORM = (Motion, Force, Inertia, ArticulatedInertia, CoriolisInertia, Jet, Transform)
+LINEAR = (Motion, Force, Inertia, ArticulatedInertia, CoriolisInertia)  # sums are sums of their numbers
+UNIFORM = (*LINEAR, Jet, Lump, Transform)
 
 
 def number(value: Any) -> Any:
@@ -80,7 +82,7 @@ class Template:
         self.sources: list[Any] = []  # a literal, (table, offset), or None for memory
         for leaf in leaves:
             self.sources.append(_origin(leaf, i))
-        # where a transform leads from: usually the carrier's frame (a new tag for each handle), else one that stays
+        # a transform leads from the carrier's frame (a new tag for each handle), or from one that stays
         first = value.values[0] if isinstance(value, Stack) else value
         source = getattr(first, "source", None)
         self.from_carrier = source is i.carrier.frame
@@ -216,7 +218,7 @@ class Sum(Field):
     def __init__(self, tree: LoopedSweep, kind: type):
         super().__init__(tree, kind)
         if kind not in UNIFORM:
-            raise TraceError(f"a sum of {kind.__name__} values is not a sum of their numbers: run it unrolled")
+            raise TraceError(f"no sums of {kind.__name__}: its form depends on the kind of node")
         self.at_world = False
 
     def __setitem__(self, i: Handle, value: Any) -> None:
@@ -244,7 +246,11 @@ class Sum(Field):
             leaves, _ = _form(self.type)
             zeros = [ops.Store(self.place(k), 0, 0.0) for k in range(leaves)]
             self.tree.graph.root.statements[:0] = zeros
-        leaves, _ = take_apart(promoted(self.type, value))
+        value = promoted(self.type, value)
+        if self.type not in LINEAR:
+            self.store_uniform(i.slot, self[i] + value)
+            return
+        leaves, _ = take_apart(value)
         for k, leaf in enumerate(leaves):
             if isinstance(leaf, Expr) or leaf != 0:
                 self.tree.graph.store(self.place(k), i.slot, leaf, accumulate=True)
