@@ -18,7 +18,6 @@ from kinetree.compiler.emit.c import c_source
 from kinetree.compiler.emit.python import run
 from kinetree.compiler.pipeline import optimize
 from kinetree.compiler.program import Program
-from kinetree.errors import TraceError
 from kinetree.sweep import REGISTRY
 
 
@@ -51,14 +50,6 @@ def traced(name: str, robot: str, mode: str = "unrolled") -> Program:
     )
 
 
-def looped_or_skip(name: str, robot: str) -> Program:
-    try:
-        return traced(name, robot, "looped")
-    except TraceError as error:
-        assert "run it unrolled" in str(error)
-        pytest.skip(str(error))
-
-
 def state(program: Program, robot: str, seed: int = 0) -> list[np.ndarray]:
     """A valid state (unit quaternions), and random numbers for whatever else a program takes."""
     rng = np.random.default_rng(seed)
@@ -76,7 +67,7 @@ def close(a, b, tolerance):
 @for_algorithms
 class TestAlgorithm:
     def test_looped_is_unrolled(self, name, robot):
-        straight, looped = traced(name, robot), looped_or_skip(name, robot)
+        straight, looped = traced(name, robot), traced(name, robot, "looped")
         x = state(straight, robot)
         for a, b in zip(run(optimize(looped), *x)[0], run(optimize(straight, 200), *x)[0]):
             close(a, b, 1e-11)
@@ -92,7 +83,7 @@ class TestAlgorithm:
 
     def test_reverse_is_forward_transposed(self, name, robot):
         """b^T (J d) = (J^T b)^T d, with J d from the looped program."""
-        program, looped = traced(name, robot), looped_or_skip(name, robot)
+        program, looped = traced(name, robot), traced(name, robot, "looped")
         x, d = state(program, robot), state(program, robot, 1)
         b = [np.random.default_rng(2).normal(size=a.size) for a in program.outputs]
         tangents = run(check(forward(looped)), *x, *d)[0][len(program.outputs) :]
@@ -125,11 +116,7 @@ def test_exported_c_under_sanitizers(robot, tmp_path):
     entries, samples = [], {}
     for mode in ("unrolled", "looped"):
         for name in ALGORITHMS:
-            try:
-                program = optimize(traced(name, robot, mode), 500)
-            except TraceError as error:
-                assert mode == "looped" and "run it unrolled" in str(error)
-                continue
+            program = optimize(traced(name, robot, mode), 500)
             entries.append((f"{name}_{mode}", program, [], []))
             samples[f"{name}_{mode}"] = [state(program, robot, k) for k in range(2)]
     for name, text in c_source(entries, robot, title=robot, samples=samples).items():
