@@ -92,11 +92,11 @@ def nullify_momentum(
 ) -> Array:
     """The velocity (..., nv) with another motion of the floating base, so that the whole has no momentum.
 
-        V_base <- V_base - I_S^-1 (h_S - h)        I_S, h_S: inertia and momentum of the whole, seen at
-        the base
+        V_base <- V_base - I_S^-1 (h_S - h)
 
-    The joints move on as before. `momentum` (..., 6) sets another value h, in world axes about the world
-    origin. Integrators drift; this puts a conserved momentum back.
+    with the inertia I_S and the momentum h_S of the whole, seen at the base. The joints move on as before.
+    `momentum` (..., 6) sets another value h, in world axes about the world origin. Integrators drift; this
+    puts a conserved momentum back.
 
     Raises:
         ModelError: if the model does not stand on exactly one free joint.

@@ -39,10 +39,10 @@ def centroidal_momentum_matrix_rate(tree: Sweep, q: Any, v: Any) -> Any:
     """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of the centroidal
     momentum.
 
-        W_i = I^C_i S_i        W'_i = I^C_i dS_i + (B^C_i + B^C_i^T) S_i        A' = W' about c, less [c'
-        x W; 0]
+        W_i = I^C_i S_i        W'_i = I^C_i dS_i + (B^C_i + B^C_i^T) S_i        A'_i = W'_i - [c' x W_i; 0]
 
-    with dS = V x S plus the apparent derivative, and B the Coriolis inertias of the bodies. Cost O(N).
+    about the centre of mass c, with dS = V x S plus the apparent derivative, and B the Coriolis inertias of
+    the bodies. Cost O(N).
 
     Reference: the rate of a composite inertia is B + B^T: thesis eq. 3.1; Orin, Goswami and Lee (2013).
     """

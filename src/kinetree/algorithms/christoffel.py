@@ -15,8 +15,9 @@ def christoffel_symbols(tree: Sweep, q: Any) -> Any:
     For velocities i, j, k of nodes a, b, c with c outermost and a innermost, B = B(S_k, I^C_c) and
     D = (I^C_c S_k) x-bar* - B,
 
-        Gamma_ijk = Gamma_ikj = S_i^T B S_j        Gamma_jik = Gamma_jki = S_j^T B S_i        Gamma_kij =
-        Gamma_kji = S_i^T D S_j
+        Gamma_ijk = Gamma_ikj = S_i^T B S_j
+        Gamma_jik = Gamma_jki = S_j^T B S_i
+        Gamma_kij = Gamma_kji = S_i^T D S_j
 
     and where velocities share a node, the derivatives of its S: Gamma_ikj += S_i^T I^C d_j S_k for b = c, and
     Gamma_kji += S_k^T I^C d_i S_j for a = b. For quasi-velocities these are the connection coefficients

@@ -26,8 +26,11 @@ def kinetic_energy(tree: Sweep, q: Any, v: Any) -> Any:
 
 @algorithm("q -> U()")
 def potential_energy(tree: Sweep, q: Any) -> Any:
-    """The potential energy of gravity, U = -sum_i m_i g . c_i, zero if all mass is at the world origin. Cost
-    O(N).
+    """The potential energy of gravity, zero if all mass is at the world origin.
+
+        U = -sum_i m_i g^T c_i
+
+    Cost O(N).
 
     Reference: Jain, spatial operator algebra part 4 (gravity).
     """
