@@ -1,0 +1,241 @@
+"""MuJoCo models in kinetree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.interop.mujoco import NO_LIMIT, TYPES, body_name, joints_there, mujoco_maps
+from kinetree.interop.twin import Names, Twin, imported, parts_of, pose
+from kinetree.joints import (
+    Cylindrical,
+    Free,
+    Helical,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
+from kinetree.model import Limits, ModelBuilder
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.pose import Pose
+from kinetree.spatial.rotation import Rotation
+
+
+def from_mujoco(twin: Any, *, name: str = "model") -> Twin:
+    """The kinetree model of a `mujoco.MjModel`, and the maps between their coordinates.
+
+    Several joints of one body become a chain with massless bodies in between, called body@joint; joints j/1,
+    j/2, ... that `to_mjcf` wrote become the joint j again. A body whose last joint has a position of its own
+    hangs on a fixed joint behind it. Sites become frames, linear `equality joint` constraints mimic joints.
+    Contacts, tendons, actuators and other constraints have no part in it.
+
+    Args:
+        name: the name of the model.
+    """
+    mujoco = imported("mujoco", "MuJoCo")
+    model = _Reader(mujoco, twin, name).read()
+    return Twin(model, mujoco_maps(model, twin))
+
+
+class _Reader:
+    """One MuJoCo model on its way into a builder."""
+
+    def __init__(self, mujoco: Any, twin: Any, name: str) -> None:
+        self.mujoco, self.twin = mujoco, twin
+        off = twin.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+        gravity = np.zeros(3) if off else np.array(twin.opt.gravity)
+        self.builder = ModelBuilder(name, tuple(gravity.tolist()))
+        self.labels = list(joints_there(mujoco, twin))
+        self.bodies = ["world"] + [body_name(mujoco, twin, b) for b in range(1, twin.nbody)]
+        self.names, self.joints = Names(*self.bodies), Names(*self.labels)
+        self.ties = self._equalities()
+
+    def read(self) -> Any:
+        twin = self.twin
+        for b in range(1, twin.nbody):
+            self._add_body(b)
+        for s in range(twin.nsite):
+            name = self.mujoco.mj_id2name(twin, self.mujoco.mjtObj.mjOBJ_SITE, s)
+            if name:
+                where = _pose(twin.site_pos[s], twin.site_quat[s])
+                self.builder.add_frame(self.names.claim(name), self.bodies[twin.site_bodyid[s]], where)
+        return self.builder.build(check="finite")
+
+    def _equalities(self) -> dict[int, tuple[int, float, float]]:
+        """Follower -> (leader, multiplier, offset), for active constraints that are linear."""
+        twin, out = self.twin, {}
+        for e in range(twin.neq):
+            follower, leader = int(twin.eq_obj1id[e]), int(twin.eq_obj2id[e])
+            a = np.array(twin.eq_data[e][:5])
+            is_joint = twin.eq_type[e] == self.mujoco.mjtEq.mjEQ_JOINT and twin.eq_active0[e]
+            if is_joint and leader >= 0 and not a[2:].any():
+                y0, x0 = (float(twin.qpos0[twin.jnt_qposadr[j]]) for j in (follower, leader))
+                out[follower] = leader, float(a[1]), y0 + float(a[0]) - float(a[1]) * x0
+        return out
+
+    def _add_body(self, b: int) -> None:
+        twin, name = self.twin, self.bodies[b]
+        parent, here = self.bodies[twin.body_parentid[b]], _pose(twin.body_pos[b], twin.body_quat[b])
+        inertia = _inertia(twin, b)
+        groups = self._groups(range(twin.body_jntadr[b], twin.body_jntadr[b] + twin.body_jntnum[b]))
+        for k, (label, joints, kind) in enumerate(groups):
+            first = joints[0]
+            anchor = (
+                np.array(twin.jnt_pos[first]) if TYPES[twin.jnt_type[first]] in ("hinge", "ball") else 0.0
+            )
+            last = k == len(groups) - 1 and not np.any(anchor)
+            body = name if last else self.names.claim(f"{name}@{label}")
+            shift = Pose(p=tuple((np.zeros(3) + anchor).tolist()))
+            placement = here @ shift @ self._undone(joints, kind)
+            if isinstance(kind, Free) and len(joints) == 1:
+                placement = Pose.identity()  # MuJoCo's free joints count from the world
+            self.builder.add_body(
+                body,
+                parent,
+                kind,
+                placement,
+                inertia if last else None,
+                joint_name=label,
+                mimic=self._mimic(joints),
+                **self._drive(joints, kind),
+            )
+            parent, here = body, shift.inverse()
+        if parent != name:
+            self.builder.add_body(
+                name, parent, placement=here, inertia=inertia, joint_name=self.joints.claim(name)
+            )
+
+    # --- joints ---
+    def _groups(self, joints: range) -> list[tuple[str, list[int], Joint]]:
+        """(name, MuJoCo joints, joint here): the parts j/1, j/2, ... of one joint stand together again."""
+        out: list[tuple[str, list[int], Joint]] = []
+        at = 0
+        while at < len(joints):
+            base = self.labels[joints[at]].removesuffix("/1")
+            for count in (4, 3, 2):
+                together = list(joints[at : at + count])
+                fused = None
+                if [self.labels[j] for j in together] == parts_of(base, count):
+                    fused = self._fused(together)
+                if fused is not None and base not in self.labels:
+                    out.append((base, together, fused))
+                    at += count
+                    break
+            else:
+                out.append((self.labels[joints[at]], [joints[at]], self._joint(joints[at])))
+                at += 1
+        return out
+
+    def _joint(self, j: int) -> Joint:
+        axis = tuple(np.array(self.twin.jnt_axis[j]).tolist())
+        match TYPES[self.twin.jnt_type[j]]:
+            case "free":
+                return Free()
+            case "ball":
+                return Spherical()
+            case "slide":
+                return Prismatic(axis)
+        return Revolute(axis)
+
+    def _fused(self, joints: list[int]) -> Joint | None:
+        """The joint of which these are the parts; None if there is none."""
+        kinds = tuple(TYPES[self.twin.jnt_type[j]] for j in joints)
+        axes = [tuple(np.array(self.twin.jnt_axis[j]).tolist()) for j in joints]
+        places = [self.twin.qpos0[self.twin.jnt_qposadr[j]] for j, k in zip(joints, kinds) if k != "ball"]
+        if np.any(self.twin.jnt_pos[joints]) or any(places):
+            return None
+        upright = [tuple(row) for row in np.eye(3).tolist()]
+        if kinds == ("slide", "slide", "slide", "ball") and axes[:3] == upright:
+            return Free()
+        if kinds == ("slide", "slide", "hinge") and axes == upright:
+            return Planar()
+        if kinds == ("hinge", "hinge"):
+            return Universal(*axes)
+        if kinds == ("hinge", "slide") and axes[0] == axes[1]:
+            tie = self.ties.get(joints[1])
+            if tie is not None and tie[0] == joints[0] and tie[2] == 0.0:
+                return Helical(axes[0], tie[1])
+            return Cylindrical(axes[0])
+        return None
+
+    def _undone(self, joints: list[int], kind: Joint) -> Pose:
+        """What undoes the reference position of a hinge or slide, so that q is MuJoCo's qpos."""
+        reference = float(self.twin.qpos0[self.twin.jnt_qposadr[joints[0]]])
+        if len(joints) == 1 and kind.nq == 1 and reference:
+            return Pose.from_transform(kind.placement((-reference,)))
+        return Pose.identity()
+
+    def _mimic(self, joints: list[int]) -> tuple[str, float, float] | None:
+        tie = self.ties.get(joints[0])
+        if tie is None:
+            return None
+        leader, factor, offset = tie
+        label = self.labels[leader]
+        base = label.removesuffix("/1")
+        return (base if base != label and base not in self.labels else label), factor, offset
+
+    def _drive(self, joints: list[int], kind: Joint) -> dict[str, Any]:
+        """Armature, damping, friction, springs and limits, in our order."""
+        if kind.nv == 0 or (self._mimic(joints) is not None and kind.nv != 1):
+            return {}
+        twin = self.twin
+        dofs = [int(twin.jnt_dofadr[j]) + k for j in joints for k in range(_width(twin, j))]
+        owner = [j for j in joints for _ in range(_width(twin, j))]
+        order = list(range(len(dofs)))
+        if isinstance(kind, Free):
+            order = [3, 4, 5, 0, 1, 2]
+        elif isinstance(kind, Planar):
+            order = [2, 0, 1]
+        order = order[: kind.nv]
+        at, by = [dofs[k] for k in order], [owner[k] for k in order]
+        out: dict[str, Any] = {
+            "armature": tuple(np.array(twin.dof_armature)[at].tolist()),
+            "damping": tuple(np.array(twin.dof_damping)[at].tolist()),
+            "friction": tuple(np.array(twin.dof_frictionloss)[at].tolist()),
+        }
+        if kind.nq == kind.nv:
+            ranges = [_range(twin, j) for j in by]
+            efforts = [
+                float(np.abs(twin.jnt_actfrcrange[j]).max()) if twin.jnt_actfrclimited[j] else np.inf
+                for j in by
+            ]
+            lower, upper = tuple(r[0] for r in ranges), tuple(r[1] for r in ranges)
+            out["limits"] = Limits(lower, upper, (np.inf,) * kind.nv, tuple(efforts))
+            out["stiffness"] = tuple(float(twin.jnt_stiffness[j]) for j in by)
+            out["spring_reference"] = tuple(float(twin.qpos_spring[twin.jnt_qposadr[j]]) for j in by)
+        return out
+
+
+def _width(twin: Any, j: int) -> int:
+    return {"free": 6, "ball": 3}.get(TYPES[twin.jnt_type[j]], 1)
+
+
+def _range(twin: Any, j: int) -> tuple[float, float]:
+    if not twin.jnt_limited[j]:
+        return -np.inf, np.inf
+    low, high = (float(x) for x in twin.jnt_range[j])
+    return (low if low > -NO_LIMIT else -np.inf), (high if high < NO_LIMIT else np.inf)
+
+
+def _rotation(quaternion: Any) -> np.ndarray:
+    w, x, y, z = np.asarray(quaternion, dtype=float)
+    return np.array(Rotation.from_quaternion((x, y, z, w)).rows, dtype=float)
+
+
+def _pose(position: Any, quaternion: Any) -> Pose:
+    return pose(_rotation(quaternion), position)
+
+
+def _inertia(twin: Any, b: int) -> Inertia | None:
+    """The inertia of a body; None without mass and moments."""
+    if twin.body_mass[b] == 0.0 and not np.any(twin.body_inertia[b]):
+        return None
+    R = _rotation(twin.body_iquat[b])
+    moments = R @ np.diag(twin.body_inertia[b]) @ R.T
+    return Inertia(
+        float(twin.body_mass[b]), tuple(twin.body_ipos[b].tolist()), (0.5 * (moments + moments.T)).tolist()
+    )

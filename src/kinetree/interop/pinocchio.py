@@ -1,0 +1,284 @@
+"""kinetree models in Pinocchio, and the maps between the coordinates of both.
+
+Pinocchio puts linear before angular and position before quaternion, numbers every branch of the tree without
+gaps, dissolves fixed joints into frames, and has the velocity of a planar joint in body axes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import ModelError
+from kinetree.interop.charts import Array, Chart, Circle, FreeTwist, PlanarBody
+from kinetree.interop.maps import Maps, Piece
+from kinetree.interop.twin import Notes, Twin, central, depth_first, floats, imported, parts_of
+from kinetree.joints import Joint
+from kinetree.model import Model
+from kinetree.model.parts import Body
+
+ALIGNED = {(1.0, 0.0, 0.0): "X", (0.0, 1.0, 0.0): "Y", (0.0, 0.0, 1.0): "Z"}
+MIMIC = ("joint", "independent")
+
+
+def to_pinocchio(model: Model, *, strict: bool = True, mimic: str = "joint") -> Twin:
+    """The `pinocchio.Model` of a kinetree model, and the maps between their coordinates.
+
+    Bodies become frames of type BODY, fixed joints frames of type FIXED_JOINT, with their names; a
+    cylindrical joint j becomes two joints j/1 (angle) and j/2 (displacement).
+
+    Args:
+        strict: refuse what Pinocchio cannot hold exactly: rotors, some armatures of joints with several
+            degrees of freedom, a joint that mimics one with a higher number. If False, come as near as
+            possible and say so in `maps.notes`.
+        mimic: "joint" makes Pinocchio's mimic joints (which its rnea and crba take, and its aba refuses);
+            "independent" gives them coordinates of their own, so that `maps.velocity_map` is tall.
+
+    Raises:
+        ModelError: the model has something that Pinocchio cannot hold.
+        KinetreeError: Pinocchio is not installed.
+    """
+    pin = imported("pinocchio", "Pinocchio")
+    if mimic not in MIMIC:
+        raise ModelError(f"to_pinocchio: mimic is {mimic!r}, expected one of {', '.join(MIMIC)}")
+    notes = Notes(model.name, "Pinocchio", strict)
+    if model.rotors:
+        notes.cannot(
+            f"the rotors of {', '.join(sorted({repr(r.joint) for r in model.rotors}))}",
+            "they are reflected: armature on the joint, their mass on the body that carries them",
+            "take model.replace(rotors='reflected')",
+        )
+        model = model.replace(rotors="reflected")
+    twin = _assembled(pin, model, notes)
+    for body in model.bodies if mimic == "joint" else ():
+        twin = _with_mimic(pin, model, twin, body, notes)
+    return Twin(twin, pinocchio_maps(model, twin, notes))
+
+
+def _assembled(pin: Any, model: Model, notes: Notes) -> Any:
+    """The Pinocchio model in which mimic joints have coordinates of their own."""
+    twin = pin.Model()
+    twin.name = model.name
+    twin.gravity = pin.Motion(floats(model.gravity, f"model '{model.name}': gravity"), np.zeros(3))
+    places: dict[int, tuple[int, int, Any]] = {0: (0, 0, pin.SE3.Identity())}  # body: joint, frame, pose
+    for i in depth_first(model):
+        body = model.bodies[i - 1]
+        owner = f"model '{model.name}': body '{body.name}'"
+        joint, frame, base = places[body.parent]
+        here = base * _se3(pin, body.placement, owner)
+        inertia = pin.Inertia(*central(body.inertia, owner))
+        if body.joint.nv == 0:
+            frame = twin.addFrame(
+                pin.Frame(body.joint_name, joint, frame, here, pin.FrameType.FIXED_JOINT), False
+            )
+        else:
+            names = _joint_names(body)
+            for name, kind in zip(names, _kinds(pin, body.joint, owner)):
+                joint = twin.addJoint(joint, kind, here, name)
+                frame, here = twin.addJointFrame(joint, frame), pin.SE3.Identity()
+            _drive(twin, body, [twin.getJointId(name) for name in names], notes)
+        body_frame = pin.Frame(body.name, joint, frame, here, pin.FrameType.BODY, inertia)
+        places[i] = joint, twin.addFrame(body_frame, True), here
+    for extra in model.frames:
+        owner = f"model '{model.name}': frame '{extra.name}'"
+        joint, frame, base = places[extra.body]
+        here = base * _se3(pin, extra.placement, owner)
+        twin.addFrame(pin.Frame(extra.name, joint, frame, here, pin.FrameType.OP_FRAME), False)
+    return twin
+
+
+def _joint_names(body: Body) -> list[str]:
+    if body.joint.type_name == "cylindrical":
+        return parts_of(body.joint_name, 2)
+    return [body.joint_name]
+
+
+def _kinds(pin: Any, joint: Joint, owner: str) -> list[Any]:
+    """Pinocchio's joints that move as one of ours does."""
+    numbers = floats(joint.parameters, owner)
+
+    def along(kind: str, axis: Array, *pitch: float) -> Any:
+        """The joint of a kind (R, P or H) about or along an axis."""
+        letter = ALIGNED.get(tuple(axis.tolist()))
+        if letter:
+            return getattr(pin, f"JointModel{kind}{letter}")(*pitch)
+        word = {"R": "Revolute", "P": "Prismatic", "H": "Helical"}[kind]
+        return getattr(pin, f"JointModel{word}Unaligned")(axis, *pitch)
+
+    match joint.type_name:
+        case "revolute":
+            return [along("R", numbers)]
+        case "prismatic":
+            return [along("P", numbers)]
+        case "helical":
+            return [along("H", numbers[:3], float(numbers[3]))]
+        case "cylindrical":
+            return [along("R", numbers), along("P", numbers)]
+        case "universal":
+            return [pin.JointModelUniversal(numbers[:3], numbers[3:])]
+        case "planar":
+            return [pin.JointModelPlanar()]
+        case "spherical":
+            return [pin.JointModelSpherical()]
+        case "free":
+            return [pin.JointModelFreeFlyer()]
+    raise ModelError(
+        f"{owner}: Pinocchio has no joint of type '{joint.type_name}': lock it, or build it from others"
+    )
+
+
+def _drive(twin: Any, body: Body, joints: list[int], notes: Notes) -> None:
+    """Write down what acts at the joint: armature, damping, friction, limits."""
+    what, kind = f"the armature of {body.joint.type_name} joint '{body.joint_name}'", body.joint.type_name
+    armature = floats(body.armature, what)
+    turning, sliding = {"free": (3, 3), "spherical": (3, 0), "planar": (1, 2)}.get(kind, (0, 0))
+    if turning and (np.ptp(armature[:turning]) > 0.0 or np.any(armature[turning : turning + sliding])):
+        notes.cannot(
+            what,
+            "it is on the diagonal of the mass matrix, without the forces that come with it",
+            "make its turning parts equal and its sliding parts zero",
+        )
+    if any(body.stiffness):
+        notes.append(f"the spring of joint '{body.joint_name}' is left out: Pinocchio has none")
+    first = twin.joints[joints[0]]
+    order = _chart(body.joint, sum(twin.nqs[j] for j in joints)).matrix(
+        np.zeros(body.joint.nq), body.joint.nv
+    )
+    places = first.idx_v + np.argmax(order, axis=0)  # where each velocity is there
+    twin.armature[places] = armature
+    twin.damping[places] = floats(body.damping, what)
+    twin.friction[places] = floats(body.friction, what)
+    twin.velocityLimit[places] = np.minimum(floats(body.limits.velocity, what), np.finfo(float).max)
+    twin.effortLimit[places] = np.minimum(floats(body.limits.effort, what), np.finfo(float).max)
+    if body.joint.nq == body.joint.nv:
+        at, of = first.idx_q + np.arange(body.joint.nq), slice(None)
+        if kind == "planar":
+            at, of = first.idx_q + np.arange(2), slice(1, 3)
+        huge = np.finfo(float).max
+        twin.lowerPositionLimit[at] = np.maximum(floats(body.limits.lower, what), -huge)[of]
+        twin.upperPositionLimit[at] = np.minimum(floats(body.limits.upper, what), huge)[of]
+
+
+def _with_mimic(pin: Any, model: Model, twin: Any, body: Body, notes: Notes) -> Any:
+    """The Pinocchio model in which the joint of this body, if it mimics one, is a mimic joint."""
+    rule = model.layout.follows.get(model.joint_index(body.joint_name))
+    if rule is None:
+        return twin
+    leader = model.bodies[rule.leader - 1].joint_name
+    follower, followed = twin.getJointId(body.joint_name), twin.getJointId(leader)
+    if followed > follower:
+        notes.cannot(
+            f"joint '{body.joint_name}', which mimics '{leader}' and has a lower number",
+            "it has a coordinate of its own",
+            "give mimic='independent'",
+        )
+        return twin
+    factor = float(rule.multiplier)
+    reflected = factor**2 * twin.armature[twin.joints[follower].idx_v]
+    twin = pin.transformJointIntoMimic(twin, followed, follower, factor, float(rule.offset))
+    twin.armature[twin.joints[followed].idx_v] += reflected
+    return twin
+
+
+def pinocchio_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
+    """The maps between a kinetree model and a `pinocchio.Model` whose joints have the same names.
+
+    Both may come from one robot file. Joints of the same name must be the same joints.
+
+    Raises:
+        ModelError: a joint is found on one side only, or is of another type there.
+    """
+    pin = imported("pinocchio", "Pinocchio")
+    there, pieces, joints = parts_there(twin), [], {}
+    for i, body in enumerate(model.bodies, 1):
+        if body.joint.nv == 0:
+            continue
+        whole = body.joint_name in there
+        names = [body.joint_name] if whole else parts_of(body.joint_name, body.joint.nv)
+        owner = f"model '{model.name}': joint '{body.joint_name}'"
+        if any(name not in there for name in names):
+            raise ModelError(f"{owner} has no counterpart among Pinocchio's joints {sorted(there)[:8]} ...")
+        joints[body.joint_name] = tuple(names)
+        q_there = tuple(k for name in names for k in there[name][0])
+        v_there = tuple(k for name in names for k in there[name][1])
+        rule = model.layout.follows.get(i)
+        if rule is not None and not v_there:
+            continue  # a mimic joint on both sides
+        if len(v_there) != body.joint.nv:
+            raise ModelError(f"{owner} has {body.joint.nv} velocities, but {len(v_there)} in Pinocchio")
+        chart = _chart(body.joint, len(q_there), owner)
+        leader = model.joint_names[(rule.leader if rule else i) - 1]
+        pieces.append(
+            Piece(
+                chart, model.position_index(leader), model.coordinate_index(leader), q_there, v_there,
+                *((float(rule.multiplier), float(rule.offset), False) if rule else ()),
+            )
+        )  # fmt: skip
+    missing = sorted(set(there) - {name for names in joints.values() for name in names})
+    if missing:
+        raise ModelError(
+            f"model '{model.name}' has no joints {missing[:8]} that Pinocchio has: lock them there first"
+        )
+    return Maps(
+        (model.nq, model.nv), (twin.nq, twin.nv), pieces, pin.neutral(twin), joints, tuple(notes)
+    )  # fmt: skip
+
+
+def parts_there(twin: Any) -> dict[str, tuple[range, range]]:
+    """Where the coordinates of each joint are; a joint of several parts counts part by part."""
+    out = {}
+    for i in range(1, twin.njoints):
+        joint, name = twin.joints[i], twin.names[i]
+        sizes = part_sizes(joint)
+        q, v = joint.idx_q, joint.idx_v
+        for part, (nq, nv) in zip(parts_of(name, len(sizes)) if len(sizes) > 1 else [name], sizes):
+            out[part] = range(q, q + nq), range(v, v + nv)
+            q, v = q + nq, v + nv
+    return out
+
+
+def part_sizes(joint: Any) -> list[tuple[int, int]]:
+    """The numbers of positions and velocities of each part of a Pinocchio joint."""
+    match joint.shortname():
+        case "JointModelComposite":
+            return [size for inner in joint.extract().joints for size in part_sizes(inner)]
+        case "JointModelTranslation" | "JointModelSphericalZYX":
+            return [(1, 1)] * 3
+        case "JointModelMimic":
+            return [(0, 0)]
+    return [(joint.nq, joint.nv)]
+
+
+def _chart(joint: Joint, nq: int, owner: str = "") -> Chart:
+    """How the coordinates of our joint look in a Pinocchio joint with `nq` positions."""
+    kind = joint.type_name
+    if kind == "free" and nq == 7:
+        return FreeTwist()
+    if kind == "planar" and nq == 4:
+        return PlanarBody()
+    if kind == "revolute" and nq == 2:
+        return Circle()
+    if nq == joint.nq and kind != "planar":
+        return Chart()
+    raise ModelError(f"{owner} is {kind}, but has {nq} positions in Pinocchio")
+
+
+def pinocchio_wrenches(model: Model, twin: Any, f_ext: Any) -> Any:
+    """External wrenches for Pinocchio, one for each of its joints, from `f_ext` (nb, 6) on our bodies.
+
+    The bodies are found by name among the frames of type BODY.
+    """
+    pin = imported("pinocchio", "Pinocchio")
+    sums = [pin.Force.Zero() for _ in range(twin.njoints)]
+    for body, wrench in zip(model.bodies, np.asarray(f_ext, dtype=float), strict=True):
+        frame = twin.frames[twin.getFrameId(body.name, pin.FrameType.BODY)]
+        sums[frame.parentJoint] += frame.placement.act(pin.Force(wrench[3:], wrench[:3]))
+    out = pin.StdVec_Force()
+    for force in sums:
+        out.append(force)
+    return out
+
+
+def _se3(pin: Any, placement: Any, owner: str) -> Any:
+    return pin.SE3(floats(placement.R, owner), floats(placement.p, owner))

@@ -1,0 +1,252 @@
+"""Pinocchio models in kinetree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import ModelError
+from kinetree.interop.pinocchio import part_sizes, parts_there, pinocchio_maps
+from kinetree.interop.twin import Names, Twin, imported, parts_of, pose
+from kinetree.joints import Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
+from kinetree.model import Limits, ModelBuilder
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.pose import Pose
+
+AXES = np.eye(3)
+
+
+def from_pinocchio(twin: Any, *, name: str | None = None) -> Twin:
+    """The kinetree model of a `pinocchio.Model`, and the maps between their coordinates.
+
+    A body takes the name of the BODY frame at its joint, else that of the joint. BODY frames behind a
+    FIXED_JOINT frame become bodies on fixed joints, all others frames. A joint j that kinetree does not have
+    (translation, Euler angles, composite) becomes a chain of joints j/1, j/2, ... on massless bodies.
+
+    Args:
+        name: the name of the model; Pinocchio's by default.
+
+    Raises:
+        ModelError: a joint that kinetree cannot hold.
+    """
+    return Reader(imported("pinocchio", "Pinocchio"), twin).read(name)
+
+
+class Reader:
+    """One Pinocchio model on its way into a builder."""
+
+    def __init__(self, pin: Any, twin: Any) -> None:
+        self.pin, self.twin = pin, twin
+        self.names = Names("world")
+        self.joint_names = Names(*twin.names, *parts_there(twin))
+        self.hosts: dict[int, tuple[str, Pose]] = {}  # frame -> body here, pose in it
+        self.bodies = ["world"]  # of each Pinocchio joint
+        self.split = [self._is_split(j) for j in range(twin.njoints)]
+
+    def read(self, name: str | None) -> Twin:
+        twin = self.twin
+        gravity = tuple(np.asarray(twin.gravity.linear, dtype=float).tolist())
+        self.builder = ModelBuilder(name or twin.name.strip() or "model", gravity)
+        self.main: dict[int, int] = {}  # joint -> its own BODY frame
+        for k, frame in enumerate(twin.frames):
+            if self._is_body(frame) and frame.parentJoint and frame.parentJoint not in self.main:
+                if not self._is_fixed(frame) and np.array_equal(frame.placement.homogeneous, np.eye(4)):
+                    self.main[frame.parentJoint] = k
+        waiting = list(enumerate(twin.frames))
+        for j in range(twin.njoints):
+            if j:
+                self._add_joint(j)
+            for k, frame in waiting:  # fixed bodies, in the order of the frames: parents first
+                if frame.parentJoint == j and self._is_body(frame) and self._is_fixed(frame):
+                    self._add_fixed(k, frame)
+        for k, frame in waiting[1:]:
+            self._add_frame(k, frame)
+        model = self.builder.build(check="finite")
+        return Twin(model, pinocchio_maps(model, twin))
+
+    # --- frames ---
+    def _is_body(self, frame: Any) -> bool:
+        return frame.type == self.pin.FrameType.BODY
+
+    def _is_fixed(self, frame: Any) -> bool:
+        """True for a body behind a fixed joint; the universe is no such joint."""
+        before = frame.parentFrame
+        return before > 0 and self.twin.frames[before].type == self.pin.FrameType.FIXED_JOINT
+
+    def _host(self, frame: Any) -> tuple[str, Pose]:
+        """The body that carries a frame, and the frame's pose in it."""
+        here = _pose(frame.placement)
+        before = frame
+        while before.parentFrame > 0:  # the nearest body behind it on the same joint
+            k = before.parentFrame
+            before = self.twin.frames[k]
+            if k in self.hosts and before.parentJoint == frame.parentJoint:
+                body, _ = self.hosts[k]
+                return body, _pose(before.placement).inverse() @ here
+        return self.bodies[frame.parentJoint], here
+
+    def _add_fixed(self, k: int, frame: Any) -> None:
+        weld = self.twin.frames[frame.parentFrame]
+        body, where = self._host(weld)
+        inner = _pose(weld.placement).inverse() @ _pose(frame.placement)
+        name = self.names.claim(frame.name)
+        inertia = _inertia(frame.inertia) if self.split[frame.parentJoint] else None
+        self.builder.add_body(
+            name, body, placement=where @ inner, inertia=inertia, joint_name=self.joint_names.claim(weld.name)
+        )
+        self.hosts[k] = name, Pose.identity()
+
+    def _add_frame(self, k: int, frame: Any) -> None:
+        """What is neither a joint nor a body of its own stays as a frame."""
+        kinds = self.pin.FrameType
+        if frame.type in (kinds.JOINT, kinds.FIXED_JOINT) or k in self.hosts:
+            return
+        body, where = self._host(frame)
+        self.builder.add_frame(self.names.claim(frame.name), body, where)
+
+    # --- joints ---
+    def _is_split(self, j: int) -> bool:
+        """True if the frames of a joint account for its inertia."""
+        total = np.zeros((6, 6))
+        for frame in self.twin.frames:
+            if frame.parentJoint == j:
+                total += frame.placement.act(frame.inertia).matrix()
+        expected = self.twin.inertias[j].matrix()
+        return j == 0 or bool(np.abs(total - expected).max() <= 1e-9 * np.abs(expected).max())
+
+    def _rest(self, j: int) -> Inertia:
+        """The inertia of the body at a joint: all but that of the bodies fixed to it."""
+        if not self.split[j]:
+            return _inertia(self.twin.inertias[j])
+        total = Inertia.zero()
+        for k, frame in enumerate(self.twin.frames):
+            if frame.parentJoint == j and not (self._is_body(frame) and self._is_fixed(frame)):
+                if frame.inertia.mass or np.any(frame.inertia.inertia):
+                    own = _inertia(frame.inertia)
+                    at_joint = k == self.main.get(j)
+                    total = total + (own if at_joint else own.congruence(_pose(frame.placement).transform()))
+        return total
+
+    def _add_joint(self, j: int) -> None:
+        twin = self.twin
+        joint, label = twin.joints[j], twin.names[j]
+        own = self.main.get(j)
+        name = self.names.claim(twin.frames[own].name if own is not None else label)
+        steps = self._steps(joint, j)
+        names = parts_of(label, len(steps)) if len(steps) > 1 else [label]
+        parent, base = self.bodies[twin.parents[j]], _pose(twin.jointPlacements[j])
+        q, v = joint.idx_q, joint.idx_v
+        for step, ((kind, placement), (nq, nv)) in enumerate(zip(steps, part_sizes(joint), strict=True)):
+            last = step == len(steps) - 1
+            body = name if last else self.names.claim(f"{name}@{names[step]}")
+            follows = joint.shortname() == "JointModelMimic"
+            self.builder.add_body(
+                body,
+                parent,
+                kind,
+                base @ placement,
+                self._rest(j) if last else None,
+                joint_name=names[step],
+                mimic=self._mimic(joint) if follows else None,
+                **({} if follows else self._drive(kind, q, v, nq)),
+            )
+            parent, base = body, Pose.identity()
+            q, v = q + nq, v + nv
+        self.bodies.append(name)
+        if own is not None:
+            self.hosts[own] = name, Pose.identity()
+
+    def _steps(self, joint: Any, j: int) -> list[tuple[Joint, Pose]]:
+        """The joints here that make a Pinocchio joint, each with its placement behind the one before."""
+        here = Pose.identity()
+        simple: dict[str, Any] = {
+            "JointModelFreeFlyer": Free, "JointModelSpherical": Spherical, "JointModelPlanar": Planar,
+        }  # fmt: skip
+        kind = joint.shortname()
+        if kind in simple:
+            return [(simple[kind](), here)]
+        if kind == "JointModelUniversal":
+            inner = joint.extract()
+            return [(Universal(tuple(inner.axis1), tuple(inner.axis2)), here)]
+        if kind == "JointModelTranslation":
+            return [(Prismatic(tuple(axis)), here) for axis in AXES]
+        if kind == "JointModelSphericalZYX":
+            return [(Revolute(tuple(axis)), here) for axis in AXES[::-1]]
+        if kind == "JointModelComposite":
+            steps = []
+            inner = joint.extract()
+            for part, placement in zip(inner.joints, inner.jointPlacements):
+                (first, offset), *rest = self._steps(part, j)
+                steps += [(first, _pose(placement) @ offset), *rest]
+            return steps
+        if kind == "JointModelMimic":
+            return [(self._followed_motion(joint, j), here)]
+        if joint.nv == 1:
+            data = joint.createData()
+            joint.calc(data, self.pin.neutral(self.twin))
+            return [(_one_degree(np.array(data.S).ravel()), here)]
+        raise ModelError(
+            f"Pinocchio joint '{self.twin.names[j]}' is a {kind}, which kinetree has not: replace it"
+        )
+
+    def _followed_motion(self, joint: Any, j: int) -> Joint:
+        """The joint inside a mimic joint, from its placement at the coordinate 1."""
+        inner, q = joint.extract(), self.pin.neutral(self.twin)
+        q[inner.idx_q] = (1.0 - inner.offset) / inner.scaling
+        data = self.twin.createData()
+        self.pin.forwardKinematics(self.twin, data, q)
+        moved = self.twin.jointPlacements[j].inverse() * data.liMi[j]
+        screw = self.pin.log6(moved).vector
+        return _one_degree(np.where(np.abs(screw) < 1e-15, 0.0, screw))
+
+    def _mimic(self, joint: Any) -> tuple[str, float, float]:
+        inner = joint.extract()
+        for k in range(1, self.twin.njoints):
+            other = self.twin.joints[k]
+            if other.nv and other.idx_v == inner.idx_v:
+                return self.twin.names[k], inner.scaling, inner.offset
+        raise ModelError("a mimic joint of Pinocchio follows no joint")
+
+    def _drive(self, kind: Joint, q: int, v: int, nq: int) -> dict[str, Any]:
+        """Armature, damping, friction and limits, in our order; `nq` positions there."""
+        twin, nv = self.twin, kind.nv
+        order = {"free": [3, 4, 5, 0, 1, 2], "planar": [2, 0, 1]}.get(kind.type_name, list(range(nv)))
+        at = [v + k for k in order]
+        lower, upper = np.full(nv, -np.inf), np.full(nv, np.inf)
+        if kind.type_name == "planar":
+            lower[1:], upper[1:] = twin.lowerPositionLimit[q : q + 2], twin.upperPositionLimit[q : q + 2]
+        elif nq == nv:
+            lower, upper = twin.lowerPositionLimit[q : q + nv], twin.upperPositionLimit[q : q + nv]
+        limits = Limits(
+            _open(lower), _open(upper), _open(twin.velocityLimit[at]), _open(twin.effortLimit[at])
+        )
+        return {
+            "armature": tuple(twin.armature[at].tolist()),
+            "damping": tuple(twin.damping[at].tolist()),
+            "friction": tuple(twin.friction[at].tolist()),
+            "limits": limits,
+        }
+
+
+def _open(values: Any) -> tuple[float, ...]:
+    """Limits with what is beyond all reason as infinite."""
+    values = np.asarray(values, dtype=float)
+    return tuple(np.where(np.abs(values) > 1e300, np.sign(values) * np.inf, values).tolist())
+
+
+def _one_degree(screw: Any) -> Joint:
+    """The joint with the motion subspace [linear; angular]."""
+    linear, angular = screw[:3], screw[3:]
+    if not angular.any():
+        return Prismatic(tuple(linear.tolist()))
+    pitch = float(linear @ angular)
+    return Helical(tuple(angular.tolist()), pitch) if pitch else Revolute(tuple(angular.tolist()))
+
+
+def _pose(placement: Any) -> Pose:
+    return pose(placement.rotation, placement.translation)
+
+
+def _inertia(inertia: Any) -> Inertia:
+    return Inertia(float(inertia.mass), tuple(inertia.lever.tolist()), inertia.inertia.tolist())

@@ -1,0 +1,104 @@
+"""What a conversion returns, and what every conversion needs from a model."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree.errors import KinetreeError, ModelError
+from kinetree.interop.charts import Array
+from kinetree.interop.maps import Maps
+from kinetree.model import Model
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.pose import Pose
+
+
+class Twin(NamedTuple):
+    """A model in the library that was asked for, and the maps between the coordinates of both."""
+
+    model: Any  # pinocchio.Model, mujoco.MjModel or kinetree.Model
+    maps: Maps  # from the kinetree model to the other one
+
+
+def imported(name: str, library: str) -> Any:
+    """The module of a peer, or an error that says how to install it."""
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise KinetreeError(
+            f"{library} is not installed ({error}): install it with `pip install 'kinetree[peers]'`"
+        ) from None
+
+
+def depth_first(model: Model) -> list[int]:
+    """The bodies in an order in which every branch stands together."""
+    order: list[int] = []
+    waiting = list(model.children(0))[::-1]
+    while waiting:
+        order.append(waiting.pop())
+        waiting += model.children(order[-1])[::-1]
+    return order
+
+
+def floats(values: Any, owner: str) -> Array:
+    """Plain floating-point numbers; ModelError for symbols and expressions."""
+    try:
+        return np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(
+            f"{owner}: {values!r} is not made of plain numbers: substitute values first"
+        ) from None
+
+
+def central(inertia: Inertia, owner: str) -> tuple[float, Array, Array]:
+    """Mass, centre of mass, and moments of inertia about it."""
+    m, hx, hy, hz, xx, yy, zz, xy, xz, yz = floats(inertia.parameters, owner)
+    com = np.array([hx, hy, hz]) / m if m else np.zeros(3)
+    about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return float(m), com, about_origin - m * (com @ com * np.eye(3) - np.outer(com, com))
+
+
+def pose(R: Any, p: Any) -> Pose:
+    """A pose from arrays; exact zeros and ones stay exact."""
+    return Pose(tuple(map(tuple, np.asarray(R, dtype=float).tolist())), tuple(np.asarray(p, float).tolist()))
+
+
+class Notes(list):
+    """What a peer cannot hold: an error if `strict`, else a sentence for the notes."""
+
+    def __init__(self, model: str, peer: str, strict: bool) -> None:
+        super().__init__()
+        self.model, self.peer, self.strict = model, peer, strict
+
+    def cannot(self, what: str, instead: str, remedy: str) -> None:
+        """The dynamics of the twin would differ."""
+        if self.strict:
+            raise ModelError(
+                f"model '{self.model}': {self.peer} cannot hold {what}: {remedy}, or give strict=False: "
+                f"then {instead}"
+            )
+        self.append(f"{what}: {instead}")
+
+
+class Names:
+    """Gives out names that nobody has yet."""
+
+    def __init__(self, *taken: str) -> None:
+        self.taken = set(taken)
+
+    def claim(self, name: str) -> str:
+        """The name, or the name with a number if somebody has it."""
+        chosen, k = name, 1
+        while chosen in self.taken:
+            k += 1
+            chosen = f"{name}_{k}"
+        self.taken.add(chosen)
+        return chosen
+
+
+def parts_of(name: str, count: int) -> list[str]:
+    """The names of several joints there that make one here, or the other way round."""
+    return [f"{name}/{k}" for k in range(1, count + 1)]
