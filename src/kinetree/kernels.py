@@ -199,7 +199,7 @@ def _estimate(algorithm: Algorithm, model: Model, nodes: Sequence[Node]) -> floa
     """Roughly how many operations the unrolled program would have."""
     depth = [0] * len(nodes)
     for node in nodes:
-        depth[node.index] = 1 + (depth[node.predecessor[0]] if node.predecessor[0] >= 0 else 0)
+        depth[node.number] = 1 + (depth[node.predecessor[0]] if node.predecessor[0] >= 0 else 0)
     order = max(len(a.shape) for a in algorithm.outputs)
     bodies = sum(len(node.members) for node in nodes)
     if not algorithm.pairs:

@@ -28,7 +28,7 @@ def test_one_body_a_node():
     model = zoo.quadruped()
     assert len(model.nodes) == model.nbodies
     for k, node in enumerate(model.nodes):
-        assert node.index == k
+        assert node.number == k
         (member,) = node.members
         assert member.body == k + 1 and member.carrier == PREDECESSOR
         assert node.predecessor == model.location(model.parents[k])
@@ -68,7 +68,7 @@ def test_groups_of_mimic_joints(bodies, expected):
     model = tree(*bodies).build()
     assert groups(model) == expected
     for node in model.nodes:
-        assert node.predecessor[0] < node.index
+        assert node.predecessor[0] < node.number
         for k, member in enumerate(node.members):
             assert member.carrier < k
     independent = [name for name, _, mimic in bodies if mimic is None]

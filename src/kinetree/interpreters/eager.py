@@ -112,7 +112,7 @@ class EagerSweep(Sweep):
     def units(self) -> Iterator[Unit]:
         for node in self.nodes:
             for k in range(len(node.v_index)):
-                yield Unit(self, node.index, k)
+                yield Unit(self, node.number, k)
 
     def node(self, i: Handle) -> Node:
         return self.nodes[i.node]
@@ -378,7 +378,7 @@ def assembled(output: Output, batch: tuple[int, ...] = (), objects: bool = False
     else:
         result = np.zeros(batch + output.shape, object)
     for index, value in entries.items():
-        result[(..., *index)] = value
+        result[(..., *index)] = value  # type: ignore[index]
     return result[()] if result.ndim == 0 else result
 
 

@@ -243,8 +243,8 @@ class Sum(Field):
         """Add to the value of one body."""
         if isinstance(i, World) and not self.at_world:
             self.at_world = True
-            leaves, _ = _form(self.type)
-            zeros = [ops.Store(self.place(k), 0, 0.0) for k in range(leaves)]
+            count, _ = _form(self.type)
+            zeros = [ops.Store(self.place(k), 0, 0.0) for k in range(count)]
             self.tree.graph.root.statements[:0] = zeros
         value = promoted(self.type, value)
         if self.type not in LINEAR:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from kinetree.joints import Cylindrical, Fixed, Helical, Prismatic, Revolute, Spin
+from kinetree.joints import Cylindrical, Fixed, Helical, Joint, Prismatic, Revolute, Spin
 from kinetree.joints.axis import perpendiculars
 from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
 from kinetree.spatial import Inertia, Transform
@@ -62,21 +62,20 @@ def _without_fixed(nodes: Sequence[Node]) -> list[Node]:
             for m in node.members
         )
         if len(members) == 1 and isinstance(members[0].joint, Fixed):
-            moved[node.index, 0] = (home, members[0].placement)
+            moved[node.number, 0] = (home, members[0].placement)
             extra.setdefault(home, []).append(members[0].inertia.congruence(members[0].placement))
         else:
-            number[node.index] = len(kept)
+            number[node.number] = len(kept)
             kept.append(node._replace(predecessor=home, members=members))
-    # a dissolved body may itself carry inertias of other dissolved bodies: they were booked under its home
-    # already
+    # what dissolved bodies carried themselves was booked under their home
     result = []
     for index, node in enumerate(kept):
         members = tuple(
-            m._replace(inertia=sum(extra.get((node.index, k), []), m.inertia)) for k, m in
-            enumerate(node.members)
+            m._replace(inertia=sum(extra.get((node.number, k), []), m.inertia))
+            for k, m in enumerate(node.members)
         )
         home = (number[node.predecessor[0]], node.predecessor[1])
-        result.append(node._replace(index=index, predecessor=home, members=members))
+        result.append(node._replace(number=index, predecessor=home, members=members))
     return result
 
 
@@ -90,7 +89,7 @@ class _Rewriting:
             self.carried.setdefault(self.carrier(place), []).append(place)
 
     def places(self) -> list[Place]:
-        return [(n.index, k) for n in self.nodes for k in range(len(n.members))]
+        return [(n.number, k) for n in self.nodes for k in range(len(n.members))]
 
     def member(self, place: Place) -> Member:
         return self.nodes[place[0]].members[place[1]]
@@ -105,7 +104,7 @@ class _Rewriting:
         members[place[1]] = member
         self.nodes[place[0]] = node._replace(members=tuple(members))
 
-    def change_frame(self, place: Place, C: Transform, joint: object = None) -> None:
+    def change_frame(self, place: Place, C: Transform, joint: Joint | None = None) -> None:
         """Describe a body, and the predecessor side of its joint, in the frame that C leads to.
 
         The joint must look the same from both pairs of frames (C commutes with its motion) unless another one

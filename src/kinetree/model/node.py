@@ -44,11 +44,14 @@ class Member(NamedTuple):
 
 
 class Node(NamedTuple):
-    """Bodies moved by one set of coordinates; `predecessor` is (node index, member index), (-1, 0) for the
-    world.
+    """Bodies moved by one set of coordinates.
+
+    number: place among the nodes of the model.
+    predecessor: (node, member) of the body that carries it; (-1, 0) for the world.
+    q_index, v_index: where its coordinates and velocities stand in q and v.
     """
 
-    index: int
+    number: int
     predecessor: tuple[int, int]
     members: tuple[Member, ...]
     q_index: tuple[int, ...]

@@ -35,7 +35,7 @@ def _bounds(nodes: Sequence[Node], nv: int) -> np.ndarray:
     totals = np.zeros(nv)
     for node in reversed(nodes):
         for k in reversed(range(len(node.members))):
-            member, place = node.members[k], (node.index, k)
+            member, place = node.members[k], (node.number, k)
             m = mass.get(place, 0.0) + _plain(member.inertia.mass)
             s = square.get(place, 0.0) + sum(_plain(x) for x in member.inertia.second[:3]) / 2.0
             S = node.own_subspace(member, (0.0,) * member.joint.nq)  # its lengths do not depend on q
@@ -44,7 +44,7 @@ def _bounds(nodes: Sequence[Node], nv: int) -> np.ndarray:
                 totals[index] += (u * math.sqrt(abs(m)) + w * math.sqrt(abs(s))) ** 2
             if member.carrier == NOTHING:
                 continue
-            carrier = node.predecessor if member.carrier == PREDECESSOR else (node.index, member.carrier)
+            carrier = node.predecessor if member.carrier == PREDECESSOR else (node.number, member.carrier)
             reach = math.sqrt(abs(s)) + math.sqrt(abs(m)) * _length(member.placement.translation)
             mass[carrier] = mass.get(carrier, 0.0) + FADING * m
             square[carrier] = square.get(carrier, 0.0) + FADING * reach * reach
