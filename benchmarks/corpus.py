@@ -59,8 +59,8 @@ def main() -> int:
 
 def between(text: str, name: str, inner: str) -> str:
     """The text with what stands between `<!-- name -->` and `<!-- end -->` replaced."""
-    pattern = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", re.S)
-    return pattern.sub(lambda match: match[1] + inner + match[2], text)
+    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.S)
+    return pattern.sub(lambda match: f"{match[1]}{inner}\n{match[2]}", text)
 
 
 def urdfs(directory: Path) -> list[Path]:

@@ -131,6 +131,22 @@ HOSTILE: dict[str, tuple[str | bytes, str | None]] = {
     ),
     "unknown parent": (arm().replace('parent link="a"', 'parent link="aa"'), "tree-unknown-link"),
     "unknown child": (arm().replace('child link="b"', 'child link="bb"'), "tree-unknown-link"),
+    "8000 joints to nowhere": (
+        robot(LINK.format("a"), *(JOINT.format(f"j{k}", f"x{k}", f"y{k}", "") for k in range(8_000))),
+        "tree-unknown-link",
+    ),
+    "15000 links without a joint, and one without a name": (
+        robot(*(f'<link name="l{k}"/>' for k in range(15_000)), "<link/>"),
+        "attribute-missing",
+    ),
+    "15000 bad numbers": (
+        robot(*(f'<link name="l{k}"><inertial><mass value="x"/></inertial></link>' for k in range(15_000))),
+        "number",
+    ),
+    "15000 links of one name": (
+        robot(*(f'<link name="a" k="{k}"/>' for k in range(15_000))),
+        "name-duplicate",
+    ),
     "no parent": (arm().replace('<parent link="a"/>', ""), "element-missing"),
     "no child": (arm().replace('<child link="b"/>', ""), "element-missing"),
     "no type": (arm().replace(' type="revolute"', ""), "attribute-missing"),

@@ -192,12 +192,18 @@ def deviation(ours, theirs, scale=0.0):
 
 
 def disagreement(model, peer, rng):
-    """The largest deviation in mass matrix and bias force at a random state."""
+    """The largest deviation in mass matrix, bias force and forward dynamics at a random state."""
     q, v = model.random_state(rng)
     M, c = eager(kt.mass_matrix, model, q), bias(model, q, v)
     M_peer, c_peer = peer.dynamics(q, v)
-    scale = 1e-3 * np.max(np.abs(M_peer), initial=0.0) * (9.81 + v @ v)
-    return max(deviation(M, M_peer), deviation(c, c_peer, scale))
+    size = np.max(np.abs(M_peer), initial=0.0)
+    worst = max(deviation(M, M_peer), deviation(c, c_peer, 1e-3 * size * (9.81 + v @ v)))
+    if any(f.rule == "motion-massless" for f in model.report):
+        return worst
+    tau = rng.standard_normal(model.nv)
+    a = eager(kt.forward_dynamics, model, q, v, tau)
+    terms = np.abs(M_peer) @ np.abs(a) + np.abs(c_peer) + np.abs(tau)  # what the residual is a rounding of
+    return max(worst, float(np.max(np.abs(M_peer @ a + c_peer - tau) / terms, initial=0.0)))
 
 
 # --- MuJoCo needs mesh files that the corpus does not have: write the tree alone ---------------------------

@@ -22,7 +22,7 @@ SECONDS, MEGABYTES = 2.0, 200
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused_by_name(name):
     content, rule = HOSTILE[name]
-    begin = time.perf_counter()
+    begin = time.process_time()
     if rule is None:
         kt.load(content)
     else:
@@ -32,7 +32,7 @@ def test_a_hostile_file_is_refused_by_name(name):
         assert caught.value.finding.rule == rule
         assert caught.value.finding.remedy and caught.value.finding.problem
         assert len(str(caught.value)) < 1000
-    assert time.perf_counter() - begin < SECONDS
+    assert time.process_time() - begin < SECONDS
 
 
 def test_there_are_enough_of_them():
@@ -42,9 +42,9 @@ def test_there_are_enough_of_them():
 @pytest.mark.parametrize("name", HOSTILE)
 def test_the_linter_reads_what_the_loader_refuses(name):
     content, rule = HOSTILE[name]
-    begin = time.perf_counter()
+    begin = time.process_time()
     findings = lint(content)
-    assert time.perf_counter() - begin < SECONDS
+    assert time.process_time() - begin < SECONDS
     if rule is not None:
         assert rule in {f.rule for f in findings}
         assert findings[0].severity == "error"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
-from itertools import islice
+from collections.abc import Sequence
 from math import copysign, inf
 
 from kinetree.io.report import Log
@@ -127,12 +125,6 @@ def choice(
 def shorten(text: str) -> str:
     """The beginning of a text that may be of any length."""
     return text if len(text) <= _WORD else text[:_WORD] + "..."
-
-
-def suggest(name: str, options: Iterable[str]) -> str:
-    """A remedy that names the option most like `name`, or "" if none is; looks at the first few hundred."""
-    close = get_close_matches(name[:_NAME], islice(options, 300), 1)
-    return f"Did you mean {close[0]!r}?" if close else ""
 
 
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\"'`\\\\<>&]")

@@ -23,8 +23,10 @@ def prepare(
     robot: Description, log: Log, *, base: str | None = None, snap: float = 0.0, merge: bool = True
 ) -> None:
     """Check, mend, snap and merge a description until only what a `Model` holds is left."""
+    log.checkpoint()
     make_tree(robot, base, log)
     check_mimics(robot, log)
+    log.checkpoint()
     drop_idle_rotors(robot, log)
     snap_placements(robot, snap)
     check_inertias(robot, log)
@@ -47,15 +49,15 @@ def snap_placements(robot: Description, tolerance: float) -> None:
 
 def align_planar(robot: Description, log: Log) -> None:
     """Turn planar joints whose plane is not normal to z: a massless link takes the turn before and after."""
-    names = Names(robot.links)
+    links, joints = Names(robot.links), Names(robot.joints)
     for joint in list(robot.joints.values()):
         if joint.kind != "planar" or joint.axis == (0.0, 0.0, 1.0):
             continue
         turn = from_z(joint.axis)
-        link = Link(names.claim(f"{joint.child}@{joint.name}"), joint.where, virtual=True)
+        link = Link(links.claim(f"{joint.child}@{joint.name}"), joint.where, virtual=True)
         robot.links[link.name] = link
         weld = Joint(
-            Names(robot.joints).claim(f"{joint.name}_turn"),
+            joints.claim(f"{joint.name}_turn"),
             joint.where,
             "fixed",
             link.name,

@@ -66,7 +66,7 @@ def load(
     _check_options(document, format, snap, base)
     if kind_of(document, format) == "json":
         return read_json(document.content, document.file)
-    log = Log(repair)
+    log = Log(repair, strict=True)
     robot = describe(document, format, log)
     directories = tuple(package_dirs)
     if directories and robot.document is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinetree.io.attributes import shorten, suggest
+from kinetree.io.attributes import shorten
 from kinetree.io.report import Log
 from kinetree.io.xml import Element
 
@@ -37,7 +37,7 @@ class Defaults:
         name = element.get("class") or childclass
         table = self.classes.get(name)
         if table is None:
-            remedy = suggest(name, self.classes)
+            remedy = self.log.suggest(name, self.classes)
             self.log.add("value", element.where, f"default class {shorten(name)!r} does not exist", remedy)
             table = self.classes[MAIN]
         inherited = table.get(element.tag)

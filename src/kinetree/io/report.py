@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from difflib import get_close_matches
+from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
 from kinetree.errors import ModelError
 from kinetree.io.rules import RULES
+
+_MOST = 10_000  # findings of one severity that are kept
+_SUGGESTIONS = 10  # looking for the most similar name takes a while
 
 
 class Where(NamedTuple):
@@ -75,24 +81,42 @@ def refuse(rule: str, where: Where, problem: str, remedy: str = "") -> NoReturn:
 class Log:
     """Collects findings while a file is read: a linter shows all of them, `load` raises the first error."""
 
-    def __init__(self, repair: bool = False) -> None:
-        self.repair = repair
+    def __init__(self, repair: bool = False, strict: bool = False) -> None:
+        self.repair, self.strict = repair, strict
         self.findings: list[Finding] = []
+        self._counts: Counter[str] = Counter()
+        self._suggestions = 0
 
-    def add(self, rule: str, where: Where, problem: str, remedy: str = "") -> None:
-        """Record a finding."""
-        self.findings.append(finding(rule, where, problem, remedy))
+    def add(self, rule: str, where: Where, problem: str, remedy: str = "", change: str = "") -> None:
+        """Record a finding, unless there are thousands of its severity already."""
+        severity = RULES[rule].severity
+        self._counts[severity] += 1
+        if self._counts[severity] <= _MOST:
+            self.findings.append(finding(rule, where, problem, remedy, change))
+
+    def suggest(self, name: str, options: Iterable[str]) -> str:
+        """A remedy that names the option most like `name`; "" if none is, or enough was suggested already."""
+        self._suggestions += 1
+        if self._suggestions > _SUGGESTIONS:
+            return ""
+        close = get_close_matches(name[:80], islice(options, 300), 1)
+        return f"Did you mean {close[0]!r}?" if close else ""
 
     def mend(self, rule: str, where: Where, problem: str, change: str, remedy: str = "") -> bool:
         """Record a finding that can be mended; True if it is to be mended, as `change` says."""
         assert RULES[rule].mendable, rule
-        self.findings.append(finding(rule, where, problem, remedy, change if self.repair else ""))
+        self.add(rule, where, problem, remedy, change if self.repair else "")
         return self.repair
 
     @property
     def errors(self) -> list[Finding]:
         """The findings that stand in the way of a model."""
         return [f for f in self.findings if f.severity == "error" and not f.repaired]
+
+    def checkpoint(self) -> None:
+        """Between two stages: go on in any case for a linter, only without errors for a loader."""
+        if self.strict:
+            self.raise_errors()
 
     def raise_errors(self) -> None:
         """Raise the first error, if there is one."""

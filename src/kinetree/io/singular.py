@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kinetree.io.description import FREEDOM, Description, Joint, Link, Mass
+from kinetree.io.description import FREEDOM, Description, Joint, Mass
 from kinetree.io.placement import Placement, from_axis_angle, unit
 from kinetree.io.report import Log
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 _VANISHED = 1e-11  # of the composite inertia along the motion: what is left is rounding
 _NOTHING = 1e-16  # of the largest composite inertia of the robot
 _RADIUS = 0.02  # m, radius of gyration of the small mass that repair adds
-_BODIES = 20_000  # beyond this many the check would take longer than loading
+_BODIES = 5_000  # beyond this many the check would take longer than loading
 _DENSE = 400  # joints up to which mimic joints are checked with a dense mass matrix
 
 
@@ -32,42 +32,44 @@ def check_motion(robot: Description, log: Log) -> None:
     added = _small_mass(robot)
     generic = _generic_positions(robot, order)
     transforms = {joint.name: _transform(joint, generic[joint.name]) for joint in order}
-    composite = {joint.child: _spatial(robot.links[joint.child]) for joint in order}
+    subspaces = {joint.name: _subspace(joint) for joint in order}
+    composite = {joint.child: _spatial(robot.links[joint.child].mass) for joint in order}
     articulated = {name: inertia.copy() for name, inertia in composite.items()}
-    largest = 0.0
+    whole = {}  # composite inertia along each joint: what the articulated one is made of
     for joint in reversed(order):
+        S, X = subspaces[joint.name], transforms[joint.name]
+        whole[joint.name] = S.T @ composite[joint.child] @ S + _armature(joint)
         if joint.parent in composite:
-            X = transforms[joint.name]
             composite[joint.parent] += X.T @ composite[joint.child] @ X
-        S = _subspace(joint)
-        largest = max(largest, float(np.max(np.diag(S.T @ composite[joint.child] @ S), initial=0.0)))
+    largest = max((float(W.diagonal().max()) for W in whole.values() if W.size), default=0.0)
     suspects: dict[str, Joint] = {}
     for joint in reversed(order):
-        S, I = _subspace(joint), articulated[joint.child]
-        whole = S.T @ composite[joint.child] @ S + _armature(joint)
+        S, X, I = subspaces[joint.name], transforms[joint.name], articulated[joint.child]
         D = S.T @ I @ S + _armature(joint)
-        if _vanishes(D, whole, largest):
+        if _vanishes(D, whole[joint.name], largest):
             suspects[joint.name] = joint
             if log.repair:
-                link = robot.links[joint.child]
-                I = I + _spatial(Link(link.name, link.where, added))
+                I = I + _spatial(added)
                 D = S.T @ I @ S + _armature(joint)
-        U = I @ S
-        rest = I - U @ _inverse(D) @ U.T if S.size else I
         if joint.parent in articulated:
-            X = transforms[joint.name]
-            articulated[joint.parent] += X.T @ rest @ X
+            U = I @ S
+            articulated[joint.parent] += X.T @ (I - U @ _inverse(D) @ U.T) @ X
     _report(robot, _confirmed(robot, order, suspects, transforms), added, log)
 
 
 def _inverse(D: Array) -> Array:
     """The inverse of an inertia along a motion, zero along directions in which it vanishes."""
+    if D.shape == (1, 1):
+        return 1 / D if np.isfinite(1 / D[0, 0]) else 0 * D
     return np.asarray(np.linalg.pinv(D, rcond=1e-13, hermitian=True)) if np.all(np.isfinite(D)) else 0 * D
 
 
 def _report(robot: Description, singular: list[Joint], added: Mass, log: Log) -> None:
+    rigid = {joint.parent: joint.child for joint in robot.joints.values() if joint.kind == "fixed"}
     for joint in singular:
-        link = _tangible(robot, robot.links[joint.child])
+        link = robot.links[joint.child]
+        if link.virtual and link.name in rigid:  # made up: the mass belongs to the link of the file on it
+            link = robot.links[rigid[link.name]]
         problem = f"the joint moves {joint.child!r}, and neither it nor anything behind it resists the motion"
         change = f"link {link.name!r} got {added.mass:.3g} kg and {added.inertia[0][0]:.3g} kg m^2"
         if log.mend("motion-massless", joint.where, problem, change):
@@ -75,19 +77,15 @@ def _report(robot: Description, singular: list[Joint], added: Mass, log: Log) ->
             link.virtual = False
 
 
-def _tangible(robot: Description, link: Link) -> Link:
-    """The link of the file that a made-up link carries rigidly, if there is one."""
-    rigid = {joint.parent: joint.child for joint in robot.joints.values() if joint.kind == "fixed"}
-    return robot.links[rigid[link.name]] if link.virtual and link.name in rigid else link
-
-
 def _vanishes(D: Array, whole: Array, largest: float) -> bool:
     """Whether the inertia along the motion is zero, or only rounding of what it was made of."""
-    scale = np.abs(np.diag(whole))
     if not D.size:
         return False
+    scale = np.abs(whole.diagonal())
     if np.any(scale <= _NOTHING * largest) or (largest == 0.0 and not np.all(scale > 0)):
         return True
+    if D.shape == (1, 1):
+        return not D[0, 0] > _VANISHED * scale[0]
     s = np.sqrt(scale)
     scaled = D / np.outer(s, s)
     return not np.all(np.isfinite(scaled)) or bool(np.linalg.eigvalsh(scaled)[0] <= _VANISHED)
@@ -135,7 +133,7 @@ def _mass_matrix(
         start, count = columns[joint.name], FREEDOM[joint.kind]
         J[:, start : start + count] = _subspace(joint)
         jacobians[joint.child] = J
-        M += J.T @ _spatial(robot.links[joint.child]) @ J
+        M += J.T @ _spatial(robot.links[joint.child].mass) @ J
         M[start : start + count, start : start + count] += _armature(joint)
     return M, columns
 
@@ -207,13 +205,13 @@ def _armature(joint: Joint) -> Array:
     return np.diag(np.broadcast_to(np.asarray(joint.armature, dtype=float), (FREEDOM[joint.kind],)))
 
 
-def _spatial(link: Link) -> Array:
+def _spatial(mass: Mass | None) -> Array:
     """The 6x6 inertia of a link about its origin."""
     I = np.zeros((6, 6))
-    if link.mass is None:
+    if mass is None:
         return I
-    m, c = link.mass.mass, _skew(np.array(link.mass.com))
-    I[:3, :3] = np.array(link.mass.inertia) - m * c @ c
+    m, c = mass.mass, _skew(np.array(mass.com))
+    I[:3, :3] = np.array(mass.inertia) - m * c @ c
     I[:3, 3:], I[3:, :3], I[3:, 3:] = m * c, -m * c, m * np.eye(3)
     return I
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinetree.io.attributes import shorten, suggest
+from kinetree.io.attributes import shorten
 from kinetree.io.description import FREEDOM, WORLD, Description, Joint, Link, Mimic, Names
 from kinetree.io.placement import Placement
 from kinetree.io.report import Log
@@ -20,7 +20,8 @@ def make_tree(robot: Description, base: str | None, log: Log) -> None:
     robot.joints = {name: joint for name, joint in robot.joints.items() if _ends_exist(robot, joint, log)}
     _drop_second_parents(robot, log)
     _drop_cycles(robot, log)
-    roots = [name for name in robot.links if name not in robot.parent_joints() and name != WORLD]
+    carried_links = robot.parent_joints()
+    roots = [name for name in robot.links if name not in carried_links and name != WORLD]
     if WORLD in robot.links:
         world = robot.links.pop(WORLD)
         if world.mass is not None and world.mass.mass:
@@ -64,7 +65,7 @@ def _ends_exist(robot: Description, joint: Joint, log: Log) -> bool:
                 joint.where,
                 problem,
                 "an empty link was added",
-                suggest(name, robot.links),
+                log.suggest(name, robot.links),
             ):
                 return False
             robot.links[name] = Link(name, joint.where)
@@ -159,7 +160,9 @@ def _mimic_is_sound(robot: Description, joint: Joint, mimic: Mimic, log: Log) ->
     leader = robot.joints.get(mimic.joint)
     if leader is None:
         problem = f"follows {shorten(mimic.joint)!r}, which does not exist"
-        log.mend("mimic-unknown", mimic.where, problem, "mimic removed", suggest(mimic.joint, robot.joints))
+        log.mend(
+            "mimic-unknown", mimic.where, problem, "mimic removed", log.suggest(mimic.joint, robot.joints)
+        )
         return False
     if leader.kind == "fixed":
         if log.mend(
