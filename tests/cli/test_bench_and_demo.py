@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from tests.cli.command import assert_one_line_error, kinetree
+from tests.cli.robots import urdf
 
 import kinetree as kt
 from kinetree.cli.laws import laws
@@ -30,6 +31,16 @@ def test_bench_as_json():
 def test_bench_for_a_person():
     run = kinetree("bench", "zoo:pendulum", "--batch", "16", "--seconds", "0.01", "--dtype", "float32")
     assert run.returncode == 0 and "inverse_dynamics" in run.stdout and "float32" in run.stdout
+
+
+def test_what_a_peer_cannot_do_is_left_out(tmp_path):
+    path = tmp_path / "mimic.urdf"
+    path.write_text(urdf().replace("  </joint>\n</robot>", "<mimic joint='shoulder'/></joint></robot>"))
+    run = kinetree("bench", path, "--batch", "8", "--seconds", "0.01", "--json")
+    assert run.returncode == 0 and run.stderr == ""
+    data = json.loads(run.stdout)
+    for peers in [row["peers"] for row in data["functions"]]:
+        assert peers.get("Pinocchio") is None or peers["Pinocchio"]["apart"] < 1e-12
 
 
 def test_nothing_to_time(tmp_path):

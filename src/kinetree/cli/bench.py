@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kinetree.cli import source
 from kinetree.cli.progress import progress
 from kinetree.cli.status import OK
-from kinetree.cli.text import Style, duration, plural, printable, table
+from kinetree.cli.text import Style, duration, indent, plural, printable, table
 from kinetree.cli.timing import best
 from kinetree.errors import KinetreeError
 
@@ -79,14 +79,14 @@ def measure(model: Model, options: argparse.Namespace) -> dict[str, Any]:
     """Every figure as plain data, times in seconds."""
     import numpy as np
 
+    from kinetree.cli.peers import peers
     from kinetree.compiler.threads import get_threads
 
     rng = np.random.default_rng(0)
     states = [model.random_state(rng) for _ in range(options.batch)]
     q, v = (np.array(x, dtype=options.dtype) for x in zip(*states))
     x = rng.standard_normal(v.shape).astype(options.dtype)
-    others: list[Any] = []
-    absent: list[str] = []
+    others, absent = peers(model)
     rows = [
         figures(model, name, [{"q": q, "v": v, "x": x}[letter] for letter in needs], others, options)
         for name, needs in progress(FUNCTIONS.items(), len(FUNCTIONS), "timing")
@@ -130,7 +130,7 @@ def figures(model: Model, name: str, arrays: list, others: list, options: Any) -
         "state_one_core": one_core,
         "state_all_cores": every_core,
         "call": best(lambda: kernel(*one, out=single), options.seconds),
-        "peers": {peer.name: peer.figures(name, one, expected, options.seconds) for peer in others},
+        "peers": {peer.name: peer.figures(name, batch, expected, options.seconds) for peer in others},
     }
 
 
@@ -144,25 +144,36 @@ def processor() -> str:
 
 
 def write(style: Style, model: Model, result: dict[str, Any]) -> None:
-    """Print the figures as a table, and what they mean."""
-    threads, names = result["threads"], list(result["peers"])
+    """Print the figures as two tables: batches, and calls of one state."""
+    threads, names, rows = result["threads"], list(result["peers"]), result["functions"]
     print(f"{style.bold(printable(model.name))}, {plural(model.nv, 'degree')} of freedom, {result['dtype']}")
     print(style.dim(f"{result['processor']}, {plural(threads, 'thread')}") + "\n")
-    header = ["", "flops", "ready in", "state, 1 thread", f"state, {plural(threads, 'thread')}", "one call"]
-    rows = []
-    for row in result["functions"]:
-        cells = [row["function"], f"{row['flops']:,}", duration(row["ready"])]
-        cells += [duration(row[key]) for key in ("state_one_core", "state_all_cores", "call")]
-        for name in names:
-            peer = row["peers"][name]
-            cells.append("-" if peer is None else duration(peer["call"]))
-            cells.append("-" if peer is None else f"{peer['apart']:.0e}")
-        rows.append(cells)
-    print(table(rows, [*header, *(word for name in names for word in (name, "differs by"))], "<>"))
-    batch = result["functions"][0]["batch"]
-    print(style.dim(f"\nstate: time per state in a batch of {batch}; one call: one state, from Python"))
-    if names:
-        versions = ", ".join(f"{name} {version}" for name, version in result["peers"].items())
-        print(style.dim(f"{versions}: one call, from Python; differs by: relative to the largest number"))
+
+    def theirs(row: dict[str, Any], name: str, key: str) -> str:
+        value = (row["peers"][name] or {}).get(key)
+        return "-" if value is None else duration(value)
+
+    looping = [
+        name for name in names if any((row["peers"][name] or {}).get("state_one_core") for row in rows)
+    ]
+    print(style.bold(f"time per state in a batch of {rows[0]['batch']}"))
+    header = ["", "flops", "ready in", "1 thread", plural(threads, "thread")]
+    lines = [
+        [row["function"], f"{row['flops']:,}", duration(row["ready"])]
+        + [duration(row["state_one_core"]), duration(row["state_all_cores"])]
+        + [theirs(row, name, "state_one_core") for name in looping]
+        for row in rows
+    ]
+    print(indent(table(lines, [*header, *(f"{name}, 1 thread" for name in looping)], "<>")))
+    print("\n" + style.bold("time of one call from Python"))
+    lines = [
+        [row["function"], duration(row["call"])] + [theirs(row, name, "call") for name in names]
+        for row in rows
+    ]
+    print(indent(table(lines, ["", "kinetree", *names], "<>")))
+    print()
+    for name, version in result["peers"].items():
+        apart = max((row["peers"][name]["apart"] for row in rows if row["peers"][name]), default=0.0)
+        print(style.dim(f"{name} {version} computes the same numbers to {apart:.0e}"))
     for line in result["absent"]:
         print(style.dim(printable(line)))
