@@ -39,6 +39,7 @@ def test_what_a_peer_cannot_do_is_left_out(tmp_path):
     run = kinetree("bench", path, "--batch", "8", "--seconds", "0.01", "--json")
     assert run.returncode == 0 and run.stderr == ""
     data = json.loads(run.stdout)
+    assert "MuJoCo" not in data["peers"]  # to MuJoCo a mimic joint is a constraint
     for peers in [row["peers"] for row in data["functions"]]:
         assert peers.get("Pinocchio") is None or peers["Pinocchio"]["apart"] < 1e-12
 

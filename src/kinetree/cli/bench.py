@@ -174,6 +174,6 @@ def write(style: Style, model: Model, result: dict[str, Any]) -> None:
     print()
     for name, version in result["peers"].items():
         apart = max((row["peers"][name]["apart"] for row in rows if row["peers"][name]), default=0.0)
-        print(style.dim(f"{name} {version} computes the same numbers to {apart:.0e}"))
+        print(style.dim(f"largest difference from {name} {version}: {apart:.0e} of the result"))
     for line in result["absent"]:
         print(style.dim(printable(line)))

@@ -130,6 +130,8 @@ class Mujoco(Peer):
         from kinetree.interop import to_mujoco
 
         self.model, self.maps = to_mujoco(model)
+        if self.maps.nv_there != model.nv:
+            raise KinetreeError("it holds mimic joints or screws as constraints, which is another problem")
         import mujoco
 
         self.mujoco, self.data = mujoco, mujoco.MjData(self.model)
