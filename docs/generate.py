@@ -37,7 +37,7 @@ GROUPS = {
     ),
     "Energy and momentum": (
         "kinetic_energy potential_energy momentum centroidal_momentum centroidal_momentum_matrix "
-        "centroidal_momentum_matrix_rate"
+        "centroidal_momentum_matrix_rate system_inertia"
     ),
     "Forces between bodies": (
         "joint_wrenches constraint_forces base_reaction composite_wrenches articulated_wrenches"

@@ -25,15 +25,15 @@ _HOME = {
         "mass_matrix_solve mass_matrix_logdet mass_matrix_trace composite_inertias composite_moments "
         "articulated_inertias coriolis_matrix coriolis_matrices coriolis_product "
         "coriolis_transpose_product christoffel_symbols kinetic_energy potential_energy momentum "
-        "centroidal_momentum centroidal_momentum_matrix centroidal_momentum_matrix_rate joint_wrenches "
-        "constraint_forces base_reaction composite_wrenches articulated_wrenches "
+        "centroidal_momentum centroidal_momentum_matrix centroidal_momentum_matrix_rate system_inertia "
+        "joint_wrenches constraint_forces base_reaction composite_wrenches articulated_wrenches "
         "inverse_dynamics_composite inverse_dynamics_inertial forward_dynamics_concurrent "
         "gravity_force_composite mass_matrix_inertial composite_moments_walker_orin"
     ),
     "kinetree.derived": (
         "christoffel_symbols_second_kind mass_matrix_partials bias_force_hessian admissibility "
         "nullify_momentum operational_space_inertia impulse_response passive_force spring_energy "
-        "rotor_error"
+        "rotor_error system_velocity external_wrenches"
     ),
     "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
     "kinetree.export": "export_c",

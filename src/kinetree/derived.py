@@ -6,7 +6,7 @@ on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from kinetree import functions as of
 from kinetree.errors import ModelError
 from kinetree.joints import Free
 from kinetree.model import Model
+from kinetree.sweep import choice
 
 Array = np.ndarray
 
@@ -128,6 +129,63 @@ def wrench_at(pose: Array, wrench: Array) -> Array:
     moment = wrench[..., :3] - np.cross(p, force)
     parts = [np.einsum("...ji,...j->...i", R, part) for part in (moment, force)]
     return np.concatenate(np.broadcast_arrays(*parts), -1)
+
+
+def system_velocity(model: Model, q: Any, v: Any, *, target: str | None = None) -> Array:
+    """The spatial velocity (..., 6) that the whole would have as one rigid body with its momentum.
+
+        V_C = I_S^-1 h_S        about the centre of mass: [J^-1 (angular momentum); velocity of the centre
+        of mass]
+
+    In world axes at the centre of mass; J is the inertia of the whole about it, in its present posture.
+
+    Reference: Jain, spatial operator algebra part 4 (velocity of the centre of mass).
+    """
+    h = of.centroidal_momentum(model, q, v, target=target)
+    J = of.system_inertia(model, q, target=target)
+    return np.linalg.solve(J, h[..., None])[..., 0]
+
+
+def external_wrenches(
+    model: Model,
+    q: Any,
+    forces: Mapping[str, Any],
+    *,
+    reference: str = "aligned",
+    target: str | None = None,
+) -> Array:
+    """`f_ext` (..., nb, 6) for wrenches on frames: {frame: [moment; force]}, each about the frame's origin.
+
+        f_body = X^T f_frame
+
+    `reference`: the axes of the wrenches; "aligned" for those of the world, "body" for the frame's own,
+    "world" for the world's axes and moments about the world origin. Wrenches on one body add up; those on the
+    world have no effect.
+
+    Reference: external forces at nodes, Jain, spatial operator algebra part 4; impact points of concurrent
+    dynamics.
+    """
+    choice("reference", reference, "body", "world", "aligned")
+    q = np.asarray(q, float)
+    parts = []
+    for name, wrench in forces.items():
+        body, placement = model.frame(name)
+        if body == 0:
+            continue
+        wrench = np.asarray(wrench, float)
+        if reference != "body":
+            pose = of.frame_placement(model, q, frame=name, target=target)
+            if reference == "aligned":
+                pose = pose.copy()
+                pose[..., :3, 3] = 0.0
+            wrench = wrench_at(pose, wrench)
+        X = np.array(placement.matrix(), float)
+        parts.append((body - 1, np.einsum("ji,...j->...i", X, wrench)))
+    batch = np.broadcast_shapes(q.shape[:-1], *(wrench.shape[:-1] for _, wrench in parts))
+    result = np.zeros((*batch, model.nbodies, 6))
+    for body, wrench in parts:
+        result[..., body, :] += wrench
+    return result
 
 
 def operational_space_inertia(

@@ -173,6 +173,7 @@ momentum = ModelFunction(algorithms.momentum)
 centroidal_momentum = ModelFunction(algorithms.centroidal_momentum)
 centroidal_momentum_matrix = ModelFunction(algorithms.centroidal_momentum_matrix)
 centroidal_momentum_matrix_rate = ModelFunction(algorithms.centroidal_momentum_matrix_rate)
+system_inertia = ModelFunction(algorithms.system_inertia)
 
 joint_wrenches = ModelFunction(algorithms.joint_wrenches)
 constraint_forces = ModelFunction(algorithms.constraint_forces)

@@ -9,6 +9,7 @@ from tests.reference.measure import assert_close
 from tests.reference.random_mechanism import random_mechanism
 
 import kinetree as kt
+from kinetree import alternatives
 
 EAGER = {"target": "eager"}
 
@@ -152,3 +153,56 @@ def test_rotor_error_orders_the_approximations(rng):
     assert 0 < reflected.mass_matrix < none.mass_matrix
     assert 0 < reflected.acceleration < none.acceleration
     assert max(kt.rotor_error(model, q, v, v, "exact")) == 0
+
+
+def test_wrenches_on_frames_add_up(rng):
+    builder = kt.ModelBuilder("arm")
+    link = kt.Inertia(1.0, (0.5, 0, 0), (0.01, 0.1, 0.1))
+    builder.add_body("a", None, kt.Spherical(), inertia=link)
+    builder.add_body("b", "a", kt.Revolute((0, 1, 0)), placement=kt.Pose(p=(1.0, 0, 0)), inertia=link)
+    tip = kt.Pose(kt.Rotation.from_axis_angle((0, 0, 1), 0.3), (1.0, 0.2, 0))
+    builder.add_frame("tip", "b", tip)
+    model = builder.build()
+    q, _ = model.random_state(rng, (3,))
+    push, pull = rng.normal(size=(3, 6)), rng.normal(size=6)
+    still = np.zeros(model.nv)
+    for reference in ("body", "world", "aligned"):
+        f_ext = kt.external_wrenches(model, q, {"tip": push, "a": pull}, reference=reference)
+        felt = kt.gravity_force(model, q) - kt.bias_force(model, q, still, f_ext)
+        J = kt.jacobian(model, q, "tip", reference)
+        K = kt.jacobian(model, q, "a", reference)
+        expected = np.einsum("...ij,...i->...j", J, push) + np.einsum("...ij,i->...j", K, pull)
+        assert_close(felt, expected, 1e-13, 1.0, reference)
+
+
+def test_system_velocity_is_that_of_a_rigid_body(rng):
+    craft = kt.zoo.spacecraft()
+    q, _ = craft.random_state(rng)
+    base = rng.normal(size=6)
+    v = np.zeros(craft.nv)
+    v[craft.coordinate_index(craft.joint_names[0])] = base
+    R, p = np.split(kt.placements(craft, q)[0][:3], [3], axis=1)
+    turn, move = R @ base[:3], R @ base[3:]
+    arm = kt.center_of_mass(craft, q) - p[:, 0]
+    assert_close(kt.system_velocity(craft, q, v), np.concatenate([turn, move + np.cross(turn, arm)]), 1e-12)
+
+
+def test_two_admissible_coriolis_matrices(mechanism):
+    """The natural factor V x* I is admissible too, but gives another matrix than the Christoffel symbols."""
+    _, model, q, v, _ = mechanism
+    system = alternatives.System(model, q, v)
+    C = kt.coriolis_matrix(model, q, v, **EAGER)
+    size = float(np.abs(C).max(initial=0)) or 1.0
+    assert_close(alternatives.coriolis_matrix_dense(system), C, 1e-12, size)
+    natural = kt.admissibility(model, q, v, alternatives.coriolis_matrix_dense(system, "natural"), **EAGER)
+    assert natural.bias_error < 1e-11 and natural.skew_error < 1e-11
+
+
+def test_innovations(mechanism):
+    _, model, q, _, _ = mechanism
+    L, D = alternatives.innovations_factors(alternatives.System(model, q))
+    M = kt.mass_matrix(model, q, **EAGER)
+    assert_close(L @ D @ L.T, M, 1e-12)
+    assert_close(
+        np.linalg.slogdet(D)[1] if len(D) else 0.0, kt.mass_matrix_logdet(model, q, **EAGER), 1e-10, 1.0
+    )

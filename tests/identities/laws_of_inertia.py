@@ -108,3 +108,31 @@ def christoffel_symbols_make_the_mass_matrix_rate(c: Case) -> None:
     gamma = c.of("christoffel_symbols")
     found = (gamma + gamma.transpose(1, 0, 2)) @ c.v
     c.expect(found, c.of("mass_matrix_rate"), 1e-13, c.rate_size)
+
+
+@law("system_inertia", "system_velocity", "composite_inertias", "center_of_mass", "centroidal_momentum")
+def the_whole_locked_is_one_body(c: Case) -> None:
+    """Its inertia is that of the roots seen at the centre of mass; moving as one body it has all momentum."""
+    I, about, T = c.of("system_inertia"), c.of("center_of_mass"), c.of("placements")
+    c.expect(I @ c.run("system_velocity", c.q, c.v), c.run("centroidal_momentum", c.q, c.v), 1e-10, 1.0)
+    total = np.zeros((6, 6))
+    for i, composite in enumerate(c.of("composite_inertias")):
+        if c.model.parents[i] == 0:
+            E, (x, y, z) = T[i][:3, :3].T, T[i][:3, 3] - about
+            X = np.zeros((6, 6))
+            X[:3, :3] = X[3:, 3:] = E
+            X[3:, :3] = -E @ np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+            total += X.T @ composite @ X
+    if not c.model.rotors:  # the rotor of a root's drive stands on the world itself
+        c.expect(I, total, 1e-12, np.abs(total).max(initial=1))
+    c.expect(I[5, 5], c.model.total_mass, 1e-13)
+
+
+@law("external_wrenches", "jacobian", "bias_force")
+def wrenches_on_frames_push_the_joints(c: Case) -> None:
+    name, push = c.model.body_names[c.body], c.f_ext[c.body]
+    for reference in ("body", "world", "aligned"):
+        f_ext = c.run("external_wrenches", c.q, {name: push}, reference=reference)
+        felt = c.of("bias_force") - c.run("bias_force", c.q, c.v, f_ext)
+        J = c.run("jacobian", c.q, frame=name, reference=reference)
+        c.expect(felt, J.T @ push, 1e-12, c.force_size, reference)

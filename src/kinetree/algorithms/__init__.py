@@ -9,7 +9,11 @@ from kinetree.algorithms.center_of_mass import (
     center_of_mass_jacobian,
     center_of_mass_velocity,
 )
-from kinetree.algorithms.centroidal import centroidal_momentum_matrix, centroidal_momentum_matrix_rate
+from kinetree.algorithms.centroidal import (
+    centroidal_momentum_matrix,
+    centroidal_momentum_matrix_rate,
+    system_inertia,
+)
 from kinetree.algorithms.christoffel import christoffel_symbols
 from kinetree.algorithms.composite import (
     composite_inertias,
@@ -54,5 +58,5 @@ __all__ = [
     "inverse_dynamics", "inverse_dynamics_composite", "inverse_dynamics_inertial", "inverse_mass_matrix",
     "jacobian", "jacobian_rate", "joint_wrenches", "kinetic_energy", "mass_matrix", "mass_matrix_inertial",
     "mass_matrix_logdet", "mass_matrix_product", "mass_matrix_rate", "mass_matrix_solve",
-    "mass_matrix_trace", "momentum", "partial_velocities", "placements", "potential_energy",
+    "mass_matrix_trace", "momentum", "partial_velocities", "placements", "potential_energy", "system_inertia",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.spatial import CoriolisInertia, Force, ForceSet, Inertia, Motion, Subspace, Transform
+from kinetree.spatial import CoriolisInertia, Force, ForceSet, Inertia, Lump, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
 
@@ -32,6 +32,28 @@ def centroidal_momentum_matrix(tree: Sweep, q: Any) -> Any:
     for i in tree.outward():
         A[:, i] = to_center.T @ (P[tree.parent(i)].T @ (X[i].T @ U[i]))
     return A
+
+
+@algorithm("q -> I(6, 6)")
+def system_inertia(tree: Sweep, q: Any) -> Any:
+    """The inertia of the whole in its present posture, 6 x 6 about the centre of mass, in world axes.
+
+        I_S = sum_i X_iG^T I_i X_iG        block diagonal: [J 0; 0 m]
+
+    Also called the locked or centroidal composite inertia. Cost O(N).
+
+    Reference: Jain, spatial operator algebra part 4 (system inertia); Orin, Goswami and Lee (2013).
+    """
+    (X,) = tree.fields(Transform)
+    I = tree.sums(Inertia)
+    for i in tree.outward():
+        X[i], _ = tree.joint(i, q[i])
+        I[i] = tree.inertia(i)
+    for i in tree.inward():
+        I.add(tree.parent(i), X[i].T @ I[i] @ X[i])
+    whole = tree.array(6, 6)
+    whole[:, :] = Lump.of(I[tree.world]).matrix()
+    return whole
 
 
 @algorithm("q, v -> A(6, nv)")

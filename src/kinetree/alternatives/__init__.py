@@ -8,12 +8,14 @@ recognises.
     forward_dynamics_gauss(system, tau)          Gauss' principle, with the joint forces as multipliers
 """
 
+from kinetree.alternatives.coriolis import coriolis_matrix_dense
 from kinetree.alternatives.forward import (
     forward_dynamics_dense,
     forward_dynamics_gauss,
     forward_dynamics_operators,
 )
 from kinetree.alternatives.mass_matrix import (
+    innovations_factors,
     mass_matrix_by_inverse_dynamics,
     mass_matrix_decomposed,
     mass_matrix_from_jacobians,
@@ -23,9 +25,11 @@ from kinetree.alternatives.system import System
 
 __all__ = [
     "System",
+    "coriolis_matrix_dense",
     "forward_dynamics_dense",
     "forward_dynamics_gauss",
     "forward_dynamics_operators",
+    "innovations_factors",
     "mass_matrix_by_inverse_dynamics",
     "mass_matrix_decomposed",
     "mass_matrix_from_jacobians",

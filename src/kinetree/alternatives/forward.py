@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.alternatives.mass_matrix import mass_matrix_newton_euler
+from kinetree.alternatives.mass_matrix import articulated, mass_matrix_newton_euler
 from kinetree.alternatives.system import System
 
 Array = np.ndarray
@@ -61,21 +61,3 @@ def forward_dynamics_operators(system: System, tau: Any) -> Array:
     factor = np.eye(len(D)) - H @ psi @ K
     innovation = T - H @ psi @ (K @ T + P @ system.c + system.b)
     return factor.T @ np.linalg.solve(D, innovation) - K.T @ psi.T @ system.c
-
-
-def articulated(system: System) -> tuple[Array, Array, Array]:
-    """P (block diagonal by part), D = H P H* and G = P H* D^-1 (block diagonal by node), tips to base."""
-    P = system.M.copy()
-    nv = system.S.shape[1]
-    D, G = np.zeros((nv, nv)), np.zeros((system.size, nv))
-    for rows, columns in reversed(system.nodes):
-        own = P[rows, rows]
-        S = system.S[rows][:, columns]
-        U = own @ S
-        block = S.T @ U
-        gain = np.linalg.solve(block, U.T).T
-        D[np.ix_(columns, columns)] = block
-        G[rows, columns] = gain
-        step = system.E[:, rows]
-        P += step @ (own - gain @ U.T) @ step.T
-    return P, D, G

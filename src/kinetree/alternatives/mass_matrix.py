@@ -45,10 +45,37 @@ def mass_matrix_decomposed(system: System) -> Array:
 
 
 def composite(system: System) -> Array:
-    """The composite inertias R as a block diagonal matrix: what E R E* adds to each part alone, tips to base.
-    """
+    """The composite inertias R, block diagonal: what E R E* adds to each part alone, tips to base."""
     R = system.M.copy()
     for rows, _ in reversed(system.nodes):
         step = system.E[:, rows]
         R += step @ R[rows, rows] @ step.T
     return R
+
+
+def innovations_factors(system: System) -> tuple[Array, Array]:
+    """(L, D) with M = L D L^T: L = 1 + H phi K has unit diagonal blocks, D = H P H* is block diagonal.
+
+    The innovations factorisation: what a Kalman filter does to a covariance, articulated bodies do to the
+    mass matrix. L^-1 = 1 - H psi K. Dense, O(N^3).
+    """
+    _, D, G = articulated(system)
+    return np.eye(len(D)) + system.S.T @ system.phi @ system.E @ G, D
+
+
+def articulated(system: System) -> tuple[Array, Array, Array]:
+    """P (block diagonal by part), D = H P H* and G = P H* D^-1 (block diagonal by node), tips to base."""
+    P = system.M.copy()
+    nv = system.S.shape[1]
+    D, G = np.zeros((nv, nv)), np.zeros((system.size, nv))
+    for rows, columns in reversed(system.nodes):
+        own = P[rows, rows]
+        S = system.S[rows][:, columns]
+        U = own @ S
+        block = S.T @ U
+        gain = np.linalg.solve(block, U.T).T
+        D[np.ix_(columns, columns)] = block
+        G[rows, columns] = gain
+        step = system.E[:, rows]
+        P += step @ (own - gain @ U.T) @ step.T
+    return P, D, G

@@ -75,3 +75,10 @@ class Lump:
     @property
     def rotational_matrix(self) -> Matrix:
         return vec.sym_matrix(self.rotational)
+
+    def matrix(self) -> tuple[tuple[Number, ...], ...]:
+        """The 6 x 6 matrix about the centre of mass: [J 0; 0 m]."""
+        m = self.mass
+        J = self.rotational_matrix
+        diagonal = ((m, 0, 0), (0, m, 0), (0, 0, m))
+        return tuple(row + vec.ZERO for row in J) + tuple(vec.ZERO + row for row in diagonal)
