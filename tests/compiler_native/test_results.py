@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 from tests.compiler_native.programs import kernel_of, program
 
+from kinetree.compiler.emit.llvm import stream
+from kinetree.compiler.program import Program
+from kinetree.ops import Graph
+
 KINDS = ("zero", "constant", "value", "repeated")
 
 
@@ -54,3 +58,34 @@ def test_every_element(size, seed, dtype) -> None:
     assert np.isnan(y[[3, 40]]).all() and np.isnan(z[[3, 40]]).all()
     good = np.isfinite(states).all(axis=1)
     np.testing.assert_array_equal(y[good], expected(states)[good])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("size", [256, 301, 1000])
+@pytest.mark.parametrize("looped", [False, True])
+def test_results_written_past_the_caches(monkeypatch, size, dtype, looped) -> None:
+    """As if the batch were too large for them; rows at any distance and alignment."""
+    monkeypatch.setattr(stream, "BATCH", 0)
+    graph = Graph()
+    x, y = graph.array("x", "input", 2), graph.array("y", "output", size)
+    factors = np.random.default_rng(size).normal(size=size).astype(dtype)
+    if looped:
+        table = graph.array("f", "table", size, factors.astype(float))
+        with graph.loop(size) as k:
+            graph.store(y, k, graph.load(table, k) * graph.load(x, 0))
+    else:
+        for k, factor in enumerate(factors):
+            graph.store(y, k, graph.load(x, 0) * float(factor))
+    tables = tuple(a for a in graph.arrays if a.kind == "table")
+    kernel = kernel_of(Program("p", (x,), (y,), (), tables, graph.root, graph), dtype=dtype)
+    assert "@stream" in kernel.source
+    states = np.random.default_rng(0).normal(size=(37, 2)).astype(dtype)
+    expected = states[:, :1] * factors
+    np.testing.assert_array_equal(kernel(states), expected)
+    for first in range(4):
+        buffer = np.full((37, size + 9), 7.0, dtype)
+        kernel(states, out=buffer[:, first : first + size])
+        np.testing.assert_array_equal(buffer[:, first : first + size], expected)
+        assert (buffer[:, :first] == 7.0).all() and (buffer[:, first + size :] == 7.0).all()
+    states[[0, 5, 36], 1] = np.inf
+    assert np.isnan(kernel(states)[[0, 5, 36]]).all()

@@ -20,7 +20,7 @@ from kinetree.compiler.program import Program
 from kinetree.compiler.target import Target, host
 from kinetree.ops import Block, Expr, Loop, Part, Switch, While
 
-VERSION = "3"  # of everything that decides which machine code a program becomes
+VERSION = "4"  # of everything that decides which machine code a program becomes
 GUESS = 10.0  # turns of a while loop
 OPT = 1
 

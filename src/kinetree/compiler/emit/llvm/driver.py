@@ -5,6 +5,7 @@ from __future__ import annotations
 from kinetree.compiler.emit.llvm import sincos
 from kinetree.compiler.emit.llvm.layout import Layout
 from kinetree.compiler.emit.llvm.results import Results
+from kinetree.compiler.emit.llvm.stream import is_streamed
 from kinetree.compiler.emit.llvm.transpose import load_name, store_name
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.program import Program
@@ -72,9 +73,13 @@ def define_chunk(
         name = store_name(array.size) if results is None else f"store_result{j}"
         if array in direct:
             continue
+        more = ""
+        if is_streamed(array, number):
+            lines.append(f"  %stage{j} = getelementptr {number.vector}, ptr %ws, i64 {layout.stage}")
+            name, more = f"deliver{j}", f", i64 %n, ptr %stage{j}"
         lines += [
             f"  %from{j} = getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}",
-            f"  call void @{name}(ptr {row}, {arguments}ptr %from{j})",
+            f"  call void @{name}(ptr {row}, {arguments}ptr %from{j}{more})",
         ]
     lines += _spoil(program, number, wide)
     parameters = "ptr %args, ptr %strides, ptr %tables, i64 %s, i64 %n, ptr %ws" if lanes > 1 else ONE[1:-1]
@@ -226,8 +231,9 @@ done:
 }}"""
 
 
-def define_run(lanes: int) -> str:
+def define_run(lanes: int, streams: bool) -> str:
     """`@run`: blocks of states, taken from a counter that threads share, until there are none left."""
+    fence = "  fence seq_cst\n" if streams else ""  # non-temporal stores must be seen by whoever comes next
     return f"""\
 define i64 @run{RUN} #0 {{
 entry:
@@ -253,5 +259,5 @@ states:
 next:
   br label %take
 finish:
-  ret i64 %worst
+{fence}  ret i64 %worst
 }}"""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kinetree.compiler.emit.llvm.stream import is_streamed, stage_stride
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.program import Program
 from kinetree.ops import Array
@@ -28,6 +29,7 @@ class Layout:
     sines: int = 0
     cosines: int = 0
     values: int = 0
+    stage: int = 0
     numbers: int = 0
 
     @property
@@ -63,6 +65,9 @@ def layout(program: Program, number: Number, angles: int, padding: int, values: 
         result.start[program.guard] = result.take(1)
     for array in program.work:
         result.start[array] = result.take(array.size)
+    staged = [a for a in program.outputs if is_streamed(a, number)]
+    rows = max((number.lanes * stage_stride(a, number) for a in staged), default=0)
+    result.stage = result.take(-(-rows // number.size))
     offset = 0
     for array in program.tables:
         result.table[array] = offset

@@ -10,7 +10,8 @@ from kinetree.compiler.emit.llvm.driver import define_angles, define_chunk, defi
 from kinetree.compiler.emit.llvm.hoist import hoist
 from kinetree.compiler.emit.llvm.layout import layout
 from kinetree.compiler.emit.llvm.results import Results, define_gathered_store, gather
-from kinetree.compiler.emit.llvm.transpose import define_load, define_store
+from kinetree.compiler.emit.llvm.stream import define_delivery, define_stream, is_streamed
+from kinetree.compiler.emit.llvm.transpose import define_load, define_store, store_name
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.program import Program
 from kinetree.compiler.target import Target
@@ -51,12 +52,17 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     functions += [sincos.define(kind, target.has_fma) for kind in sorted(needed, key=lambda k: k.lanes)]
     functions += [each(op, number) for op in sorted(printer.library)]
     functions += _copies(program, number, wide, results)
+    streamed = [(k, a) for k, a in enumerate(program.outputs) if is_streamed(a, number)]
+    for k, array in streamed:
+        store = store_name(array.size) if results is None else f"store_result{k}"
+        functions.append(define_delivery(f"deliver{k}", store, array, number))
+    functions += [define_stream(number)] if streamed else []
     functions += [
         define_spoil(number),
         define_chunk(program, places, number, len(angles), width, results, direct),
     ]
     if lanes > 1:
-        functions.append(define_run(lanes))
+        functions.append(define_run(lanes, bool(streamed)))
     text = "\n\n".join([*functions, *_declarations(number, wide, printer.library), _attributes(target)])
     return Module(text, "run" if lanes > 1 else "one", lanes, places.workspace_bytes)
 
@@ -91,6 +97,7 @@ def _declarations(number: Number, wide: Number, library: set[str]) -> list[str]:
     mask = f"i{number.lanes}"
     lines += [
         "declare i64 @llvm.smin.i64(i64, i64)",
+        "declare i64 @llvm.umin.i64(i64, i64)",
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
         f"declare {mask} @llvm.cttz.{mask}({mask}, i1)",
     ]
@@ -102,7 +109,8 @@ def _attributes(target: Target) -> str:
     width = f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
     return f"""attributes #0 = {{ noinline nounwind {width} }}
 !0 = !{{!"branch_weights", i32 1, i32 100000}}
-!1 = !{{}}"""
+!1 = !{{}}
+!2 = !{{i32 1}}"""
 
 
 __all__ = ["Module", "emit"]
