@@ -299,3 +299,20 @@ def test_base_choice():
     assert fixed.nv == 0
     assert fixed.frame("a")[1].translation == (0.0, 0.0, 2.0)
     assert kt.load(text.replace("<freejoint/>", ""), base="free").nv == 6
+
+
+def test_made_up_names_leave_the_names_of_the_file_alone():
+    inside = f'<body><joint/>{INERTIAL}<body name="body2"><joint name="body1_joint"/>{INERTIAL}</body></body>'
+    inside += (
+        f'<body name="body1">{INERTIAL}<body name="c"><joint name="body1_fixed"/>{INERTIAL}</body></body>'
+    )
+    model = kt.load(world(inside))
+    assert model.body_names[1:] == ("body2", "c") and model.joint_names[1:] == ("body1_joint", "body1_fixed")
+    assert len({*model.body_names, *model.frame_names}) == 4
+
+
+def test_mocap_bodies_stand_still():
+    model = kt.load(
+        world(f'<body name="m" mocap="true" pos="0 0 1"/><body name="a"><joint/>{INERTIAL}</body>')
+    )
+    assert model.body_names == ("a",) and any("mocap" in f.problem for f in model.report.warnings)

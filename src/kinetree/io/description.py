@@ -197,14 +197,22 @@ class Description:
 class Names:
     """Hands out names that nobody has yet."""
 
-    def __init__(self, taken: Iterable[str]) -> None:
+    def __init__(self, taken: Iterable[str] = (), reserved: Iterable[str] = ()) -> None:
         self.taken = set(taken)
+        self.reserved = set(reserved)  # names that will be claimed: nothing made up may take them
         self._next: dict[str, int] = {}
 
     def claim(self, wanted: str) -> str:
         """`wanted`, or `wanted_2`, `wanted_3`, ... if it is taken."""
+        return self._free(wanted, self.taken)
+
+    def make(self, wanted: str) -> str:
+        """A made-up name: like `claim`, but never one that the file uses later."""
+        return self._free(wanted, self.taken | self.reserved if wanted in self.reserved else self.taken)
+
+    def _free(self, wanted: str, taken: set[str]) -> str:
         name, count = wanted, self._next.get(wanted, 2)
-        while name in self.taken:
+        while name in taken:
             name, count = f"{wanted}_{count}", count + 1
         self._next[wanted] = count
         self.taken.add(name)

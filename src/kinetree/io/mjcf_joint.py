@@ -36,7 +36,7 @@ class Chain:
             link = (
                 body
                 if last
-                else Link(self.links.claim(f"{body.name}@{joint.name}"), joint.where, virtual=True)
+                else Link(self.links.make(f"{body.name}@{joint.name}"), joint.where, virtual=True)
             )
             joint.parent, joint.child = before, link.name
             if joint.kind == "free":
@@ -46,7 +46,10 @@ class Chain:
             self._add(link, joint)
             before, here = link.name, Placement(p=neg(anchor)) if anchor != ORIGIN else Placement()
         if before == parent or before != body.name:
-            self._add(body, Joint(self.joints.claim(body.name), body.where, "fixed", before, body.name, here))
+            self._add(
+                body,
+                Joint(self.joints.make(f"{body.name}_fixed"), body.where, "fixed", before, body.name, here),
+            )
         if len(joints) > 1:
             self.log.add("split", body.where, f"{len(joints)} joints make {len(joints)} bodies")
 

@@ -34,7 +34,9 @@ def read_urdf(root: Element, log: Log) -> Description:
         joint = read_joint(element, log)
         if joint is None:
             continue
-        if joint.name in robot.joints:
+        if not element.get("name"):
+            joint.name = joints.claim(joint.name)
+        elif joint.name in robot.joints:
             name = joints.claim(joint.name)
             log.mend(
                 "name-duplicate",
@@ -89,12 +91,9 @@ def _add_link(robot: Description, element: Element, renamed: dict[str, str], nam
         log.add(
             "element-repeated", inertials[1].where, f"link {name!r} has {len(inertials)} <inertial> elements"
         )
-    mass = (
-        read_inertial(inertials[0], Where(element.file, inertials[0].line, element.label), log)
-        if inertials
-        else None
-    )
-    robot.links[name] = Link(name, element.where, mass, source=element)
+    robot.links[name] = found = Link(name, element.where, source=element)
+    if inertials:
+        found.mass = read_inertial(inertials[0], element.where, log)
 
 
 def _add_frame(robot: Description, element: Element, taken: set[str], log: Log) -> None:
@@ -119,12 +118,14 @@ def _list_ignored(root: Element, log: Log) -> None:
         if element.tag not in _READ and element.tag != "inertial":
             first.setdefault(element.tag, element)
             count[element.tag] += 1
+        if element.tag == "gazebo" and element.find("joint") is not None:
+            log.add(
+                "unsupported",
+                element.where,
+                "a joint inside <gazebo> closes a loop, or moves what is not read",
+            )
     for tag, element in first.items():
         rule = "unsupported" if tag in _LOOPS or tag.startswith("xacro:") else "ignored"
         remedy = "Expand the file with xacro." if tag.startswith("xacro:") else ""
-        log.add(
-            rule,
-            Where(element.file, element.line, f"<{tag}>"),
-            f"{count[tag]} elements <{tag}> are not read",
-            remedy,
-        )
+        where = Where(element.file, element.line, f"<{tag}>")
+        log.add(rule, where, f"{count[tag]} elements <{tag}> are not read", remedy)

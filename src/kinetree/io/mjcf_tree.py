@@ -1,0 +1,208 @@
+"""The bodies of an MJCF model, depth first: joints, inertias, geoms and sites of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from kinetree.io.attributes import name_of, number
+from kinetree.io.description import WORLD, Description, Frame, Joint, Link, Mass, Names
+from kinetree.io.mjcf_attach import Spec, expand_attach, replicas
+from kinetree.io.mjcf_compiler import read_pose
+from kinetree.io.mjcf_defaults import MAIN
+from kinetree.io.mjcf_inertia import bounded, mass_of_geoms, read_inertial
+from kinetree.io.mjcf_joint import Chain, read_joint
+from kinetree.io.placement import Placement
+from kinetree.io.report import Log, Where, refuse
+from kinetree.io.xml import Element
+from kinetree.spatial.vector import Vector
+
+_COPIES = 20_000  # elements that <replicate> and <attach> may make
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Where in the tree an element stands."""
+
+    spec: Spec  # the model it belongs to: compiler settings, defaults, prefix of names
+    parent: str  # the link that carries it
+    frame: Placement  # the frames between that link and the element
+    childclass: str
+    suffix: str = ""  # of names, from <replicate>
+    moving: bool = False  # whether any joint is above it
+
+
+@dataclass(slots=True)
+class Parts:
+    """What stands directly in a body, frames and replicas opened up."""
+
+    joints: list[Joint] = field(default_factory=list)
+    anchors: list[Vector] = field(default_factory=list)  # of the joints, in the body
+    geoms: list[tuple[Element, Placement]] = field(default_factory=list)
+    bodies: list[tuple[Element, Context]] = field(default_factory=list)
+    inertial: Mass | None = None
+
+
+class Reader:
+    """Walks the bodies depth first with an explicit stack."""
+
+    def __init__(self, robot: Description, root: Element, log: Log) -> None:
+        self.robot, self.log = robot, log
+        named = [(e.tag, e.get("name") or "") for e in root.walk()]
+        self.links = Names({WORLD}, (name for tag, name in named if tag == "body"))
+        self.joints = Names((), (name for tag, name in named if tag in ("joint", "freejoint")))
+        self.chain = Chain(robot, self.links, self.joints, log)
+        self.attached: list[Spec] = []
+        self.sites: list[tuple[Element, str, Context]] = []
+        self.copies = 0
+
+    def read(self, world: Element, context: Context) -> None:
+        """Read the world body and everything on it."""
+        stack: list[tuple[Element, Context]] = []
+        for element, inner in self._children(world, context):
+            if element.tag == "body":
+                stack.append((element, inner))
+            elif element.tag == "site":
+                self._note_site(element, WORLD, inner)
+        stack.reverse()
+        while stack:
+            body, context = stack.pop()
+            stack.extend(reversed(self._read_body(body, context)))
+        for element, link, context in self.sites:
+            self._add_site(element, link, context)
+        self.sites.clear()
+
+    def _children(self, element: Element, context: Context) -> Iterator[tuple[Element, Context]]:
+        """The children of a body in order, with frames, replicas and attached bodies opened up."""
+        stack = [(child, context) for child in reversed(element.children)]
+        while stack:
+            child, inner = stack.pop()
+            self.copies += bool(inner.suffix or inner.spec.depth)
+            if self.copies > _COPIES:
+                refuse(
+                    "xml-limit", child.where, f"<replicate> and <attach> make more than {_COPIES} elements"
+                )
+            compiler = inner.spec.compiler
+            if child.tag == "frame":
+                inner = replace(inner, frame=inner.frame @ read_pose(child, compiler, self.log))
+                inner = replace(inner, childclass=child.get("childclass") or inner.childclass)
+                stack.extend((grandchild, inner) for grandchild in reversed(child.children))
+            elif child.tag == "replicate":
+                copies = [
+                    replace(inner, frame=inner.frame @ pose, suffix=inner.suffix + suffix)
+                    for pose, suffix in replicas(child, compiler, self.log)
+                ]
+                stack.extend((part, copy) for copy in reversed(copies) for part in reversed(child.children))
+            elif child.tag == "attach":
+                attached = expand_attach(child, inner.spec, self.log)
+                if attached is not None:
+                    body, spec = attached
+                    self.attached.append(spec)
+                    stack.append((body, replace(inner, spec=spec, childclass=MAIN)))
+            else:
+                yield child, inner
+
+    def _read_body(self, element: Element, context: Context) -> list[tuple[Element, Context]]:
+        """Add one body; returns the bodies on it."""
+        link = Link(self._body_name(element, context), element.where, source=element)
+        childclass = element.get("childclass") or context.childclass
+        inside = replace(context, parent=link.name, frame=Placement(), childclass=childclass)
+        parts = self._gather(element, inside, link)
+        if not self._is_free_alone(element, parts.joints, context):
+            del parts.joints[1:], parts.anchors[1:]
+        moving = context.moving or bool(parts.joints)
+        link.mass = self._mass(parts, context.spec, moving, link.where)
+        placement = context.frame @ read_pose(element, context.spec.compiler, self.log)
+        self.chain.lay(link, context.parent, placement, parts.joints, parts.anchors)
+        if number(element, "gravcomp", 0.0, self.log):
+            self.log.add("unsupported", element.where, "gravcomp (gravity compensation) is not modelled")
+        if element.get("mocap") == "true":
+            self.log.add("unsupported", element.where, "a mocap body stands still: nothing moves it here")
+        return [(body, replace(inner, moving=moving)) for body, inner in parts.bodies]
+
+    def _gather(self, element: Element, inside: Context, link: Link) -> Parts:
+        """Read what stands directly in a body."""
+        parts = Parts()
+        for child, inner in self._children(element, inside):
+            spec = inner.spec
+            match child.tag:
+                case "joint" | "freejoint":
+                    resolved = spec.defaults.resolve(child, inner.childclass)
+                    name = self._joint_name(child, link.name, inner)
+                    joint, anchor = read_joint(resolved, inner.frame, name, spec.compiler, self.log)
+                    joint.source = child
+                    parts.joints.append(joint)
+                    parts.anchors.append(anchor)
+                case "geom":
+                    parts.geoms.append((spec.defaults.resolve(child, inner.childclass), inner.frame))
+                case "inertial" if parts.inertial is not None:
+                    problem = f"body {link.name!r} has several <inertial> elements"
+                    self.log.add("element-repeated", child.where, problem)
+                case "inertial":
+                    parts.inertial = read_inertial(child, spec.compiler, self.log).moved(inner.frame)
+                case "site":
+                    self._note_site(child, link.name, inner)
+                case "body":
+                    parts.bodies.append((child, inner))
+        return parts
+
+    def _mass(self, parts: Parts, spec: Spec, moving: bool, where: Where) -> Mass | None:
+        """The mass of a body, from its inertial or its geoms as the compiler settings say."""
+        mass, mode = parts.inertial, spec.compiler.inertiafromgeom
+        if not moving:  # a part of the world
+            return mass
+        if mode == "true" or (mode == "auto" and mass is None):
+            mass = mass_of_geoms(parts.geoms, spec.compiler, where, self.log) or mass
+        if mass is None and not (spec.compiler.boundmass or spec.compiler.boundinertia):
+            return None
+        return bounded(mass or Mass(), spec.compiler)
+
+    def _is_free_alone(self, element: Element, joints: list[Joint], context: Context) -> bool:
+        """A free joint must be alone on a body of the world."""
+        if not any(joint.kind == "free" for joint in joints) or (
+            len(joints) == 1 and context.parent == WORLD
+        ):
+            return True
+        problem = "a free joint needs a body of its own directly in the world"
+        self.log.add(
+            "joint-type", element.where, problem, "Move the body to <worldbody>, or use other joints."
+        )
+        return False
+
+    def _body_name(self, element: Element, context: Context) -> str:
+        name = name_of(element, self.log)
+        if name is None:
+            made = self.links.make(f"body{len(self.links.taken)}")
+            self.log.add("name-missing", element.where, f"the body has no name; it is called {made!r} here")
+            return made
+        return self._claim(self.links, "body", context.spec.prefix + name + context.suffix, element)
+
+    def _joint_name(self, element: Element, body: str, context: Context) -> str:
+        name = name_of(element, self.log)
+        if name is None:
+            return self.joints.make(f"{body}_joint")
+        return self._claim(self.joints, "joint", context.spec.prefix + name + context.suffix, element)
+
+    def _claim(self, names: Names, kind: str, name: str, element: Element) -> str:
+        claimed = names.claim(name)
+        if claimed != name:
+            self.log.mend(
+                "name-duplicate",
+                element.where,
+                f"a second {kind} is called {name!r}",
+                f"renamed to {claimed!r}",
+            )
+        return claimed
+
+    def _note_site(self, element: Element, link: str, context: Context) -> None:
+        """Sites become frames once all bodies have their names: a frame may not have that of a body."""
+        if element.get("name"):
+            self.sites.append((element, link, context))
+
+    def _add_site(self, element: Element, link: str, context: Context) -> None:
+        resolved = context.spec.defaults.resolve(element, context.childclass)
+        pose = context.frame @ read_pose(resolved, context.spec.compiler, self.log)
+        name = context.spec.prefix + (name_of(element, self.log) or "") + context.suffix
+        taken = name in self.links.taken  # by a body, or by another site that was renamed
+        frame = self.links.claim(f"{name}_site" if taken else name)
+        self.robot.frames.append(Frame(frame, element.where, link, pose))
