@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -67,19 +69,23 @@ _known: dict[str, int] = {}
 def _library_functions() -> dict[str, int]:
     """The C library's functions that machine code may call, by address."""
     if not _known:
-        library = ctypes.CDLL(ctypes.util.find_library("m") if _needs_name() else "libm.so.6")
-        for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "fma"):
-            for symbol in (name, f"{name}f"):
-                _known[symbol] = ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value or 0
-        for symbol in ("memset", "memcpy"):
-            _known[symbol] = ctypes.cast(getattr(ctypes.CDLL(None), symbol), ctypes.c_void_p).value or 0
+        names = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "fma")
+        wanted = {symbol for name in names for symbol in (name, f"{name}f")} | {"memset", "memcpy"}
+        for library in _c_libraries():
+            for symbol in sorted(wanted - _known.keys()):
+                function = getattr(library, symbol, None)
+                if function is not None:
+                    _known[symbol] = ctypes.cast(function, ctypes.c_void_p).value or 0
     return _known
 
 
-def _needs_name() -> bool:
-    """True if the mathematical library must be looked up (which may take a compiler run)."""
-    try:
-        ctypes.CDLL("libm.so.6")
-    except OSError:
-        return True
-    return False
+def _c_libraries() -> Iterator[ctypes.CDLL]:
+    """The libraries that have these functions, by their usual names: looking them up takes long."""
+    names = {"win32": ("ucrtbase", "msvcrt"), "darwin": ("libSystem.dylib",)}.get(sys.platform)
+    for name in names or ("libm.so.6", "libc.so.6"):
+        try:
+            yield ctypes.CDLL(name)
+        except OSError:  # another C library, such as musl
+            found = ctypes.util.find_library(name[3:].partition(".")[0])
+            if found:
+                yield ctypes.CDLL(found)
