@@ -76,7 +76,7 @@ def composite_bodies_in_components(c: Case) -> None:
         c.expect(inertia[b] - mass[b] * s @ s, I[:3, :3], 1e-13, np.abs(I).max(), f"body {b}")
 
 
-@law("christoffel_symbols_second_kind", "mass_matrix_partials", "bias_force_hessian")
+@law("christoffel_symbols_second_kind", "mass_matrix_partials", "bias_force_hessian", costly=True)
 def what_follows_from_the_christoffel_symbols(c: Case) -> None:
     gamma, dM = c.of("christoffel_symbols"), c.of("mass_matrix_partials")
     second = c.of("christoffel_symbols_second_kind")

@@ -74,6 +74,15 @@ def test_laws_on_the_zoo(robot, name):
     LAWS[name](robot)
 
 
+@pytest.mark.parametrize("types", [("revolute", "prismatic"), ("universal", "spherical")], ids="-".join)
+def test_laws_on_compiled_code(types):
+    """Rotors, mimic joints and moving axes, as machine code."""
+    rng = np.random.default_rng(7)
+    m = random_mechanism(rng, 3, types=types, chain=1.0, roots=0.0, rotors=1.0, mimics=1.0)
+    broken = broken_laws(Case("compiled", m.build(), rng, m, target="cpu"), True)
+    assert not broken, "\n".join(broken)
+
+
 def test_every_algorithm_has_a_law():
     for module in pkgutil.iter_modules(algorithms.__path__):
         importlib.import_module(f"kinetree.algorithms.{module.name}")

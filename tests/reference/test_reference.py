@@ -11,12 +11,12 @@ from tests.reference.measure import assert_close, condition
 from tests.reference.mechanism import ALL_TYPES, Mechanism
 from tests.reference.random_mechanism import random_mechanism
 
-SEEDS = range(40)
+SEEDS = range(25)
 
 
-def draw(seed: int, **options) -> tuple[Mechanism, np.random.Generator]:
+def draw(seed: int, most: int = 10, **options) -> tuple[Mechanism, np.random.Generator]:
     rng = np.random.default_rng([seed, 17])
-    mechanism = random_mechanism(rng, int(rng.integers(1, 11)), **options)
+    mechanism = random_mechanism(rng, int(rng.integers(1, most + 1)), **options)
     while not mechanism.nv:
         mechanism = random_mechanism(rng, 3, **options)
     return mechanism, rng
@@ -107,11 +107,11 @@ def test_kinematics_agree_with_each_other(seed):
     assert_close(moved, truth.body_accelerations(v, a)[:nb], 1e-13)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 def test_fifty_digits_give_the_same(seed):
     import mpmath
 
-    m, rng = draw(seed, rotors=0.5)
+    m, rng = draw(seed, most=4, rotors=0.5)
     q, v = m.random_state(rng)
     a = rng.normal(size=m.nv)
     with mpmath.workdps(50):
