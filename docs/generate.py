@@ -15,7 +15,8 @@ from typing import Any
 
 import kinetree as kt
 from kinetree import algorithms, derived, drives
-from kinetree.sweep import Algorithm, Argument
+from kinetree.arguments import taken
+from kinetree.sweep import Algorithm
 from kinetree.sweep.algorithm import REQUIRED
 
 FOLDER = Path(__file__).parent / "algorithms"
@@ -46,22 +47,6 @@ GROUPS = {
         "inverse_dynamics_composite inverse_dynamics_inertial forward_dynamics_concurrent "
         "gravity_force_composite mass_matrix_inertial composite_moments_walker_orin"
     ),
-}
-
-MEANING = {
-    "q": "positions of the joints",
-    "v": "velocities",
-    "a": "accelerations",
-    "tau": "generalised forces, N m or N",
-    "x": "any vector over the velocities",
-    "known": "accelerations of the joints in `accelerate`, generalised forces of the others",
-    "f_ext": "wrench [moment; force] on each body, body axes, about the body origin; zero if left out",
-    "point": "a point in the axes of the frame, m; its origin if left out",
-    "frame": "name of a frame or body",
-    "reference": '"body", "world" or "aligned" (axes of the world, origin of the frame)',
-    "kind": '"spatial" or "classical"',
-    "accelerate": "names of the joints whose acceleration is known",
-    "side": '"outboard" or "inboard"',
 }
 
 EXAMPLE = {"frame": 'frame="lower"', "accelerate": 'accelerate=["elbow"]'}
@@ -97,8 +82,11 @@ def listed() -> dict[str, Algorithm]:
 def page(entry: Algorithm) -> str:
     """The page of one algorithm: what it gives, the equation, how to call it, the text."""
     source = Path(inspect.getsourcefile(entry.text) or "").name
-    rows = [f"| `{name}` | {shape} | {meaning} |" for name, shape, meaning in inputs(entry)]
-    outputs = [f"`{a.name}` {shape(a)}" for a in entry.outputs]
+    rows = [
+        f"| `{name}` | {shape} | {meaning}{given(default)} |"
+        for name, default, shape, meaning in taken(entry)
+    ]
+    outputs = [f"`{a.name}` {a.text}" for a in entry.outputs]
     summary, rest = described(entry.text)
     return "\n".join(
         [
@@ -131,19 +119,8 @@ def page(entry: Algorithm) -> str:
     )
 
 
-def inputs(entry: Algorithm) -> list[tuple[str, str, str]]:
-    """(name, shape, meaning) of all arguments, in the order in which a call takes them."""
-    needed = [(a.name, shape(a), MEANING[a.name]) for a in entry.inputs if not a.optional]
-    options = [
-        (name, "" if value is REQUIRED else f"default {value!r}", MEANING[name])
-        for name, value in entry.options.items()
-    ]
-    optional = [(a.name, shape(a), MEANING[a.name]) for a in entry.inputs if a.optional]
-    return needed + options + optional
-
-
-def shape(argument: Argument) -> str:
-    return f"({', '.join(['...', *map(str, argument.shape)])})"
+def given(default: Any) -> str:
+    return "" if default is REQUIRED or default is None else f"; default `{default!r}`"
 
 
 def example(entry: Algorithm) -> list[str]:
@@ -171,6 +148,9 @@ def described(function: Any) -> tuple[str, str]:
     for block in re.split(r"\n\s*\n", rest):
         if block.startswith("    "):
             blocks.append("```text\n" + textwrap.dedent(block) + "\n```")
+        elif block.startswith("Raises:"):
+            errors = re.findall(r"^ +(\w+): (.*?)$", block, re.M)
+            blocks.append("\n".join(f"- raises `{name}` {reason}" for name, reason in errors))
         else:
             blocks.append(re.sub(r"^(Reference|Cost)\b:?", r"**\1:**", joined(block)))
     return joined(summary), "\n\n".join(blocks)

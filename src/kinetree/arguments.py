@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -87,3 +88,52 @@ def _reason(model: Model, argument: Argument) -> str:
     if dimension in ("nq", "nv"):
         return model.describe_coordinates(velocities=dimension == "nv")
     return "so many numbers for each state"
+
+
+MEANING = {
+    "q": "positions of the joints",
+    "v": "velocities",
+    "a": "accelerations",
+    "tau": "generalised forces, N m or N",
+    "x": "any vector over the velocities",
+    "known": "accelerations of the joints in `accelerate`, generalised forces of the others",
+    "f_ext": "wrench [moment; force] on each body, body axes, about the body origin; zero if left out",
+    "point": "a point in the axes of the frame, m; its origin if left out",
+    "frame": "name of a frame or body",
+    "reference": '"body", "world" or "aligned" (axes of the world, origin of the frame)',
+    "kind": '"spatial" or "classical"',
+    "accelerate": "names of the joints whose acceleration is known",
+    "side": '"outboard" or "inboard"',
+}
+
+
+def taken(algorithm: Algorithm) -> list[tuple[str, Any, str, str]]:
+    """(name, default, shape, meaning) of all arguments after the model, in the order of a call."""
+    needed = [(a.name, REQUIRED, a.text, MEANING[a.name]) for a in algorithm.inputs if not a.optional]
+    options = [(name, default, "", MEANING[name]) for name, default in algorithm.options.items()]
+    optional = [(a.name, None, a.text, MEANING[a.name]) for a in algorithm.inputs if a.optional]
+    return needed + options + optional
+
+
+def signature(algorithm: Algorithm) -> inspect.Signature:
+    """How the function of a model is called."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    own = [inspect.Parameter(name, kind, default=default) for name, default, _, _ in taken(algorithm)]
+    common = [inspect.Parameter(name, keyword, default=None) for name in ("out", "target")]
+    return inspect.Signature([inspect.Parameter("model", kind), *own, *common])
+
+
+def documentation(algorithm: Algorithm) -> str:
+    """The docstring of an algorithm with its arguments and results."""
+    text = inspect.getdoc(algorithm.text) or ""
+    body, _, reference = text.partition("\n\nReference:")
+    rows = [
+        f"    {name}{f' {shape}' if shape else ''}: {meaning}."
+        for name, _, shape, meaning in taken(algorithm)
+    ]
+    results = ", ".join(f"{a.name} {a.text}" for a in algorithm.outputs)
+    parts = [body, "Args:\n    model: the robot.\n" + "\n".join(rows), f"Returns:\n    {results}"]
+    if reference:
+        parts.append("Reference:" + reference)
+    return "\n\n".join(parts)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree import functions as of
-from kinetree.errors import ModelError
+from kinetree.errors import ModelError, SingularError
 from kinetree.joints import Free
 from kinetree.model import Model
 from kinetree.sweep import choice
@@ -101,6 +101,7 @@ def nullify_momentum(
 
     Raises:
         ModelError: if the model does not stand on exactly one free joint.
+        SingularError: if the whole has no inertia about some axis.
 
     Reference: Jain, spatial operator algebra part 4 (nullifying the momentum).
     """
@@ -116,7 +117,13 @@ def nullify_momentum(
         wanted = np.asarray(momentum, float)
         excess = excess - wrench_at(of.frame_placement(model, q, frame=base, target=target), wanted)
     inertia = of.composite_inertias(model, q, target=target)[..., model.body_index(base) - 1, :, :]
-    change = np.linalg.solve(inertia, excess[..., None])[..., 0]
+    try:
+        change = np.linalg.solve(inertia, excess[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        raise SingularError(
+            f"nullify_momentum: model {model.name!r} as a whole has no inertia about some axis: "
+            "give its bodies inertia or size"
+        ) from None
     result = np.array(np.broadcast_to(v, change.shape[:-1] + (model.nv,)), np.result_type(v, change))
     result[..., model.coordinate_index(roots[0].joint_name)] -= change
     return result
@@ -137,13 +144,14 @@ def system_velocity(model: Model, q: Any, v: Any, *, target: str | None = None) 
         V_C = I_S^-1 h_S        about the centre of mass: [J^-1 (angular momentum); velocity of the centre
         of mass]
 
-    In world axes at the centre of mass; J is the inertia of the whole about it, in its present posture.
+    In world axes at the centre of mass; J is the inertia of the whole about it, in its present posture. About
+    an axis without inertia it does not turn.
 
     Reference: Jain, spatial operator algebra part 4 (velocity of the centre of mass).
     """
     h = of.centroidal_momentum(model, q, v, target=target)
     J = of.system_inertia(model, q, target=target)
-    return np.linalg.solve(J, h[..., None])[..., 0]
+    return np.einsum("...ij,...j->...i", np.linalg.pinv(J, rcond=1e-13, hermitian=True), h)
 
 
 def external_wrenches(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.arguments import bound
+from kinetree.arguments import bound, documentation, signature
 from kinetree.errors import KinetreeError, ShapeError
 from kinetree.interpreters import eager
 from kinetree.model import Model
@@ -35,7 +35,8 @@ class ModelFunction:
     def __init__(self, algorithm: Algorithm):
         self.algorithm = algorithm
         self.__name__ = algorithm.name
-        self.__doc__ = algorithm.text.__doc__
+        self.__doc__ = documentation(algorithm)
+        self.__signature__ = signature(algorithm)
         self.__wrapped__ = algorithm.text
 
     def __call__(

@@ -34,6 +34,11 @@ class Argument:
     shape: tuple[Dimension, ...]
     optional: bool = False
 
+    @property
+    def text(self) -> str:
+        """The shape as it is written: batch axes, then the core."""
+        return f"({', '.join(['...', *map(str, self.shape)])})"
+
     def sizes(self, model: Any) -> tuple[int, ...]:
         """The core shape for one model."""
         known = {"nq": model.nq, "nv": model.nv, "nb": model.nbodies}
