@@ -48,8 +48,7 @@ def center_of_mass_velocity(tree: Sweep, q: Any, v: Any) -> Any:
         I.add(p, X[i].T @ I[i] @ X[i])
         h.add(p, X[i].T @ h[i])
     c = tree.array(3)
-    mass = I[tree.world].mass
-    c[:] = tuple(x / mass for x in h[tree.world].linear)
+    c[:] = I[tree.world].per_mass(h[tree.world].linear)
     return c
 
 
@@ -73,8 +72,9 @@ def center_of_mass_jacobian(tree: Sweep, q: Any) -> Any:
         U[i] = I[i] @ S[i]
         I.add(tree.parent(i), X[i].T @ I[i] @ X[i])
     J = tree.array(3, "nv")
-    mass = I[tree.world].mass
+    whole = I[tree.world]
     for i in tree.outward():
         momentum = P[tree.parent(i)].T @ (X[i].T @ U[i])
-        J[:, i] = tuple(tuple(column.linear[k] / mass for column in momentum.columns) for k in range(3))
+        columns = [whole.per_mass(column.linear) for column in momentum.columns]
+        J[:, i] = tuple(tuple(column[k] for column in columns) for k in range(3))
     return J

@@ -177,7 +177,7 @@ class Field:
         value = self.values.get(i.node)
         if value is None:
             if i.node < 0:
-                return self.kind()
+                return neutral(self.kind)
             raise TraceError("a field was read before it was written for that node")
         return value.values[i.member] if i.member is not None and isinstance(value, Stack) else value
 
@@ -197,6 +197,11 @@ class Sum(Field):
             self.values[i.node] = Stack(parts)
         else:
             self.values[i.node] = value if known is None else known + value
+
+
+def neutral(kind: Any) -> Any:
+    """The value of a type for the world, and of a sum of nothing."""
+    return kind.zero() if kind is Inertia else kind()
 
 
 def promoted(kind: type, value: Any) -> Any:

@@ -52,6 +52,7 @@ class LoopedSweep(Sweep):
         self.tables: dict[Any, Array] = {}
         self.least: Array | None = None
         self.scope: Any = None  # the case of `units` that is being traced
+        self.loop = (0, 1)  # the number and direction of the loop that is being traced
         self._names = 0
 
     # -- tables and memory
@@ -102,6 +103,9 @@ class LoopedSweep(Sweep):
             raise TraceError(
                 "a loop over the tree was left early, or stands in another one: that cannot be traced"
             )
+        if not self.nodes:  # all bodies are fixed to the world
+            return
+        self.loop = (self.loop[0] + 1, step)
         with graph.loop(len(self.nodes), start, step) as counter:
             slot = self.lookup("slot", self.structure.first_slot, counter)
             selector = self.lookup("kind", self.structure.kind_of, counter)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinetree import ops
 from kinetree.errors import TraceError
-from kinetree.interpreters.eager import numbers, promoted
+from kinetree.interpreters.eager import neutral, numbers, promoted
 from kinetree.interpreters.handles import Carrier, Handle, Velocity, World
 from kinetree.interpreters.leaves import Builder, tagged, take_apart
 from kinetree.model.node import stacked
@@ -110,7 +110,7 @@ class Field:
         self.name = tree.unique(kind.__name__.lower())
         self.templates: dict[int, Template] = {}
         self.memory: dict[Any, Array] = {}
-        self.written: set[Any] = set()
+        self.written: dict[Any, int] = {}  # kinds of nodes, and the number of the loop that writes there
         self.current: dict[Handle, Any] = {}
         self.neutral: Any = None
 
@@ -123,19 +123,14 @@ class Field:
         return found
 
     def world_value(self) -> Any:
-        return self.type() if self.neutral is None else self.neutral
+        return neutral(self.type) if self.neutral is None else self.neutral
 
     def __setitem__(self, i: Any, value: Any) -> None:
         if isinstance(i, World):
             self.neutral = value
             return
         self.check_handle(i)
-        key = (i.kind.number, self.tree.scope)
-        if key in self.written and not self.tree.probing:
-            raise TraceError(
-                "a field is written once for each node: use tree.sums for a value that is added to"
-            )
-        self.written.add(key)
+        self.check_write(i)
         template = self.templates[i.kind.number] = Template(value, i)
         self.current[i] = value
         leaves, _ = take_apart(value)
@@ -158,6 +153,21 @@ class Field:
         leaves, build = _form(self.type)
         return build(iter([self.tree.graph.load(self.place(k), slot) for k in range(leaves)]))
 
+    def check_write(self, i: Handle) -> None:
+        """A node is written once."""
+        key = (i.kind.number, self.tree.scope)
+        if key in self.written and not self.tree.probing:
+            raise TraceError(
+                "a field is written once for each node: use tree.sums for a value that is added to"
+            )
+        self.written[key] = self.tree.loop[0]
+
+    def check_above(self) -> None:
+        """The bodies nearer to the base are written: in an earlier loop, or in this one if it goes outward."""
+        number, step = self.tree.loop
+        if not self.written or (step < 0 and number in self.written.values()):
+            raise TraceError("a field was read or added to before it was written for a predecessor")
+
     def check_handle(self, i: Any) -> None:
         if isinstance(i, Handle) and not i.block.is_open:
             raise TraceError("a handle of a loop that has ended was used: use the handle of the current loop")
@@ -168,9 +178,10 @@ class Field:
         if isinstance(i, Carrier):
             if self.type not in UNIFORM:
                 raise TraceError(
-                    f"a {self.type.__name__} of a predecessor was read: its form depends on the kind , "
+                    f"a {self.type.__name__} of a predecessor was read: its form depends on the kind of node, "
                     "which is not known there"
                 )
+            self.check_above()
             return tagged(self.load_uniform(i.slot), i.frame, None)
         self.check_handle(i)
         value = self.current.get(i)
@@ -223,16 +234,21 @@ class Sum(Field):
 
     def __setitem__(self, i: Handle, value: Any) -> None:
         self.check_handle(i)
+        self.check_write(i)
         value = promoted(self.type, value)
         for m, single in enumerate(value.values if isinstance(value, Stack) else (value,)):
             self.store_uniform(i.slot_of(m), single)
 
     def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, World) and not self.at_world:
+            return self.world_value()
         if isinstance(i, (World, Carrier)):
             return tagged(self.load_uniform(i.slot), i.frame, None)
         self.check_handle(i)
         value = self.current.get(i)
         if value is None:
+            if not any(kind == i.kind.number for kind, _ in self.written):
+                raise TraceError("a field was read before it was written for that kind of node")
             members = [tagged(self.load_uniform(i.slot_of(m)), f, None) for m, f in enumerate(i.frames)]
             value = self.current[i] = stacked(members)
         if i.member is not None and isinstance(value, Stack):
@@ -241,6 +257,8 @@ class Sum(Field):
 
     def add(self, i: Any, value: Any) -> None:
         """Add to the value of one body."""
+        if isinstance(i, Carrier):
+            self.check_above()
         if isinstance(i, World) and not self.at_world:
             self.at_world = True
             count, _ = _form(self.type)

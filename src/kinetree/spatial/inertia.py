@@ -53,13 +53,13 @@ class Inertia:
     @property
     def com(self) -> Vector:
         """The centre of mass; the origin for a body without mass."""
+        return self.per_mass(self.first_moment)
+
+    def per_mass(self, total: Vector) -> Vector:
+        """A vector over the mass; zero for a body without mass."""
         if isinstance(self.mass, (int, float)) and self.mass == 0:
             return (0.0, 0.0, 0.0)
-        return (
-            self.first_moment[0] / self.mass,
-            self.first_moment[1] / self.mass,
-            self.first_moment[2] / self.mass,
-        )
+        return (total[0] / self.mass, total[1] / self.mass, total[2] / self.mass)
 
     @property
     def about_com(self) -> Symmetric:

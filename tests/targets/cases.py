@@ -1,0 +1,161 @@
+"""Models in a few states, what an algorithm gives for them eagerly, and how accurate that can be."""
+
+from __future__ import annotations
+
+import zlib
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from tests.reference.mechanism import ALL_TYPES, Mechanism
+from tests.reference.random_mechanism import random_mechanism
+from tests.targets import recipes
+
+import kinetree as kt
+from kinetree.interpreters import eager
+from kinetree.sweep import REGISTRY, Algorithm
+
+STATES = 4
+# How the rounding errors of single precision scale to those of double precision.
+FINER = float(np.finfo(np.float64).eps / np.finfo(np.float32).eps)
+# Two ways to order the same operations differ by so much more than one of them errs, over all cases.
+SPREAD = 200.0
+ULPS = 64.0 * float(np.finfo(float).eps)
+
+Outputs = tuple[np.ndarray, ...]
+
+
+class Setting:
+    """One algorithm with the inputs and options that it gets in one case."""
+
+    def __init__(self, case: Case, algorithm: Algorithm):
+        rng = np.random.default_rng([case.seed, zlib.crc32(algorithm.name.encode())])
+        self.case, self.algorithm, self.model = case, algorithm, case.model
+        self.options = recipes.options(algorithm, case.model, rng)
+        self.inputs = recipes.inputs(algorithm, case.model, case.q, rng)
+        self.present = tuple(self.inputs)
+
+    def __repr__(self) -> str:
+        options = "".join(f", {k}={v!r}" for k, v in self.options.items())
+        return f"{self.algorithm.name}({self.case.label}, {', '.join(self.present)}{options})"
+
+    @property
+    def flat(self) -> list[np.ndarray]:
+        """The inputs as rows of numbers, one for each state."""
+        return [array.reshape(STATES, -1) for array in self.inputs.values()]
+
+    @cached_property
+    def eager(self) -> Outputs:
+        """What plain Python gives, state by state."""
+        function = getattr(kt, self.algorithm.name)
+        found = [
+            function(self.model, **{k: x[s] for k, x in self.inputs.items()}, **self.options, target="eager")
+            for s in range(STATES)
+        ]
+        rows = [f if isinstance(f, tuple) else (f,) for f in found]
+        return tuple(np.array(part, float) for part in zip(*rows, strict=True))
+
+    @cached_property
+    def tolerances(self) -> list[float]:
+        """How far apart two correct evaluations may be: the same text in single precision tells how rounding
+        errors grow through its intermediate quantities.
+        """
+        values = {k: _numbers(x.astype(np.float32)) for k, x in self.inputs.items()}
+        with np.errstate(all="ignore"):
+            _, outputs = eager.run(self.algorithm, self.model, values, self.options)
+        found = []
+        for output, exact in zip(outputs, self.eager, strict=True):
+            rough = eager.assembled(output, (STATES,)).astype(float)
+            size = float(np.abs(exact).max(initial=0.0))
+            error = float(np.abs(rough - exact).max(initial=0.0)) if np.isfinite(rough).all() else np.inf
+            found.append(SPREAD * FINER * min(error, 1.0 + size) + ULPS * size + 1e-300)
+        return found
+
+    def worst(self, results: Any) -> float:
+        """The largest error of results relative to the tolerance."""
+        ratio = 0.0
+        for found, exact, tolerance in zip(results, self.eager, self.tolerances, strict=True):
+            array = np.asarray(found, float)
+            assert array.size == exact.size, f"{self}: {array.shape} is not {exact.shape}"
+            array = array.reshape(exact.shape)
+            assert np.isfinite(array).all(), f"{self}: not finite: {array}"
+            ratio = max(ratio, float(np.abs(array - exact).max(initial=0.0)) / tolerance)
+        return ratio
+
+
+class Case:
+    """A model and some of its configurations."""
+
+    def __init__(self, label: str, seed: int, model: kt.Model, mechanism: Mechanism | None = None):
+        self.label, self.seed, self.model = label, seed, model
+        rng = np.random.default_rng([seed, 2])
+        source: Any = mechanism or model
+        self.q = np.array([source.random_state(rng)[0] for _ in range(STATES)]).reshape(STATES, model.nq)
+        self._settings: dict[str, Setting] = {}
+
+    def setting(self, name: str) -> Setting:
+        if name not in self._settings:
+            self._settings[name] = Setting(self, REGISTRY[name])
+        return self._settings[name]
+
+
+def _numbers(array: np.ndarray) -> Any:
+    """An array (states, ...) as nested lists of numbers, each a row of states."""
+    if array.ndim == 1:
+        return array
+    return [_numbers(array[:, k]) for k in range(array.shape[1])]
+
+
+@cache
+def tree(seed: int, most: int = 5) -> Case:
+    """A random tree of few bodies. Its joints are of a few types, so that nodes of one kind differ in their
+    numbers; rotors, mimic joints, armatures, fixed joints and forests are all there.
+    """
+    rng = np.random.default_rng([seed, 60])
+    types = tuple(rng.choice(ALL_TYPES, size=int(rng.integers(1, 5)), replace=False))
+    if seed % 20 == 7:
+        types = ("fixed",)  # no coordinates at all
+    plain = seed % 3 == 0  # many nodes of one kind
+    mechanism = random_mechanism(
+        rng,
+        int(rng.integers(1, most + 1)),
+        types=types,
+        roots=0.2,
+        rotors=0.0 if plain else 0.3,
+        mimics=0.0 if plain else 0.4,
+        armatures=0.0 if plain else 0.3,
+    )
+    if seed % 20 == 7:
+        mechanism = _all_fixed(mechanism)
+    builder = mechanism.build()
+    return Case(f"tree {seed}", seed, builder, mechanism)
+
+
+def _all_fixed(mechanism: Mechanism) -> Mechanism:
+    from dataclasses import replace
+
+    bodies = tuple(replace(b, type="fixed", mimic=None, armature=0.0) for b in mechanism.bodies)
+    return Mechanism(bodies, (), mechanism.gravity)
+
+
+ZOO: dict[str, Any] = {
+    "pendulum": kt.zoo.pendulum,
+    "double_pendulum": kt.zoo.double_pendulum,
+    "cart_pole": kt.zoo.cart_pole,
+    "chain": lambda: kt.zoo.chain(4),
+    "tree": lambda: kt.zoo.tree(5, 2),
+    "auto_tree": lambda: kt.zoo.auto_tree(5, 1.5, 0.2, 0.95),
+    "star": lambda: kt.zoo.star(4),
+    "puma560": kt.zoo.puma560,
+    "arm7": kt.zoo.arm7,
+    "quadruped": kt.zoo.quadruped,
+    "biped": kt.zoo.biped,
+    "humanoid": kt.zoo.humanoid,
+    "spacecraft": kt.zoo.spacecraft,
+}
+
+
+@cache
+def robot(name: str) -> Case:
+    """A robot of the zoo."""
+    return Case(name, zlib.crc32(name.encode()), ZOO[name]())
