@@ -106,15 +106,17 @@ def write(style: Style, model: Model) -> None:
         cells = row(model, i, rotors)
         rows.append([style.dim(drawn) + printable(cells[1]), *map(printable, cells[first:])])
     print(table(rows, ["body", *HEADER[first:]], "<<<>>><"))
+    lines = []
     for group in groups(model):
         extra = [plural(group.rotors, "rotor")] if group.rotors else []
         names = " + ".join([*map(printable, group.bodies), *extra])
-        print(f"\ngroup: {names}, moved by {plural(group.coordinates, 'coordinate')}", end="")
+        lines.append(f"group: {names}, moved by {plural(group.coordinates, 'coordinate')}")
     if model.frames:
         names = ", ".join(map(printable, model.frame_names[:FRAMES]))
         more = f" and {len(model.frames) - FRAMES} more" if len(model.frames) > FRAMES else ""
-        print(f"\n{plural(len(model.frames), 'frame')}: {names}{more}", end="")
-    print()
+        lines.append(f"{plural(len(model.frames), 'frame')}: {names}{more}")
+    if lines:
+        print("\n" + "\n".join(lines))
     for warning in () if report is None else report.warnings:
         print(style.doubtful(f"warning: {printable(warning)}"))
     for change in () if report is None else report.repaired:
