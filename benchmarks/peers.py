@@ -28,19 +28,18 @@ class Peers:
         if installed("pinocchio"):
             from benchmarks import pinocchio_peer
 
-            self.pinocchio = pinocchio_peer.Twin(model)
+            self.pinocchio = pinocchio_peer.Pinocchio(model)
         if installed("mujoco"):
             from benchmarks import mujoco_peer
 
-            self.mujoco = mujoco_peer.Twin(model)
-        self._overhead: dict[str, Timing] = {}
+            self.mujoco = mujoco_peer.MuJoCo(model)
 
     def single(self, name: str, one: list[np.ndarray]) -> dict[str, Call]:
         """Calls from Python for one state."""
         result: dict[str, Call] = {}
         if self.pinocchio is not None and name in self.pinocchio.calls():
             function, first = self.pinocchio.calls()[name]
-            result["pinocchio"] = Call(function, [*first, *self._arguments(one)])
+            result["pinocchio"] = Call(function, [*first, *self.pinocchio.arguments(name, one)])
         if self.mujoco is not None and name in self.mujoco.calls():
             result["mujoco"] = self.mujoco.calls()[name]
         return result
@@ -50,7 +49,7 @@ class Peers:
         if self.pinocchio is None:
             return {}
         batches, calls = self.pinocchio.batches(), self.pinocchio.calls()
-        arguments = self._arguments(inputs)
+        arguments = self.pinocchio.arguments(name, inputs)
         if name in batches:
             columns = [np.asfortranarray(x.T) for x in arguments]
             return {"pinocchio": Call(batches[name], columns)}
@@ -78,14 +77,11 @@ class Peers:
         function, first = self.pinocchio.calls()[name]
         worst = 0.0
         for k in range(5):
-            arguments = self._arguments([x[k] for x in inputs])
-            theirs = self.pinocchio.ours(name, np.array(function(*first, *arguments)))
+            state = [x[k] for x in inputs]
+            found = np.array(function(*first, *self.pinocchio.arguments(name, state)))
+            theirs = self.pinocchio.ours(name, state, found)
             worst = max(worst, float(np.abs(theirs - results[k]).max() / np.abs(theirs).max()))
         return worst
-
-    def _arguments(self, inputs: list[np.ndarray]) -> list[np.ndarray]:
-        assert self.pinocchio is not None
-        return [self.pinocchio.q(inputs[0]), *(self.pinocchio.v(x) for x in inputs[1:])]
 
 
 def _splat(function: Callable, arguments: list) -> Callable[[], object]:
@@ -96,7 +92,7 @@ def _overhead(name: str, known: dict[str, Timing] = {}) -> Timing:  # noqa: B006
     if name not in known:
         from benchmarks import pinocchio_peer
 
-        twin = pinocchio_peer.Twin(kt.zoo.pendulum())
+        twin = pinocchio_peer.Pinocchio(kt.zoo.pendulum())
         function, first = twin.calls()[name]
         one = np.zeros(1)
         count = {"coriolis_matrix": 2, "inverse_dynamics": 3, "forward_dynamics": 3}.get(name, 1)

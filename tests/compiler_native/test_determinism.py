@@ -106,11 +106,11 @@ def test_eight_python_threads_at_once(case) -> None:
 
 
 def test_the_global_number_of_threads() -> None:
-    before = threads.get_threads()
+    before = threads.thread_limit()
     threads.set_threads(3)
-    assert threads.get_threads() == 3
+    assert threads.thread_limit() == 3
     threads.set_threads(None)
-    assert threads.get_threads() == before == threads.available()
+    assert threads.thread_limit() == before == threads.available()
     for wrong in (0, -1, 1.5):
         with pytest.raises(ValueError, match="positive integer"):
             threads.set_threads(wrong)  # type: ignore[arg-type]

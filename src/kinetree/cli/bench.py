@@ -80,7 +80,7 @@ def measure(model: Model, options: argparse.Namespace) -> dict[str, Any]:
     import numpy as np
 
     from kinetree.cli.peers import peers
-    from kinetree.compiler.threads import get_threads
+    from kinetree.compiler.threads import thread_limit
 
     rng = np.random.default_rng(0)
     states = [model.random_state(rng) for _ in range(options.batch)]
@@ -96,7 +96,7 @@ def measure(model: Model, options: argparse.Namespace) -> dict[str, Any]:
         "nbodies": model.nbodies,
         "nv": model.nv,
         "dtype": options.dtype,
-        "threads": get_threads(),
+        "threads": thread_limit(),
         "processor": processor(),
         "peers": {peer.name: peer.version for peer in others},
         "absent": absent,

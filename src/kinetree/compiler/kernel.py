@@ -213,7 +213,7 @@ class Kernel:
         """Run states at equal distances; the first singular one, or -1."""
         batch = self.batch
         cost = batch.description.nanoseconds
-        limit = self.threads or pool.get_threads()
+        limit = self.threads or pool.thread_limit()
         alone = count <= pool.longest_alone(cost, self._threads)
         wanted = 1 if alone else min(limit, int(count * cost / pool.WORTH), batch.most_threads)
         lanes = batch.description.lanes

@@ -31,7 +31,7 @@ def available() -> int:
     return os.cpu_count() or 1
 
 
-def get_threads() -> int:
+def thread_limit() -> int:
     """How many threads a large batch may use: all processors unless `set_threads` said otherwise."""
     return _limit if _limit is not None else available()
 
@@ -59,7 +59,7 @@ def follow(follower: Follower) -> None:
 
 def longest_alone(nanoseconds: float, limit: int | None) -> int:
     """The longest batch that one thread should do alone, if a state takes so long."""
-    return ALWAYS if (limit or get_threads()) == 1 else max(2, int(2 * WORTH / nanoseconds))
+    return ALWAYS if (limit or thread_limit()) == 1 else max(2, int(2 * WORTH / nanoseconds))
 
 
 class _Job:

@@ -10,131 +10,27 @@ and from word `HEADER` on, for each argument and result, its number of axes, the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from kinetree.compiler.emit.llvm.entry_parts import (
+    AXES,
+    HEADER,
+    RESULTS,
+    SPEC,
+    Addresses,
+    Offsets,
+    define_apart,
+    define_check,
+    define_drop,
+    pointer,
+)
 
-AXES = 4  # the most core axes of an argument
-RESULTS = 8  # the most results
-SPEC = AXES + 2
-HEADER = 16
 CONTIGUOUS_ALIGNED = 0x0101
 WRITEABLE = 0x0400
 
 
-class Offsets(NamedTuple):
-    """Where the members of an array object are."""
-
-    type: int
-    data: int
-    nd: int
-    dimensions: int
-    descr: int
-    flags: int
-
-
-class Addresses(NamedTuple):
-    """C functions and objects of this process."""
-
-    array_type: int
-    out: int
-    array_new: int
-    array_return: int
-    increment: int
-    decrement: int
-    vectorcall: int
-    tuple_new: int
-    tuple_set: int
-    release: int
-    acquire: int
-
-
 def define_entry(at: Addresses, offset: Offsets) -> str:
     """The module with `@entry(self, args, nargs, kwnames)`."""
-    return f"{_check(at, offset)}\n\n{_apart(offset)}\n\n{_entry(at, offset)}\n"
-
-
-def _pointer(value: int) -> str:
-    return f"inttoptr (i64 {value} to ptr)"
-
-
-def _check(at: Addresses, offset: Offsets) -> str:
-    """-1 if an object is a suitable array for one state, its length for a batch, -2 otherwise."""
-    return f"""\
-define internal i64 @check(ptr %object, ptr %context, ptr %spec, i32 %needed) nounwind {{
-entry:
-  %p.type = getelementptr i8, ptr %object, i64 {offset.type}
-  %type = load ptr, ptr %p.type
-  %is.array = icmp eq ptr %type, {_pointer(at.array_type)}
-  br i1 %is.array, label %typed, label %no
-typed:
-  %p.descr = getelementptr i8, ptr %object, i64 {offset.descr}
-  %descr = load i64, ptr %p.descr
-  %p.wanted = getelementptr i64, ptr %context, i64 9
-  %wanted = load i64, ptr %p.wanted
-  %is.float = icmp eq i64 %descr, %wanted
-  %p.flags = getelementptr i8, ptr %object, i64 {offset.flags}
-  %flags = load i32, ptr %p.flags
-  %set = and i32 %flags, %needed
-  %is.plain = icmp eq i32 %set, %needed
-  %suits = and i1 %is.float, %is.plain
-  br i1 %suits, label %shaped, label %no
-shaped:
-  %p.nd = getelementptr i8, ptr %object, i64 {offset.nd}
-  %nd32 = load i32, ptr %p.nd
-  %nd = sext i32 %nd32 to i64
-  %axes = load i64, ptr %spec
-  %extra = sub i64 %nd, %axes
-  %few = icmp ult i64 %extra, 2
-  br i1 %few, label %begin, label %no
-begin:
-  %p.dims = getelementptr i8, ptr %object, i64 {offset.dimensions}
-  %dims = load ptr, ptr %p.dims
-  %core = getelementptr i64, ptr %dims, i64 %extra
-  %lengths = getelementptr i64, ptr %spec, i64 1
-  br label %axis
-axis:
-  %k = phi i64 [ 0, %begin ], [ %k.next, %same ]
-  %more = icmp slt i64 %k, %axes
-  br i1 %more, label %compare, label %yes
-compare:
-  %p.have = getelementptr i64, ptr %core, i64 %k
-  %have = load i64, ptr %p.have
-  %p.need = getelementptr i64, ptr %lengths, i64 %k
-  %need = load i64, ptr %p.need
-  %equal = icmp eq i64 %have, %need
-  br i1 %equal, label %same, label %no
-same:
-  %k.next = add i64 %k, 1
-  br label %axis
-yes:
-  %single = icmp eq i64 %extra, 0
-  br i1 %single, label %one, label %many
-one:
-  ret i64 -1
-many:
-  %n = load i64, ptr %dims
-  ret i64 %n
-no:
-  ret i64 -2
-}}"""
-
-
-def _apart(offset: Offsets) -> str:
-    """True if results and an argument do not overlap."""
-    return f"""\
-define internal i1 @apart(ptr %in, i64 %in.size, ptr %out, i64 %out.size, i64 %n) nounwind {{
-  %p.in = getelementptr i8, ptr %in, i64 {offset.data}
-  %p.out = getelementptr i8, ptr %out, i64 {offset.data}
-  %a = load i64, ptr %p.in
-  %b = load i64, ptr %p.out
-  %a.bytes = mul i64 %in.size, %n
-  %b.bytes = mul i64 %out.size, %n
-  %a.end = add i64 %a, %a.bytes
-  %b.end = add i64 %b, %b.bytes
-  %before = icmp ule i64 %a.end, %b
-  %after = icmp ule i64 %b.end, %a
-  %disjoint = or i1 %before, %after
-  ret i1 %disjoint
-}}"""
+    parts = (define_check(at, offset), define_apart(offset), define_drop(at), _entry(at, offset))
+    return "\n\n".join(parts) + "\n"
 
 
 def _entry(at: Addresses, offset: Offsets) -> str:
@@ -168,7 +64,7 @@ keyword:
   %p.name = getelementptr i8, ptr %kwnames, i64 24
   %name = load ptr, ptr %p.name
   %is.one = icmp eq i64 %count, 1
-  %is.out = icmp eq ptr %name, {_pointer(at.out)}
+  %is.out = icmp eq ptr %name, {pointer(at.out)}
   %is.only = icmp eq i64 %outputs, 1
   %good1 = and i1 %is.one, %is.out
   %good2 = and i1 %good1, %is.only
@@ -274,7 +170,7 @@ dim.one:
 dims.done:
   %m.nd64 = add i64 %m.axes, %m.first
   %m.nd = trunc i64 %m.nd64 to i32
-  %fresh = call ptr {_pointer(at.array_new)}(ptr {_pointer(at.array_type)}, i32 %m.nd, ptr %dims, \
+  %fresh = call ptr {pointer(at.array_new)}(ptr {pointer(at.array_type)}, i32 %m.nd, ptr %dims, \
 i32 %number, ptr null, ptr null, i32 0, i32 0, ptr null)
   %failed = icmp eq ptr %fresh, null
   br i1 %failed, label %drop.error, label %made
@@ -341,10 +237,10 @@ go.many:
   store i64 0, ptr %counter
   %block = add i64 %batch, 64
   store i64 1, ptr %p.busy
-  %thread = call ptr {_pointer(at.release)}()
+  %thread = call ptr {pointer(at.release)}()
   %bad.many = call i64 %code(ptr %places, ptr %strides, ptr %tables, i64 %batch, ptr %workspace, \
 ptr %counter, i64 %block)
-  call void {_pointer(at.acquire)}(ptr %thread)
+  call void {pointer(at.acquire)}(ptr %thread)
   store i64 0, ptr %p.busy
   br label %ran
 ran:
@@ -359,17 +255,17 @@ drop.all:
 give:
   br i1 %new, label %give.new, label %give.out
 give.out:
-  call void {_pointer(at.increment)}(ptr %out)
+  call void {pointer(at.increment)}(ptr %out)
   ret ptr %out
 give.new:
   %only = icmp eq i64 %outputs, 1
   br i1 %only, label %give.one, label %give.tuple
 give.one:
   %result = load ptr, ptr %objects
-  %plain = call ptr {_pointer(at.array_return)}(ptr %result)
+  %plain = call ptr {pointer(at.array_return)}(ptr %result)
   ret ptr %plain
 give.tuple:
-  %tuple = call ptr {_pointer(at.tuple_new)}(i64 %outputs)
+  %tuple = call ptr {pointer(at.tuple_new)}(i64 %outputs)
   %no.tuple = icmp eq ptr %tuple, null
   br i1 %no.tuple, label %drop.tuple, label %fill
 drop.tuple:
@@ -382,8 +278,8 @@ fill:
 fill.one:
   %p.t = getelementptr ptr, ptr %objects, i64 %t
   %t.object = load ptr, ptr %p.t
-  %t.plain = call ptr {_pointer(at.array_return)}(ptr %t.object)
-  %t.status = call i32 {_pointer(at.tuple_set)}(ptr %tuple, i64 %t, ptr %t.plain)
+  %t.plain = call ptr {pointer(at.array_return)}(ptr %t.object)
+  %t.status = call i32 {pointer(at.tuple_set)}(ptr %tuple, i64 %t, ptr %t.plain)
   %t.next = add i64 %t, 1
   br label %fill
 filled:
@@ -392,23 +288,6 @@ filled:
 slow:
   %p.general = getelementptr i64, ptr %context, i64 11
   %general = load ptr, ptr %p.general
-  %answer = call ptr {_pointer(at.vectorcall)}(ptr %general, ptr %args, i64 %nargs, ptr %kwnames)
+  %answer = call ptr {pointer(at.vectorcall)}(ptr %general, ptr %args, i64 %nargs, ptr %kwnames)
   ret ptr %answer
-}}
-
-define internal void @drop(ptr %objects, i64 %count) nounwind {{
-entry:
-  br label %next
-next:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %one ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %done
-one:
-  %p = getelementptr ptr, ptr %objects, i64 %k
-  %object = load ptr, ptr %p
-  call void {_pointer(at.decrement)}(ptr %object)
-  %k.next = add i64 %k, 1
-  br label %next
-done:
-  ret void
 }}"""
