@@ -67,13 +67,16 @@ def bias(model, q, v):
 
 
 class MuJoCo:
-    """The model of a MuJoCo XML text whose joints, in order, are the moving joints of `model`."""
+    """The model of a MuJoCo XML text or path whose joints, in order, are the moving joints of `model`."""
 
     def __init__(self, xml: str, model: kt.Model) -> None:
         import mujoco
 
         self.mujoco, self.model = mujoco, model
-        self.peer = mujoco.MjModel.from_xml_string(xml)
+        read = (
+            mujoco.MjModel.from_xml_string if xml.lstrip().startswith("<") else mujoco.MjModel.from_xml_path
+        )
+        self.peer = read(xml)
         self.data = mujoco.MjData(self.peer)
         self.joints = [body for body in model.bodies if body.joint.nv]
         assert self.peer.nv == sum(body.joint.nv for body in self.joints), "not the same joints"

@@ -270,7 +270,7 @@ def test_a_mesh_without_inertial_is_a_warning():
     assert {"inertia-mesh", "motion-massless"} <= {f.rule for f in report.warnings}
 
 
-def test_includes_and_attachments(tmp_path):
+def test_includes_and_attachments(tmp_path, rng):
     leg = (
         '<mujoco><compiler angle="radian"/><worldbody><body name="leg" euler="0 0.5 0">'
         f'<joint name="hip"/>{INERTIAL}</body></worldbody></mujoco>'
@@ -290,6 +290,19 @@ def test_includes_and_attachments(tmp_path):
     assert model.body_names == ("a", "l_leg", "r_leg", "c")
     assert model.joint_names[1:3] == ("l_hip", "r_hip")
     assert np.allclose(model.bodies[1].placement.R[0], (np.cos(0.5), 0, np.sin(0.5)))
+    assert disagreement(model, MuJoCo(str(main), model), rng) < 1e-10
+
+
+def test_a_whole_world_can_be_attached(tmp_path, rng):
+    part = f'<body name="x" pos="1 0 0"><joint/>{INERTIAL}</body>'
+    part += f'<body name="y"><joint axis="1 0 0"/>{INERTIAL}</body>'
+    (tmp_path / "part.xml").write_text(world(part))
+    main = tmp_path / "main.xml"
+    attach = '<frame pos="0 0 1" euler="30 0 0"><attach model="part" prefix="p_"/></frame>'
+    main.write_text(world(attach, '<asset><model name="part" file="part.xml"/></asset>'))
+    model = kt.load(main)
+    assert model.body_names == ("p_x", "p_y")
+    assert disagreement(model, MuJoCo(str(main), model), rng) < 1e-10
 
 
 def test_base_choice():
@@ -299,6 +312,8 @@ def test_base_choice():
     assert fixed.nv == 0
     assert fixed.frame("a")[1].translation == (0.0, 0.0, 2.0)
     assert kt.load(text.replace("<freejoint/>", ""), base="free").nv == 6
+    with pytest.raises(kt.errors.ModelError, match="by a revolute joint"):
+        kt.load(text.replace("<freejoint/>", "<joint/>"), base="free")
 
 
 def test_made_up_names_leave_the_names_of_the_file_alone():

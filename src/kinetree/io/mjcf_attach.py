@@ -16,6 +16,7 @@ from kinetree.io.report import Log
 from kinetree.io.xml import Element, read_xml
 
 _COPIES = 10_000
+_DEEPEST = 8  # models that attach models
 
 
 @dataclass(slots=True)
@@ -36,36 +37,32 @@ def read_spec(root: Element, directory: Path | None, prefix: str, log: Log, dept
     return Spec(root, directory, read_compiler(root, log), Defaults(root, log), prefix, depth)
 
 
-def expand_attach(element: Element, spec: Spec, log: Log) -> tuple[Element, Spec] | None:
-    """The body that `<attach model= body= prefix=/>` brings, and the model it comes from."""
-    name, prefix = element.get("model"), element.get("prefix") or ""
+def expand_attach(element: Element, spec: Spec, log: Log) -> tuple[list[Element], Spec] | None:
+    """What `<attach model= body= prefix=/>` brings, a body or a whole world, and the model it is from."""
+    name, prefix, wanted = element.get("model"), element.get("prefix") or "", element.get("body")
     assets = (asset for section in spec.root.all("asset") for asset in section.all("model"))
     asset = next((a for a in assets if a.get("name") == name), None)
     file = asset.get("file") if asset is not None else None
-    if file is None or spec.directory is None or spec.depth >= 8:
-        log.add(
-            "include",
-            element.where,
-            f"model {shorten(name or '')!r} to attach is not known, or attached too deeply",
-        )
+    if file is None or spec.directory is None or spec.depth >= _DEEPEST:
+        problem = f"model {shorten(name or '')!r} to attach is not known, or attached too deeply"
+        log.add("include", element.where, problem)
         return None
     path = confined(file, spec.directory, spec.directory)
     if path is None or not path.is_file():
-        log.add(
-            "include", element.where, f"model file {shorten(file)!r} does not exist in the model's directory"
-        )
+        problem = f"model file {shorten(file)!r} does not exist in the model's directory"
+        log.add("include", element.where, problem)
         return None
     root = read_xml(read_bytes(path), str(path))
     attached = read_spec(root, spec.directory, spec.prefix + prefix, log, spec.depth + 1)
-    wanted = element.get("body")
-    bodies = (e for world in root.all("worldbody") for e in world.walk() if e.tag == "body")
-    body = next((b for b in bodies if wanted is None or b.get("name") == wanted), None)
+    worlds = list(root.all("worldbody"))
+    if wanted is None:
+        return [child for world in worlds for child in world.children], attached
+    bodies = (e for world in worlds for e in world.walk() if e.tag == "body")
+    body = next((b for b in bodies if b.get("name") == wanted), None)
     if body is None:
-        log.add(
-            "include", element.where, f"model {shorten(name or '')!r} has no body {shorten(wanted or '')!r}"
-        )
+        log.add("include", element.where, f"model {shorten(name or '')!r} has no body {shorten(wanted)!r}")
         return None
-    return body, attached
+    return [body], attached
 
 
 def replicas(element: Element, compiler: Compiler, log: Log) -> Iterator[tuple[Placement, str]]:

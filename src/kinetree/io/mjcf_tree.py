@@ -96,9 +96,10 @@ class Reader:
             elif child.tag == "attach":
                 attached = expand_attach(child, inner.spec, self.log)
                 if attached is not None:
-                    body, spec = attached
+                    brought, spec = attached
                     self.attached.append(spec)
-                    stack.append((body, replace(inner, spec=spec, childclass=MAIN)))
+                    inner = replace(inner, spec=spec, childclass=MAIN)
+                    stack.extend((part, inner) for part in reversed(brought))
             else:
                 yield child, inner
 

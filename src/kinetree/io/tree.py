@@ -29,7 +29,7 @@ def make_tree(robot: Description, base: str | None, log: Log) -> None:
     carried = any(joint.parent == WORLD for joint in robot.joints.values())
     _join_roots(robot, roots, "free" if base == "free" and not carried else "fixed", carried, log)
     if base is not None and carried:
-        _rebase(robot, base)
+        _rebase(robot, base, log)
 
 
 def _add_implicit_base(robot: Description, log: Log) -> None:
@@ -127,12 +127,18 @@ def _join_roots(robot: Description, roots: list[str], kind: str, carried: bool, 
     robot.joints = {joint.name: joint for joint in (*joints, *robot.joints.values())}
 
 
-def _rebase(robot: Description, base: str) -> None:
+def _rebase(robot: Description, base: str, log: Log) -> None:
     """Change how the links on the world are held, in a file that speaks of the world itself."""
     wanted, given = ("fixed", "free") if base == "fixed" else ("free", "fixed")
-    for joint in robot.joints.values():
-        if joint.parent == WORLD and joint.kind == given:
+    held = [joint for joint in robot.joints.values() if joint.parent == WORLD]
+    for joint in held:
+        if joint.kind == given:
             joint.kind, joint.placement, joint.home = wanted, joint.placement @ joint.home, Placement()
+    if base == "free" and not any(joint.kind == "free" for joint in held):
+        problem = f"base='free', but {held[0].child!r} is on the world by a {held[0].kind} joint"
+        log.add(
+            "value", held[0].where, problem, "Load without base=, or weld the base to the world in the file."
+        )
 
 
 def check_mimics(robot: Description, log: Log) -> None:
