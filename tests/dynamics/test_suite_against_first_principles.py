@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import scale
-from tests.reference.lagrangian import Lagrangian, articulated_inertia
+from tests.reference.lagrangian import Lagrangian, articulated_inertia, homogeneous, moment_of, to_body
 from tests.reference.measure import assert_close, condition
 from tests.reference.mechanism import Mechanism
 from tests.reference.random_mechanism import random_mechanism
@@ -140,3 +140,18 @@ def test_constraint_forces_are_the_rest_of_the_wrench():
             rest = f - S @ np.linalg.lstsq(S, f, rcond=None)[0]
             assert_close(np.linalg.norm(found[i]), np.linalg.norm(rest), 1e-12, size, label)
             assert not found[i][6 - S.shape[1] :].any(), label
+
+
+def test_rotor_wrenches(pairs):
+    """Newton and Euler for each rotor, in the axes of its placement, which do not turn with it."""
+    for p in pairs:
+        truth, m = p.truth, p.mechanism
+        push = truth.acceleration(p.v, p.a)
+        push[:, :3, 3] -= np.array(m.gravity)
+        needed = moment_of(truth.T, truth.P, push)[len(m.bodies) : truth.real]
+        expected = np.zeros((len(m.rotors), 6))
+        for k, r in enumerate(m.rotors):
+            carrier = m.bodies[r.body].parent
+            base = truth.T[carrier] if carrier >= 0 else np.eye(4)
+            expected[k] = to_body(base @ homogeneous(r.rotation, r.position), needed[k])
+        p.expect(p.run("rotor_wrenches", p.q, p.v, p.a), expected, scale=10.0)

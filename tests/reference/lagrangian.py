@@ -304,7 +304,7 @@ class Lagrangian:
 
     def momentum(self, v: Array, about: Array | None = None) -> Array:
         """[angular; linear] momentum in world axes, about a point (default: the world origin)."""
-        total = _moment(self.T, self.P, self.velocity(v))[: self.real].sum(0)
+        total = moment_of(self.T, self.P, self.velocity(v))[: self.real].sum(0)
         if about is not None:
             total[:3] -= np.cross(about, total[3:])
         return total
@@ -316,7 +316,7 @@ class Lagrangian:
         """
         push = self.acceleration(v, a)
         push[:, :3, 3] -= np.array(self.mechanism.gravity)
-        needed = _moment(self.T, self.P, push)
+        needed = moment_of(self.T, self.P, push)
         nb = len(self.mechanism.bodies)
         if f_ext is not None:
             for b in range(nb):
@@ -340,7 +340,7 @@ class Lagrangian:
         return np.einsum("ixy,yz,jxz->ij", basis, total, basis)
 
 
-def _moment(T: Array, P: Array, rate: Array) -> Array:
+def moment_of(T: Array, P: Array, rate: Array) -> Array:
     """Integral of [r x u; u] dm, where u is the given rate of the points r of each body."""
     n = T @ P @ rate.swapaxes(1, 2)
     angular = np.stack([n[:, 1, 2] - n[:, 2, 1], n[:, 2, 0] - n[:, 0, 2], n[:, 0, 1] - n[:, 1, 0]], -1)
