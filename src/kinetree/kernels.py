@@ -24,7 +24,7 @@ from kinetree.errors import CompileError, SingularError
 from kinetree.interpreters import eager, looped, unrolled
 from kinetree.interpreters.kinds import structure_of
 from kinetree.model import Model, Node
-from kinetree.model.canonical import canonical
+from kinetree.model.canonical import canonical, depths
 from kinetree.sweep import Algorithm
 from kinetree.sweep.algorithm import REQUIRED
 
@@ -32,7 +32,7 @@ TARGETS = ("cpu",)
 
 # Above this many operations a program keeps its loops, unless asked otherwise: unrolling no longer pays, and
 # compiling it would take long.
-UNROLLED_OPERATIONS = 60_000
+UNROLLED_OPERATIONS = 25_000
 # Above this many nodes, finding canonical frames would take longer than they save.
 CANONICAL_NODES = 5_000
 
@@ -196,15 +196,13 @@ def canonical_nodes(model: Model) -> tuple[Node, ...]:
 
 
 def _estimate(algorithm: Algorithm, model: Model, nodes: Sequence[Node]) -> float:
-    """Roughly how many operations the unrolled program would have."""
-    depth = [0] * len(nodes)
-    for node in nodes:
-        depth[node.number] = 1 + (depth[node.predecessor[0]] if node.predecessor[0] >= 0 else 0)
-    order = max(len(a.shape) for a in algorithm.outputs)
+    """Roughly how many operations the unrolled program would have (measured on the robots of the zoo)."""
     bodies = sum(len(node.members) for node in nodes)
     if not algorithm.pairs:
         return 400.0 * bodies
-    return bodies * 200.0 + 60.0 * sum(float(d) ** (order - 1) for d in depth)
+    order = max(len(a.shape) for a in algorithm.outputs)
+    per_path = 60.0 if order == 2 else 15.0
+    return 200.0 * bodies + per_path * sum(float(d) ** (order - 1) for d in depths(nodes))
 
 
 @cache

@@ -10,7 +10,7 @@ are rewritten, exactly:
 turn about x
    (Denavit and Hartenberg), with at most a constant added to the child's coordinate;
 4. the part of an inertia that a joint does not feel (`Joint.unfelt`) moves to the body that carries the joint
-   (base parameters): masses and moments become zeros that fold away.
+   (base parameters): masses and moments become zeros that fold away. Not in deep trees, where digits would be lost.
 
 References: Khalil and Dombre (2002) ch. 9 for base parameters; Craig (2005) ch. 3 for the frames.
 """
@@ -34,6 +34,9 @@ _ALONG_Z = (0, 0, 1)
 # Axes that are nearly parallel have their common normal far away, where rounding errors grow: no sliding
 # there.
 _LEAST_SINE = 0.05
+# Inertia that moves inwards piles up: the bodies of a deep tree would get moments that are large against what
+# forward dynamics makes of them, and their differences lose digits (two at a depth of 100).
+REGROUPED_DEPTH = 32
 
 
 def canonical(nodes: Sequence[Node]) -> tuple[Node, ...]:
@@ -43,10 +46,21 @@ def canonical(nodes: Sequence[Node]) -> tuple[Node, ...]:
         work.turn_axis_to_z(place)
     for place in work.places():
         work.place_frame(place)
+    regrouped = max(depths(work.nodes), default=0) <= REGROUPED_DEPTH
     for place in reversed(work.places()):
-        work.move_unfelt(place)
+        if regrouped:
+            work.move_unfelt(place)
         work.simplify_placement(place)
     return tuple(work.nodes)
+
+
+def depths(nodes: Sequence[Node]) -> list[int]:
+    """How many nodes there are from the world to each node, itself included."""
+    found: list[int] = []
+    for node in nodes:
+        above = node.predecessor[0]
+        found.append(1 if above < 0 else found[above] + 1)
+    return found
 
 
 def _without_fixed(nodes: Sequence[Node]) -> list[Node]:

@@ -66,7 +66,8 @@ class Node(NamedTuple):
             self.predecessor[0] < 0,
             tuple(
                 (
-                    m.body > 0, m.carrier, type(m.joint), tuple(_shape(f) for f in m.placement.factors),
+                    m.body > 0, m.carrier, type(m.joint), tuple(map(_pattern, m.joint.parameters)),
+                    tuple(_shape(f) for f in m.placement.factors),
                     m.q_start, m.v_start, tuple(index for index, _ in m.coupling),
                 )
                 for m in self.members
@@ -214,6 +215,11 @@ class Node(NamedTuple):
 def stacked(values: Sequence[Any]) -> Any:
     """The value itself for one body, a `Stack` for several."""
     return values[0] if len(values) == 1 else Stack(values)
+
+
+def _pattern(number: Number) -> int | None:
+    """0, 1 or -1 if a number is exactly that (as in an axis along a coordinate axis): part of the structure."""
+    return int(number) if ops.is_literal(number) and number in (0, 1, -1) else None
 
 
 def _shape(factor: Factor) -> int:
