@@ -104,13 +104,7 @@ def _written(model: Model, notes: Notes) -> str:
         place = _place(frame.placement, f"model '{model.name}': frame '{frame.name}'")
         _add(elements[frame.body], "site", name=frame.name, **place)
     ElementTree.indent(root)
-    try:
-        ElementTree.fromstring(text := ElementTree.tostring(root, encoding="unicode"))
-    except ElementTree.ParseError:
-        raise ModelError(
-            f"model '{model.name}' has names with characters that XML does not allow: rename them"
-        ) from None
-    return text
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def steps_of(body: Body, owner: str) -> list[Step]:
@@ -176,7 +170,7 @@ def _attributes(body: Body, step: Step, notes: Notes) -> dict[str, str]:
                 "their mean is used", f"make its {name} the same for all",
             )  # fmt: skip
         if own.any():
-            out[name] = repr(float(own.mean()))
+            out[name] = repr(float(own[0] if np.ptp(own) == 0.0 else own.mean()))
     if len(step.degrees) != 1:
         if step.degrees and any(body.stiffness[k] for k in step.degrees):
             notes.append(f"the spring of {what} is left out")

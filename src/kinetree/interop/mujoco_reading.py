@@ -30,8 +30,9 @@ def from_mujoco(twin: Any, *, name: str = "model") -> Twin:
 
     Several joints of one body become a chain with massless bodies in between, called body@joint; joints j/1,
     j/2, ... that `to_mjcf` wrote become the joint j again. A body whose last joint has a position of its own
-    hangs on a fixed joint behind it. Sites become frames, linear `equality joint` constraints mimic joints.
-    Contacts, tendons, actuators and other constraints have no part in it.
+    hangs on a fixed joint behind it. A free joint counts from the body's initial pose, so that `neutral()` is
+    MuJoCo's qpos0. Sites become frames, linear `equality joint` constraints mimic joints. Contacts, tendons,
+    actuators and other constraints have no part in it.
 
     Args:
         name: the name of the model.
@@ -91,8 +92,6 @@ class _Reader:
             body = name if last else self.names.claim(f"{name}@{label}")
             shift = Pose(p=tuple((np.zeros(3) + anchor).tolist()))
             placement = here @ shift @ self._undone(joints, kind)
-            if isinstance(kind, Free) and len(joints) == 1:
-                placement = Pose.identity()  # MuJoCo's free joints count from the world
             self.builder.add_body(
                 body,
                 parent,

@@ -139,6 +139,11 @@ def _drive(twin: Any, body: Body, joints: list[int], notes: Notes) -> None:
             "it is on the diagonal of the mass matrix, without the forces that come with it",
             "make its turning parts equal and its sliding parts zero",
         )
+    if kind == "universal":
+        notes.append(
+            f"joint '{body.joint_name}' is a JointModelUniversal, whose moving axes Pinocchio leaves out of "
+            "its Coriolis matrix and of the rates of its Jacobians; its rnea, crba and aba are right"
+        )
     if any(body.stiffness):
         notes.append(f"the spring of joint '{body.joint_name}' is left out: Pinocchio has none")
     first = twin.joints[joints[0]]
@@ -167,9 +172,11 @@ def _with_mimic(pin: Any, model: Model, twin: Any, body: Body, notes: Notes) -> 
         return twin
     leader = model.bodies[rule.leader - 1].joint_name
     follower, followed = twin.getJointId(body.joint_name), twin.getJointId(leader)
-    if followed > follower:
+    skew = twin.joints[follower].shortname() == "JointModelHelicalUnaligned"  # its algorithms crash on it
+    if skew or followed > follower:
+        why = "is a screw about a skew axis" if skew else "has a lower number"
         notes.cannot(
-            f"joint '{body.joint_name}', which mimics '{leader}' and has a lower number",
+            f"joint '{body.joint_name}', which mimics '{leader}' and {why}",
             "it has a coordinate of its own",
             "give mimic='independent'",
         )

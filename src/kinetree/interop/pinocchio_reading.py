@@ -135,7 +135,7 @@ class Reader:
         name = self.names.claim(twin.frames[own].name if own is not None else label)
         steps = self._steps(joint, j)
         names = parts_of(label, len(steps)) if len(steps) > 1 else [label]
-        parent, base = self.bodies[twin.parents[j]], _pose(twin.jointPlacements[j])
+        parent, base = self._carrier(j)
         q, v = joint.idx_q, joint.idx_v
         for step, ((kind, placement), (nq, nv)) in enumerate(zip(steps, part_sizes(joint), strict=True)):
             last = step == len(steps) - 1
@@ -156,6 +156,16 @@ class Reader:
         self.bodies.append(name)
         if own is not None:
             self.hosts[own] = name, Pose.identity()
+
+    def _carrier(self, j: int) -> tuple[str, Pose]:
+        """The body that carries a joint, perhaps one on a fixed joint, and the placement in it."""
+        twin, placement = self.twin, _pose(self.twin.jointPlacements[j])
+        for frame in twin.frames:
+            if frame.parentJoint == j and frame.type == self.pin.FrameType.JOINT:
+                before = twin.frames[frame.parentFrame]
+                if frame.parentFrame in self.hosts and before.parentJoint == twin.parents[j]:
+                    return self.hosts[frame.parentFrame][0], _pose(before.placement).inverse() @ placement
+        return self.bodies[twin.parents[j]], placement
 
     def _steps(self, joint: Any, j: int) -> list[tuple[Joint, Pose]]:
         """The joints here that make a Pinocchio joint, each with its placement behind the one before."""
@@ -182,6 +192,10 @@ class Reader:
             return steps
         if kind == "JointModelMimic":
             return [(self._followed_motion(joint, j), here)]
+        if "JointModelH" in kind:
+            inner = joint.extract()
+            axis = inner.axis if hasattr(inner, "axis") else AXES["XYZ".index(kind[-1])]
+            return [(Helical(tuple(axis.tolist()), float(inner.pitch)), here)]
         if joint.nv == 1:
             data = joint.createData()
             joint.calc(data, self.pin.neutral(self.twin))
