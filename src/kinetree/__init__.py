@@ -47,7 +47,7 @@ _HOME = {
     "kinetree.spatial.rotation": "Rotation",
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
-_MODULES = {name: f"kinetree.{name}" for name in ("alternatives", "errors", "interop", "ops", "spatial", "zoo")}
+_MODULES = {name: f"kinetree.{name}" for name in "alternatives errors interop ops spatial zoo".split()}
 _MODULES |= {"cache": "kinetree.compiler.cache", "threads": "kinetree.compiler.threads"}
 
 __all__ = [*_MODULE_OF, *_MODULES, "__version__"]

@@ -63,7 +63,7 @@ class ModelFunction:
 
         kernel = kernels.kernel_for(self.algorithm, model, arrays, options)
         if len(args) == len(arrays) and not options and kernel.dtype == FLOAT64:
-            # the next call with this many arrays of doubles needs no look at them: the kernel checks their shapes
+            # the next call with as many arrays of doubles goes straight to the kernel, which checks shapes
             model.__dict__.setdefault("_ready", {})[self, len(args)] = kernel
         return kernel(*arrays.values(), out=out)
 

@@ -10,7 +10,7 @@ are rewritten, exactly:
 turn about x
    (Denavit and Hartenberg), with at most a constant added to the child's coordinate;
 4. the part of an inertia that a joint does not feel (`Joint.unfelt`) moves to the body that carries the joint
-   (base parameters): masses and moments become zeros that fold away. Not in deep trees, where digits would be lost.
+   (base parameters): masses and moments become zeros that fold away. Not in deep trees: digits would be lost.
 
 References: Khalil and Dombre (2002) ch. 9 for base parameters; Craig (2005) ch. 3 for the frames.
 """
