@@ -9,7 +9,7 @@ from kinetree.spatial import vector as vec
 from kinetree.sweep import Sweep, algorithm
 
 
-@algorithm("q, v -> T()")
+@algorithm("q, v -> T()", invariant=True)
 def kinetic_energy(tree: Sweep, q: Any, v: Any) -> Any:
     """The kinetic energy T = sum_i V_i^T I_i V_i / 2 = v^T M v / 2. Cost O(N).
 

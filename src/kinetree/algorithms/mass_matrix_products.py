@@ -58,7 +58,7 @@ def mass_matrix_solve(tree: Sweep, q: Any, x: Any) -> Any:
     return a
 
 
-@algorithm("q -> value()")
+@algorithm("q -> value()", invariant=True)
 def mass_matrix_logdet(tree: Sweep, q: Any) -> Any:
     """The logarithm of det M(q), the sum of log det D_i over the articulated inertias along the joints. Cost
     O(N).
@@ -72,7 +72,7 @@ def mass_matrix_logdet(tree: Sweep, q: Any) -> Any:
     return total
 
 
-@algorithm("q -> value()")
+@algorithm("q -> value()", invariant=True)
 def mass_matrix_trace(tree: Sweep, q: Any) -> Any:
     """The trace of M(q), sum_i tr(S_i^T I^C_i S_i), without the matrix. Cost O(N).
 

@@ -51,6 +51,7 @@ class Algorithm:
 
     `pairs`: the result belongs to pairs of bodies (M, C, Gamma): it may be computed in one common frame.
     `options`: keyword arguments of the text with their defaults; they are fixed when a program is made.
+    `invariant`: a scalar that follows from the mass matrix, whatever frames and inertias give that matrix.
     """
 
     name: str
@@ -59,12 +60,14 @@ class Algorithm:
     outputs: tuple[Argument, ...]
     pairs: bool = False
     options: dict[str, Any] = field(default_factory=dict, hash=False)
+    invariant: bool = False
 
     @property
     def is_generalised(self) -> bool:
         """True if inputs and outputs are functions of the coordinates alone, whatever the bodies' frames."""
         shapes = [a.shape for a in self.inputs if not a.optional] + [a.shape for a in self.outputs]
-        return not self.options and all(shape and set(shape) <= {"nq", "nv"} for shape in shapes)
+        plain = not self.options and all(shape and set(shape) <= {"nq", "nv"} for shape in shapes)
+        return plain or self.invariant
 
     def __repr__(self) -> str:
         inputs = ", ".join(a.name + "?" * a.optional for a in self.inputs)
@@ -74,7 +77,9 @@ class Algorithm:
 REGISTRY: dict[str, Algorithm] = {}
 
 
-def algorithm(signature: str, *, pairs: bool = False) -> Callable[[Callable[..., Any]], Algorithm]:
+def algorithm(
+    signature: str, *, pairs: bool = False, invariant: bool = False
+) -> Callable[[Callable[..., Any]], Algorithm]:
     """Declare an algorithm: `@algorithm("q, v, a, f_ext? -> tau")` over `def name(tree, q, v, a, f_ext)`.
 
     A name with ? may be absent, and then reads as zero; `name(nv, 6)` gives dimensions that the name alone
@@ -85,7 +90,8 @@ def algorithm(signature: str, *, pairs: bool = False) -> Callable[[Callable[...,
     def declare(text: Callable[..., Any]) -> Algorithm:
         parameters = inspect.signature(text).parameters.values()
         options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-        entry = Algorithm(text.__name__, text, _arguments(left), _arguments(right), pairs, options)
+        inputs, outputs = _arguments(left), _arguments(right)
+        entry = Algorithm(text.__name__, text, inputs, outputs, pairs, options, invariant)
         names = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY][1:]
         if names != [a.name for a in entry.inputs]:
             raise TypeError(
