@@ -29,7 +29,7 @@ def export_c(
     """Write C99 code of functions for one model; the paths of the header, the source and a self-test.
 
     The code has no heap, no globals but constant tables, and names of the model only in escaped comments.
-    Each function computes one state and returns 0, or 1 if the result cannot be trusted because the inertia is
+    Each function computes one state and returns 0, or 1 if the result cannot be trusted because inertia is
     singular.
 
     Args:
