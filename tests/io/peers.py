@@ -205,8 +205,9 @@ def disagreement(model, peer, rng):
         return worst
     tau = rng.standard_normal(model.nv)
     a = eager(kt.forward_dynamics, model, q, v, tau)
-    terms = np.abs(M_peer) @ np.abs(a) + np.abs(c_peer) + np.abs(tau)  # what the residual is a rounding of
-    return max(worst, float(np.max(np.abs(M_peer @ a + c_peer - tau) / terms, initial=0.0)))
+    bound = np.sqrt(np.diag(M_peer) * max(a @ M_peer @ a, 0.0))  # |M a| is not larger (Cauchy and Schwarz)
+    residual = np.abs(M_peer @ a + c_peer - tau) / (bound + np.abs(c_peer) + np.abs(tau))
+    return max(worst, float(np.max(residual, initial=0.0)))
 
 
 # --- MuJoCo needs mesh files that the corpus does not have: write the tree alone ---------------------------

@@ -120,6 +120,8 @@ def test_mjcf_models_are_those_of_mujoco(stride):
         model = outcome(path)[0]
         if model is None or model.nv == 0 or any(f.rule == "inertia-mesh" for f in model.report):
             continue
+        if "<attach" in path.read_text():
+            continue  # the other model needs its meshes
         assert disagreement(model, MuJoCo(bare_mjcf(path), model), rng) < 1e-9, path.name
         compared += 1
     assert compared > 0.6 * len(mjcfs()[::stride])
