@@ -218,7 +218,7 @@ def stacked(values: Sequence[Any]) -> Any:
 
 
 def _pattern(number: Number) -> int | None:
-    """0, 1 or -1 if a number is exactly that, as in an axis along a coordinate axis: part of the structure."""
+    """0, 1 or -1 if a number is exactly that, as in an axis along x: then it is part of the structure."""
     return int(number) if ops.is_literal(number) and number in (0, 1, -1) else None
 
 
