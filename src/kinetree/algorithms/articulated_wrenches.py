@@ -1,5 +1,4 @@
-"""The forces through the joints from articulated inertias: what a body feels whose joints are free to move.
-"""
+"""The forces through the joints from articulated inertias: what a body whose joints are free feels."""
 
 from __future__ import annotations
 
