@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks import cases, machine, table
+from benchmarks import cases, machine, page, table
 from benchmarks.peers import Peers
 from kinetree.compiler import threads
 
@@ -36,6 +36,8 @@ def main() -> int:
     threads.set_threads(1)
     with tempfile.TemporaryDirectory() as home, _cache_in(home):
         results = run(asked)
+    if asked.page:
+        Path(asked.page).write_text(page.text(_said), encoding="utf-8")
     if asked.json:
         Path(asked.json).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return 0
@@ -80,7 +82,11 @@ def _cache_in(home: str) -> Any:
     return mock.patch.dict(os.environ, XDG_CACHE_HOME=home)
 
 
+_said: list[str] = []
+
+
 def _say(*lines: str) -> None:
+    _said.extend(lines)
     print(*lines, sep="\n", flush=True)
 
 

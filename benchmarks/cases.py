@@ -14,6 +14,8 @@ from kinetree.compiler.kernel import Kernel
 from kinetree.model import Model
 
 BATCH = 4096
+CACHED = 64  # states whose results stay in the cache
+LARGE = 1 << 23  # bytes of results that do not
 ROBOTS: dict[str, Callable[[], Model]] = {
     "arm7": kt.zoo.arm7,
     "quadruped": kt.zoo.quadruped,
@@ -58,9 +60,14 @@ def robot_row(robot: str, model: Model, name: str, peers: Any, seconds: float) -
     contestants = {"ours": Call(call, inputs, many)} | peers.batch(name, inputs)
     counts = {"pinocchio loop": peers.loop}
     together = {k: t / counts.get(k, batch) for k, t in race(contestants, seconds).items()}
+    cached = None
+    if many.nbytes > LARGE:  # what the processor takes when memory does not limit it
+        few, place = [x[:CACHED] for x in inputs], many[:CACHED]
+        cached = (race({"ours": Call(call, few, place)}, seconds)["ours"] / CACHED)._asdict()
     return {
         "robot": robot, "function": name, "ops": kernel.ops, "compile_seconds": compiling,
-        "batch_size": batch, "single": _plain(alone), "batch": _plain(peers.net(name, together)),
+        "batch_size": batch, "cached": cached, "single": _plain(alone),
+        "batch": _plain(peers.net(name, together)),
         "error": peers.error(name, inputs, many),
     }  # fmt: skip
 

@@ -25,7 +25,7 @@ def robot_line(row: dict[str, Any]) -> str:
         _time(single.get("pinocchio")),
         _ratio(single.get("pinocchio"), single["ours"]),
         _time(single.get("mujoco")),
-        _time(batch["ours"]),
+        _time(batch["ours"]) + (f" ({_number(row['cached']['median'])})" if row["cached"] else ""),
         mark + _time(peer) if peer else "",
         _ratio(peer, batch["ours"]),
     ]
