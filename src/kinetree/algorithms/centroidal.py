@@ -90,8 +90,7 @@ def centroidal_momentum_matrix_rate(tree: Sweep, q: Any, v: Any) -> Any:
     A = tree.array(6, "nv")
     whole = I[tree.world]
     to_center = Transform(r=whole.com).inverse()
-    x, y, z = h[tree.world].linear
-    moving = Motion(linear=(x / whole.mass, y / whole.mass, z / whole.mass))
+    moving = Motion(linear=whole.per_mass(h[tree.world].linear))
     for i in tree.outward():
         P_p = P[tree.parent(i)]
         columns = P_p.T @ (X[i].T @ U[i])
