@@ -23,6 +23,7 @@ from kinetree.compiler import threads
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split("\n\n")[0])
     parser.add_argument("--json", metavar="FILE", help="also write all numbers to FILE")
+    parser.add_argument("--page", metavar="FILE", help="also write the tables as a page of the documentation")
     parser.add_argument(
         "--seconds", type=float, default=0.4, help="measuring time of each number (default 0.4)"
     )
