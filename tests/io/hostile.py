@@ -190,6 +190,17 @@ HOSTILE: dict[str, tuple[str | bytes, str | None]] = {
         ),
         "mimic-not-scalar",
     ),
+    "a chain of 2000 mimics": (
+        robot(
+            *(LINK.format(f"l{k}") for k in range(2001)),
+            JOINT.format("j0", "l0", "l1", ""),
+            *(
+                JOINT.format(f"j{k}", f"l{k}", f"l{k + 1}", f'<mimic joint="j{k - 1}"/>')
+                for k in range(1, 2000)
+            ),
+        ),
+        "xml-limit",
+    ),
     # MJCF
     "mjcf without a world": ("<mujoco/>", "tree-empty"),
     "mjcf include of a text": ('<mujoco><include file="other.xml"/></mujoco>', "include"),

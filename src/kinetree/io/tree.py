@@ -8,6 +8,7 @@ from kinetree.io.placement import Placement
 from kinetree.io.report import Log
 
 BASES = (None, "fixed", "free")
+_FOLLOWERS = 500  # mimic joints: what they couple is one node of the tree, and no robot has as many
 
 
 def make_tree(robot: Description, base: str | None, log: Log) -> None:
@@ -143,7 +144,10 @@ def _rebase(robot: Description, base: str, log: Log) -> None:
 
 def check_mimics(robot: Description, log: Log) -> None:
     """Check that every mimic joint leads, in the end, to an independent joint with one degree of freedom."""
-    for joint in robot.joints.values():
+    followers = [joint for joint in robot.joints.values() if joint.mimic is not None]
+    if len(followers) > _FOLLOWERS:
+        log.add("xml-limit", followers[_FOLLOWERS].where, f"more than {_FOLLOWERS} joints follow others")
+    for joint in followers:
         if joint.mimic is not None and not _mimic_is_sound(robot, joint, joint.mimic, log):
             joint.mimic = None
     settled: set[str] = set()
