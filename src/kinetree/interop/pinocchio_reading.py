@@ -9,7 +9,17 @@ import numpy as np
 from kinetree.errors import ModelError
 from kinetree.interop.pinocchio import part_sizes, parts_there, pinocchio_maps
 from kinetree.interop.twin import Names, Twin, imported, parts_of, pose
-from kinetree.joints import Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
+from kinetree.joints import (
+    Cylindrical,
+    Free,
+    Helical,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
 from kinetree.model import Limits, ModelBuilder
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -22,7 +32,8 @@ def from_pinocchio(twin: Any, *, name: str | None = None) -> Twin:
 
     A body takes the name of the BODY frame at its joint, else that of the joint. BODY frames behind a
     FIXED_JOINT frame become bodies on fixed joints, all others frames. A joint j that kinetree does not have
-    (translation, Euler angles, composite) becomes a chain of joints j/1, j/2, ... on massless bodies.
+    (translation, Euler angles, composite) becomes a chain of joints j/1, j/2, ... on massless bodies; joints
+    j/1 and j/2 of `to_pinocchio` become the cylindrical joint j again.
 
     Args:
         name: the name of the model; Pinocchio's by default.
@@ -30,17 +41,17 @@ def from_pinocchio(twin: Any, *, name: str | None = None) -> Twin:
     Raises:
         ModelError: a joint that kinetree cannot hold.
     """
-    return Reader(imported("pinocchio", "Pinocchio"), twin).read(name)
+    return _Reader(imported("pinocchio", "Pinocchio"), twin).read(name)
 
 
-class Reader:
+class _Reader:
     """One Pinocchio model on its way into a builder."""
 
     def __init__(self, pin: Any, twin: Any) -> None:
         self.pin, self.twin = pin, twin
         self.names = Names("world")
         self.joint_names = Names(*twin.names, *parts_there(twin))
-        self.hosts: dict[int, tuple[str, Pose]] = {}  # frame -> body here, pose in it
+        self.hosts: dict[int, str] = {}  # BODY frame -> body here
         self.bodies = ["world"]  # of each Pinocchio joint
         self.split = [self._is_split(j) for j in range(twin.njoints)]
 
@@ -55,7 +66,7 @@ class Reader:
                     self.main[frame.parentJoint] = k
         waiting = list(enumerate(twin.frames))
         for j in range(twin.njoints):
-            if j:
+            if j and len(self.bodies) <= j:
                 self._add_joint(j)
             for k, frame in waiting:  # fixed bodies, in the order of the frames: parents first
                 if frame.parentJoint == j and self._is_body(frame) and self._is_fixed(frame):
@@ -82,8 +93,7 @@ class Reader:
             k = before.parentFrame
             before = self.twin.frames[k]
             if k in self.hosts and before.parentJoint == frame.parentJoint:
-                body, _ = self.hosts[k]
-                return body, _pose(before.placement).inverse() @ here
+                return self.hosts[k], _pose(before.placement).inverse() @ here
         return self.bodies[frame.parentJoint], here
 
     def _add_fixed(self, k: int, frame: Any) -> None:
@@ -95,7 +105,7 @@ class Reader:
         self.builder.add_body(
             name, body, placement=where @ inner, inertia=inertia, joint_name=self.joint_names.claim(weld.name)
         )
-        self.hosts[k] = name, Pose.identity()
+        self.hosts[k] = name
 
     def _add_frame(self, k: int, frame: Any) -> None:
         """What is neither a joint nor a body of its own stays as a frame."""
@@ -131,13 +141,16 @@ class Reader:
     def _add_joint(self, j: int) -> None:
         twin = self.twin
         joint, label = twin.joints[j], twin.names[j]
+        parent, base = self._carrier(j)
+        steps, sizes = self._steps(joint, j), part_sizes(joint)
+        sleeve = self._sleeve(j)
+        if sleeve is not None:
+            j, label, steps, sizes = j + 1, label[:-2], [(sleeve, Pose.identity())], [(2, 2)]
         own = self.main.get(j)
         name = self.names.claim(twin.frames[own].name if own is not None else label)
-        steps = self._steps(joint, j)
         names = parts_of(label, len(steps)) if len(steps) > 1 else [label]
-        parent, base = self._carrier(j)
         q, v = joint.idx_q, joint.idx_v
-        for step, ((kind, placement), (nq, nv)) in enumerate(zip(steps, part_sizes(joint), strict=True)):
+        for step, ((kind, placement), (nq, nv)) in enumerate(zip(steps, sizes, strict=True)):
             last = step == len(steps) - 1
             body = name if last else self.names.claim(f"{name}@{names[step]}")
             follows = joint.shortname() == "JointModelMimic"
@@ -153,9 +166,9 @@ class Reader:
             )
             parent, base = body, Pose.identity()
             q, v = q + nq, v + nv
-        self.bodies.append(name)
+        self.bodies += [name] * (j + 1 - len(self.bodies))
         if own is not None:
-            self.hosts[own] = name, Pose.identity()
+            self.hosts[own] = name
 
     def _carrier(self, j: int) -> tuple[str, Pose]:
         """The body that carries a joint, perhaps one on a fixed joint, and the placement in it."""
@@ -164,8 +177,24 @@ class Reader:
             if frame.parentJoint == j and frame.type == self.pin.FrameType.JOINT:
                 before = twin.frames[frame.parentFrame]
                 if frame.parentFrame in self.hosts and before.parentJoint == twin.parents[j]:
-                    return self.hosts[frame.parentFrame][0], _pose(before.placement).inverse() @ placement
+                    return self.hosts[frame.parentFrame], _pose(before.placement).inverse() @ placement
         return self.bodies[twin.parents[j]], placement
+
+    def _sleeve(self, j: int) -> Joint | None:
+        """The cylindrical joint that joints j/1 and j/2 of `to_pinocchio` make, if these are such."""
+        twin, label = self.twin, self.twin.names[j]
+        if not label.endswith("/1") or j + 1 >= twin.njoints or twin.names[j + 1] != label[:-1] + "2":
+            return None
+        first, second = (twin.joints[k] for k in (j, j + 1))
+        joined = (
+            twin.parents[j + 1] == j and len(twin.children[j]) == 1 and not twin.inertias[j].matrix().any()
+        )
+        plain = first.nq == second.nq == first.nv == second.nv == 1
+        if not plain or not joined or not twin.jointPlacements[j + 1].isIdentity(0.0):
+            return None
+        turn, slide = (self._steps(joint, j)[0][0] for joint in (first, second))
+        is_sleeve = isinstance(turn, Revolute) and isinstance(slide, Prismatic)
+        return Cylindrical(turn.parameters) if is_sleeve and turn.parameters == slide.parameters else None
 
     def _steps(self, joint: Any, j: int) -> list[tuple[Joint, Pose]]:
         """The joints here that make a Pinocchio joint, each with its placement behind the one before."""
