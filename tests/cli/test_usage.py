@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -160,3 +161,36 @@ def test_no_colour_in_a_pipe():
 def test_plain_characters_where_the_terminal_has_no_others():
     run = kinetree("info", "zoo:puma560", PYTHONIOENCODING="ascii")
     assert run.returncode == 0 and run.stdout.isascii()
+
+
+def on_a_terminal(*words: str) -> tuple[int, str]:
+    """Exit status and output of a command whose standard output and error are a terminal."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kinetree", *words], stdout=theirs, stderr=theirs, env=environment
+    )
+    os.close(theirs)
+    output = b""
+    with contextlib.suppress(OSError):  # Linux reports the end this way
+        while block := os.read(ours, 65536):
+            output += block
+    os.close(ours)
+    return process.wait(timeout=60), output.decode()
+
+
+def test_colour_on_a_terminal():
+    status, output = on_a_terminal("info", "zoo:puma560")
+    assert status == 0 and "\033[1m" in output
+
+
+def test_progress_on_a_terminal_leaves_no_trace(tmp_path):
+    files = []
+    for k in range(40):
+        files.append(str(tmp_path / f"arm{k}.urdf"))
+        (tmp_path / f"arm{k}.urdf").write_text(urdf())
+    status, output = on_a_terminal("check", *files)
+    assert status == 0 and "checking [" in output
+    drawn, _, rest = output.rpartition("\r\033[2K")  # the bar is wiped before the results are printed
+    assert "arm0.urdf" not in drawn and "arm39.urdf" in rest
