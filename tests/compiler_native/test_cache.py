@@ -14,6 +14,7 @@ from tests.compiler_native.programs import identity_kernel, kernel_of, program
 
 from kinetree.compiler import artifact, cache
 from kinetree.compiler.entry import Description, Entry
+from kinetree.compiler.kernel import Kernel
 
 X, Y = np.arange(3.0), np.ones(3)
 
@@ -58,12 +59,11 @@ def test_a_key_saves_the_trace(empty_cache, monkeypatch) -> None:
         return program({"x": 1}, {"y": lambda x: [x[0] * 2.0]})
 
     for key in ("a", "a", "b"):
-        from kinetree.compiler.kernel import Kernel
-
         kernel = Kernel(trace, [(1,)], [(1,)], key=key, name="twice")
         assert kernel(np.array([4.0])) == 8.0
         assert kernel.ops["mul"] == 1
         forget(monkeypatch)
+        assert Kernel(trace, [(1,)], [(1,)], key=key).ops["mul"] == 1
     assert len(traces) == 2
 
 

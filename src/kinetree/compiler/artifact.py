@@ -20,7 +20,7 @@ from kinetree.compiler.program import Program
 from kinetree.compiler.target import Target, host
 from kinetree.ops import Block, Expr, Loop, Part, Switch, While
 
-VERSION = "4"  # of everything that decides which machine code a program becomes
+VERSION = "5"  # of everything that decides which machine code a program becomes
 GUESS = 10.0  # turns of a while loop
 OPT = 1
 
@@ -60,7 +60,8 @@ class Artifact:
     @property
     def ops(self) -> dict[str, int]:
         if not self._description.ops:
-            self._description.ops = self.program.ops
+            kept = self._kept() if not isinstance(self._program, Program) else None
+            self._description.ops = kept.description.ops if kept is not None else self.program.ops
         return self._description.ops
 
     def module(self, variant: str) -> Module:
@@ -92,6 +93,14 @@ class Artifact:
             self._description.ops = self._description.ops or loaded.description.ops
             self._sizes[variant] = loaded.code_bytes
             return loaded
+
+    def _kept(self) -> Entry | None:
+        """An entry on disk of this program, in whichever variant."""
+        if self._key is None:
+            return None
+        dtype = self._description.dtype
+        found = (cache.load(digest(self._key, b"", v, dtype, self._target)) for v in ("one", "run"))
+        return next((entry for entry in found if entry is not None), None)
 
     def _tables(self) -> bytes:
         return table_bytes(self.program, self._description.dtype)

@@ -6,9 +6,9 @@ from kinetree.compiler.emit.llvm.transpose import Text, check, load_name, over_r
 from kinetree.compiler.emit.llvm.types import Number
 
 
-def define_load_one(wide: Number, size: int) -> str:
+def define_load_one(wide: Number, size: int, fused: bool) -> str:
     """`@load_<size>` for one state; returns 0 in all lanes if the elements are finite, else NaN somewhere."""
-    text = Text()
+    text = Text(fused)
 
     def tile(first: str, step: int, sums: list[str]) -> list[str]:
         value = _move(text, wide, "%row", "%slots", first, step)

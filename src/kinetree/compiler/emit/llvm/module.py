@@ -51,7 +51,7 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     needed |= {wide} if angles else set()
     functions += [sincos.define(kind, target.has_fma) for kind in sorted(needed, key=lambda k: k.lanes)]
     functions += [each(op, number) for op in sorted(printer.library)]
-    functions += _copies(program, number, wide, results)
+    functions += _copies(program, number, wide, results, target.has_fma)
     streamed = [(k, a) for k, a in enumerate(program.outputs) if is_streamed(a, number)]
     for k, array in streamed:
         store = store_name(array.size) if results is None else f"store_result{k}"
@@ -67,19 +67,24 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     return Module(text, "run" if lanes > 1 else "one", lanes, places.workspace_bytes)
 
 
-def _copies(program: Program, number: Number, wide: Number, results: Results | None) -> list[str]:
+def _copies(
+    program: Program, number: Number, wide: Number, results: Results | None, fused: bool
+) -> list[str]:
     """The functions that bring states into the workspace and results out of it, one for each size."""
     sizes = [sorted({a.size for a in arrays} - {0}) for arrays in (program.inputs, program.outputs)]
     if results is not None:
         arrays = [(k, a) for k, a in enumerate(program.outputs) if a.size]
         return [
-            *(define_load(number, s) for s in sizes[0]),
+            *(define_load(number, s, fused) for s in sizes[0]),
             *(define_gathered_store(f"store_result{k}", number, results.elements[a]) for k, a in arrays),
         ]
     if number.lanes > 1:
-        return [*(define_load(number, s) for s in sizes[0]), *(define_store(number, s) for s in sizes[1])]
+        return [
+            *(define_load(number, s, fused) for s in sizes[0]),
+            *(define_store(number, s) for s in sizes[1]),
+        ]
     return [
-        *(copy.define_load_one(wide, s) for s in sizes[0]),
+        *(copy.define_load_one(wide, s, fused) for s in sizes[0]),
         *(copy.define_store_one(wide, s) for s in sizes[1]),
     ]
 

@@ -21,7 +21,8 @@ UNROLL = 64  # elements; longer rows are copied by a loop
 class Text:
     """Lines of one function with numbered names."""
 
-    def __init__(self) -> None:
+    def __init__(self, fused: bool = False) -> None:
+        self.fused = fused
         self.lines: list[str] = []
         self.count = 0
 
@@ -43,9 +44,9 @@ def store_name(size: int) -> str:
     return f"store_{size}"
 
 
-def define_load(number: Number, size: int) -> str:
+def define_load(number: Number, size: int, fused: bool) -> str:
     """`@load_<size>`: rows into workspace slots; returns 0 in the lanes that are finite, else NaN."""
-    text = Text()
+    text = Text(fused)
     rows = rows_of(text, number.lanes)
 
     def tile(first: str, step: int, sums: list[str]) -> list[str]:
@@ -130,6 +131,10 @@ def over_row(text: Text, number: Number, size: int, tile: Callable, largest: int
 
 def check(text: Text, number: Number, value: str, total: str) -> str:
     """`total` + 0 `value`: stays 0 as long as all values are finite."""
+    if text.fused:
+        v = number.vector
+        arguments = f"{v} {value}, {v} {number.constant(0.0)}, {v} {total}"
+        return text.fresh(f"call {v} @llvm.fma.{number.suffix}({arguments})")
     product = text.fresh(f"fmul {number.vector} {value}, {number.constant(0.0)}")
     return text.fresh(f"fadd {number.vector} {product}, {total}")
 
@@ -232,6 +237,8 @@ def _gather(text: Text, number: Number, rows: list[str], first: str, step: int) 
         text.fresh(f"load {part}, ptr {text.element(number.scalar, row, first)}, align {number.bytes}")
         for row in rows
     ]
+    if step == 4 and number.lanes == 8 and number.bytes == 8:
+        return _gather_eight(text, number, loads)
     if step > 1:
         columns = [_join(text, number.scalar, loads[j::step], step) for j in range(step)]
         return within(text, number, columns)
@@ -239,6 +246,25 @@ def _gather(text: Text, number: Number, rows: list[str], first: str, step: int) 
     for lane, one in enumerate(loads):
         value = text.fresh(f"insertelement {number.vector} {value}, {number.scalar} {one}, i32 {lane}")
     return [value]
+
+
+def _gather_eight(text: Text, number: Number, loads: list[str]) -> list[str]:
+    """Four elements of eight rows of 64-bit numbers: rows paired so that each step is one instruction."""
+    vector = number.vector
+
+    def mix(a: str, b: str, mask: tuple[int, ...]) -> str:
+        places = ", ".join(f"i32 {m}" for m in mask)
+        return text.fresh(f"shufflevector {vector} {a}, {vector} {b}, <8 x i32> <{places}>")
+
+    pairs = ((0, 2), (1, 3), (4, 6), (5, 7))
+    a, b, c, d = (_join(text, number.scalar, [loads[i], loads[j]], 4) for i, j in pairs)
+    result = []
+    for low in (0, 1):  # even elements, then odd ones
+        unpack = tuple(n + low for k in (0, 2, 4, 6) for n in (k, 8 + k))
+        ab, cd = mix(a, b, unpack), mix(c, d, unpack)
+        result.append([mix(ab, cd, (0, 1, 4, 5, 8, 9, 12, 13)), mix(ab, cd, (2, 3, 6, 7, 10, 11, 14, 15))])
+    (e0, e2), (e1, e3) = result
+    return [e0, e1, e2, e3]
 
 
 def scatter(text: Text, number: Number, column: str, rows: list[str], first: str, step: int) -> None:
@@ -290,6 +316,11 @@ def within(text: Text, number: Number, columns: list[str]) -> list[str]:
         a, b = columns
         return [mix(a, b, (0, 2)), mix(a, b, (1, 3))]
     a, b, c, d = columns
+    if number.bytes == 4:  # a part is 128 bits: what its instructions do best
+        low, high = (0, 4, 1, 5), (2, 6, 3, 7)
+        ab, cd, AB, CD = mix(a, b, low), mix(c, d, low), mix(a, b, high), mix(c, d, high)
+        low, high = (0, 1, 4, 5), (2, 3, 6, 7)
+        return [mix(ab, cd, low), mix(ab, cd, high), mix(AB, CD, low), mix(AB, CD, high)]
     even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
     low, high = (0, 1, 4, 5), (2, 3, 6, 7)
     ab, cd, AB, CD = mix(a, b, even), mix(c, d, even), mix(a, b, odd), mix(c, d, odd)
