@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.compiler.emit.c import c_source
 from kinetree.errors import CompileError
-from kinetree.kernels import trace
+from kinetree.kernels import chosen, trace
 from kinetree.model import Model
 from kinetree.sweep import Algorithm, Argument
 
@@ -48,7 +48,7 @@ def export_c(
         if not isinstance(algorithm, Algorithm):
             raise CompileError(f"export_c: {function!r} is no function of a model like kinetree.mass_matrix")
         present = tuple(a.name for a in algorithm.inputs if not a.optional)
-        program = trace(algorithm, model, present, algorithm.options | options, mode)
+        program = trace(algorithm, model, present, chosen(algorithm, options, "export_c"), mode)
         inputs = [a for a in algorithm.inputs if a.name in present]
         about = [[_about(a, model) for a in arguments] for arguments in (inputs, algorithm.outputs)]
         programs.append((algorithm.name, program, about[0], about[1]))

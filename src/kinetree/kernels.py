@@ -29,6 +29,7 @@ from kinetree.sweep import Algorithm
 from kinetree.sweep.algorithm import REQUIRED
 
 TARGETS = ("cpu",)
+MODES = (None, "unrolled", "looped")
 
 # Above this many operations a program keeps its loops, unless asked otherwise: unrolling no longer pays, and
 # compiling it would take long.
@@ -68,8 +69,16 @@ def compile(
         )
     if target not in TARGETS:
         raise CompileError(f"compile: unknown target {target!r}; choose from {', '.join(TARGETS)}")
-    if str(np.dtype(dtype)) not in ("float64", "float32"):
+    if not isinstance(model, Model):
+        raise CompileError(f"compile: the model must be a kinetree Model, not a {type(model).__name__}")
+    try:
+        precision = str(np.dtype(dtype))
+    except TypeError:
+        precision = ""
+    if precision not in ("float64", "float32"):
         raise CompileError(f"compile: dtype must be 'float64' or 'float32', not {dtype!r}")
+    if mode not in MODES:
+        raise CompileError(f"compile: mode must be 'unrolled', 'looped' or None, not {mode!r}")
     known = {a.name: a.optional for a in algorithm.inputs}
     names = (
         tuple(name for name, optional in known.items() if not optional) if inputs is None else tuple(inputs)
@@ -80,16 +89,20 @@ def compile(
                 f"compile: {algorithm.name} has no input {name!r}; it takes {', '.join(known)}"
             )
     present = tuple(name for name, optional in known.items() if name in names or not optional)
+    return kernel(algorithm, model, present, chosen(algorithm, options, "compile"), precision, mode)
+
+
+def chosen(algorithm: Algorithm, options: dict[str, Any], caller: str) -> dict[str, Any]:
+    """A value for every option of an algorithm: the given ones and the defaults."""
     for name in options:
         if name not in algorithm.options:
-            raise CompileError(
-                f"compile: {algorithm.name} has no option {name!r}; it has {', '.join(algorithm.options)}"
-            )
-    chosen = algorithm.options | options
-    for name, value in chosen.items():
+            known = f"it has {', '.join(algorithm.options)}" if algorithm.options else "it has none"
+            raise CompileError(f"{caller}: {algorithm.name} has no option {name!r}; {known}")
+    found = algorithm.options | options
+    for name, value in found.items():
         if value is REQUIRED:
-            raise CompileError(f"compile: {algorithm.name} needs the option {name!r}: give {name}=...")
-    return kernel(algorithm, model, present, chosen, str(np.dtype(dtype)), mode)
+            raise CompileError(f"{caller}: {algorithm.name} needs the option {name!r}: give {name}=...")
+    return found
 
 
 def kernel_for(
@@ -170,8 +183,9 @@ def trace(
     Results that are functions of the coordinates alone are computed with canonical nodes. Quantities of pairs
     of bodies are traced in body frames and in a common frame; the program with fewer operations is kept.
     """
-    if mode not in (None, "unrolled", "looped"):
+    if mode not in MODES:
         raise CompileError(f"compile: mode must be 'unrolled', 'looped' or None, not {mode!r}")
+    model_digest(model)  # a model of symbols has none: CompileError
     nodes = model.nodes
     if algorithm.is_generalised and "f_ext" not in present and len(nodes) <= CANONICAL_NODES:
         nodes = canonical_nodes(model)

@@ -20,7 +20,9 @@ STATES = 4
 FINER = float(np.finfo(np.float64).eps / np.finfo(np.float32).eps)
 # Two ways to order the same operations differ by so much more than one of them errs, over all cases.
 SPREAD = 200.0
-ULPS = 64.0 * float(np.finfo(float).eps)
+# In a common frame distances are those from the root body, not along one link.
+COMMON = 10.0
+ULPS = 16.0 * float(np.finfo(float).eps)
 
 Outputs = tuple[np.ndarray, ...]
 
@@ -68,8 +70,16 @@ class Setting:
             rough = eager.assembled(output, (STATES,)).astype(float)
             size = float(np.abs(exact).max(initial=0.0))
             error = float(np.abs(rough - exact).max(initial=0.0)) if np.isfinite(rough).all() else np.inf
-            found.append(SPREAD * FINER * min(error, 1.0 + size) + ULPS * size + 1e-300)
+            found.append(SPREAD * FINER * min(error, self.size + size) + ULPS * (self.size + size))
         return found
+
+    @cached_property
+    def size(self) -> float:
+        """How large the terms of a sum may be that is zero: inertias times the inputs of the state."""
+        inertias = [p for node in self.model.nodes for m in node.members for p in m.inertia.parameters]
+        largest = max([1.0, *(abs(float(p)) for p in inertias)])
+        inputs = max([1.0, *(float(np.abs(x).max(initial=0.0)) for x in self.inputs.values())])
+        return largest * inputs**2
 
     def worst(self, results: Any) -> float:
         """The largest error of results relative to the tolerance."""

@@ -1,8 +1,9 @@
 """The cost that every algorithm states grows as stated: exactly, by operation counts of unrolled programs.
 
-On a chain of n equal links the count must be a polynomial in n, of degree 1 for O(N), 2 for O(N d) and O(N^2),
-3 for O(N d^2). On a perfect binary tree of depth k (n = 2^k - 1) the count must be p(k) 2^k + constant, with p
-of degree 0, 1 and 2: so f(k + 1) - 2 f(k), taken once, twice or three times, is that constant, a small number.
+On a chain of n equal links the count must be a polynomial in n, of degree 1 for O(N), 2 for O(N d) and
+O(N^2), 3 for O(N d^2). On a perfect binary tree of depth k (n = 2^k - 1) the count must be p(k) 2^k +
+constant, with p of degree 0, 1 and 2: so f(k + 1) - 2 f(k), taken once, twice or three times, is that
+constant, a small number.
 """
 
 from __future__ import annotations

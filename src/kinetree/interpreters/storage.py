@@ -163,7 +163,7 @@ class Field:
         self.written[key] = self.tree.loop[0]
 
     def check_above(self) -> None:
-        """The bodies nearer to the base are written: in an earlier loop, or in this one if it goes outward."""
+        """Predecessors are written: by an earlier loop, or by this one if it goes outward."""
         number, step = self.tree.loop
         if not self.written or (step < 0 and number in self.written.values()):
             raise TraceError("a field was read or added to before it was written for a predecessor")
@@ -178,8 +178,8 @@ class Field:
         if isinstance(i, Carrier):
             if self.type not in UNIFORM:
                 raise TraceError(
-                    f"a {self.type.__name__} of a predecessor was read: its form depends on the kind of node, "
-                    "which is not known there"
+                    f"a {self.type.__name__} of a predecessor was read: its form depends on the kind of "
+                    "node, which is not known there"
                 )
             self.check_above()
             return tagged(self.load_uniform(i.slot), i.frame, None)
