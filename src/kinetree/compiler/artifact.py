@@ -92,6 +92,7 @@ class Artifact:
                 loaded = _memory[key] = Loaded(entry)
             self._description.ops = self._description.ops or loaded.description.ops
             self._sizes[variant] = loaded.code_bytes
+            self._modules.pop(variant, None)  # long texts; made again if somebody asks
             return loaded
 
     def _kept(self) -> Entry | None:

@@ -101,7 +101,7 @@ class Kernel:
 
     @property
     def compile_seconds(self) -> float:
-        """The time that went into emitting and compiling so far; 0 if the machine code was found on disk."""
+        """The time that tracing and compiling took so far; 0 if the machine code was found on disk."""
         return self._artifact.seconds
 
     def report(self) -> str:
