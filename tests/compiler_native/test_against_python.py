@@ -50,6 +50,17 @@ def test_ten_thousand_random_programs(seed: int) -> None:
         np.testing.assert_array_equal(kernel(states[3]), batch[3])
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(100, 200))
+def test_a_hundred_thousand_random_programs(seed: int) -> None:
+    program = optimize(bundle(seed, PROGRAMS // MODULES, length=40))
+    kernel = Kernel(program, [(5,)], [(PROGRAMS // MODULES,)])
+    states = np.random.default_rng([seed, 7]).normal(size=(9, 5))
+    batch = kernel(states)
+    assert_close(batch, python.run(program, states)[0][0])
+    np.testing.assert_array_equal(kernel(states[3]), batch[3])
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_straight_programs_with_several_outputs_and_guards(seed: int) -> None:
     program = optimize(random_straight(seed, length=200), part_size=60)
