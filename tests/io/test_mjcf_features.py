@@ -114,6 +114,7 @@ FEATURES = {
     ),
     "total mass": two("<joint/>" + INERTIAL, "<joint/>" + ROD, '<compiler settotalmass="7"/>'),
     "armature": two('<joint armature="0.3"/>' + INERTIAL, '<joint type="ball" armature="0.1"/>' + INERTIAL),
+    "armature of a free joint": two('<joint type="free" armature="0.3"/>' + INERTIAL, "<joint/>" + INERTIAL),
     "gravity": two("<joint axis='1 0 0'/>" + INERTIAL, "<joint/>" + INERTIAL, '<option gravity="1 2 3"/>'),
     "no gravity": two(
         "<joint/>" + INERTIAL,

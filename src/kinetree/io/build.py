@@ -111,13 +111,11 @@ def build(robot: Description, log: Log) -> Model:
         for frame in robot.frames:
             where = frame.where
             builder.add_frame(frame.name, frame.link, _pose(frame.placement))
-        model = builder.build(check="finite")
+        return builder.build(check="finite", report=LoadReport(robot.file, robot.format, tuple(log.findings)))
     except FileError:
         raise
     except ModelError as error:
         raise FileError(finding("value", where, str(error))) from error
-    report = LoadReport(robot.file, robot.format, tuple(log.findings))
-    return Model(model.name, model.gravity, model.bodies, model.rotors, model.frames, report)
 
 
 def model_joint(joint: Joint) -> ModelJoint:

@@ -33,11 +33,8 @@ class Chain:
         here = placement
         for joint, anchor in zip(joints, anchors, strict=True):
             last = joint is joints[-1] and anchor == ORIGIN
-            link = (
-                body
-                if last
-                else Link(self.links.make(f"{body.name}@{joint.name}"), joint.where, virtual=True)
-            )
+            between = f"{body.name}@{joint.name}"
+            link = body if last else Link(self.links.make(between), joint.where, virtual=True)
             joint.parent, joint.child = before, link.name
             if joint.kind == "free":
                 joint.home = here
@@ -46,10 +43,8 @@ class Chain:
             self._add(link, joint)
             before, here = link.name, Placement(p=neg(anchor)) if anchor != ORIGIN else Placement()
         if before == parent or before != body.name:
-            self._add(
-                body,
-                Joint(self.joints.make(f"{body.name}_fixed"), body.where, "fixed", before, body.name, here),
-            )
+            weld = self.joints.make(f"{body.name}_fixed")
+            self._add(body, Joint(weld, body.where, "fixed", before, body.name, here))
         if len(joints) > 1:
             self.log.add("split", body.where, f"{len(joints)} joints make {len(joints)} bodies")
 
@@ -66,12 +61,6 @@ def read_joint(
     joint = Joint(name, element.where, KINDS[kind_name], "", "")
     if kind_name == "free":
         joint.armature = _coefficient(element, "armature", log)
-        if joint.armature:
-            log.add(
-                "unsupported",
-                element.where,
-                "armature of a free joint: its linear part acts in body axes here",
-            )
         return joint, ORIGIN
     position = vector(element, "pos", 3, ORIGIN, log)
     anchor = (frame @ Placement(p=position)).p if kind_name != "slide" else ORIGIN  # type: ignore[arg-type]
