@@ -9,7 +9,7 @@ from tests.reference.lagrangian import Lagrangian
 from tests.reference.measure import assert_close, condition
 
 import kinetree as kt
-from kinetree.interop import from_mujoco, mujoco_maps, to_mjcf, to_mujoco
+from kinetree.interop import from_mujoco, mujoco_maps, mujoco_wrenches, to_mjcf, to_mujoco
 from kinetree.interop.mujoco import mass_matrix_of
 
 mujoco = pytest.importorskip("mujoco")
@@ -75,10 +75,12 @@ def test_mimic_joints(seed):
 def test_accelerations(seed):
     types = ("revolute", "prismatic", "cylindrical", "universal", "planar", "spherical", "free", "fixed")
     both = Both(modelled(seed, types=types))
+    f_ext = np.random.default_rng(seed).normal(size=(both.model.nbodies, 6))
     both.data.qfrc_applied = both.maps.tau(both.q, both.a)
+    both.data.xfrc_applied = mujoco_wrenches(both.model, both.mj, both.q, f_ext)
     mujoco.mj_forward(both.mj, both.data)
     theirs = both.maps.a_back(both.data.qpos, both.data.qvel, both.data.qacc)
-    ours = eager("forward_dynamics", both.model, both.q, both.v, both.a)
+    ours = eager("forward_dynamics", both.model, both.q, both.v, both.a, f_ext)
     assert_close(ours, theirs, 1e-13 * condition(both.M) + TOLERANCE)
 
 

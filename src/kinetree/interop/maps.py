@@ -68,15 +68,15 @@ class Maps:
 
     def v(self, q: Any, v: Any) -> Array:
         """Velocities there (..., nv_there): T v."""
-        return _times(self.velocity_map(q), _array(v, self.nv, "v"))
+        return self._forward(self.pieces, q, _array(v, self.nv, "v"))
 
     def a(self, q: Any, v: Any, a: Any) -> Array:
         """Accelerations there (..., nv_there): T a + (dT/dt) v."""
-        return _times(self.velocity_map(q), _array(a, self.nv, "a")) + self.velocity_map_rate(q, v)
+        return self._forward(self.pieces, q, _array(a, self.nv, "a")) + self.velocity_map_rate(q, v)
 
     def tau(self, q: Any, tau: Any) -> Array:
         """Generalised forces there (..., nv_there) with the same effect: tau = T' tau_there."""
-        return _times(self._owned_map(q), _array(tau, self.nv, "tau"))
+        return self._forward(self._owners, q, _array(tau, self.nv, "tau"))
 
     # --- peer -> kinetree ---
     def q_back(self, q: Any) -> Array:
@@ -90,24 +90,30 @@ class Maps:
 
     def v_back(self, q: Any, v: Any) -> Array:
         """Velocities here (..., nv) from the state there."""
-        T = self._owned_map(self.q_back(q))
-        return _times(np.swapaxes(T, -1, -2), _array(v, self.nv_there, "v of the twin"))
+        return self._backward(self._owners, self.q_back(q), _array(v, self.nv_there, "v of the twin"))
 
     def a_back(self, q: Any, v: Any, a: Any) -> Array:
         """Accelerations here (..., nv) from those there."""
         here = self.q_back(q)
         rest = _array(a, self.nv_there, "a of the twin") - self.velocity_map_rate(here, self.v_back(q, v))
-        return _times(np.swapaxes(self._owned_map(here), -1, -2), rest)
+        return self._backward(self._owners, here, rest)
 
     def tau_back(self, q: Any, tau: Any) -> Array:
         """Generalised forces here (..., nv) from those there: T' tau_there."""
-        T = self.velocity_map(self.q_back(q))
-        return _times(np.swapaxes(T, -1, -2), _array(tau, self.nv_there, "tau of the twin"))
+        return self._backward(self.pieces, self.q_back(q), _array(tau, self.nv_there, "tau of the twin"))
 
     # --- matrices; q and v are those of the kinetree model ---
     def velocity_map(self, q: Any) -> Array:
         """T(q) (..., nv_there, nv): velocities there are T v."""
-        return self._map(q, self.pieces)
+        q = _array(q, self.nq, "q")
+        out = np.zeros((*q.shape[:-1], self.nv_there, self.nv))
+        for piece in self.pieces:
+            rows, columns = (
+                np.array(piece.v_there, dtype=int)[:, None],
+                np.arange(piece.v.start, piece.v.stop),
+            )
+            out[..., rows, columns] = piece.factor * _matrix(piece, q)
+        return out
 
     def velocity_map_rate(self, q: Any, v: Any) -> Array:
         """(dT/dt) v (..., nv_there): the acceleration there while `v` is constant here."""
@@ -133,22 +139,32 @@ class Maps:
         there = np.asarray(bias, dtype=float) + _times(
             np.asarray(M, dtype=float), self.velocity_map_rate(q, v)
         )
-        return _times(np.swapaxes(self.velocity_map(q), -1, -2), there)
+        return self._backward(self.pieces, q, there)
 
     def jacobian(self, q: Any, J: Any) -> Array:
         """A Jacobian here (..., m, nv) from that there: J T. Its rows keep their order and meaning."""
         return np.asarray(J, dtype=float) @ self.velocity_map(q)
 
-    def _owned_map(self, q: Any) -> Array:
-        """T without the rows of coordinates that follow others."""
-        return self._map(q, [piece for piece in self.pieces if piece.owns])
+    @property
+    def _owners(self) -> list[Piece]:
+        """The pieces whose coordinates follow no others."""
+        return [piece for piece in self.pieces if piece.owns]
 
-    def _map(self, q: Any, pieces: Sequence[Piece]) -> Array:
+    def _forward(self, pieces: Sequence[Piece], q: Any, v: Array) -> Array:
+        """T v, with the rows of these pieces."""
         q = _array(q, self.nq, "q")
-        out = np.zeros((*q.shape[:-1], self.nv_there, self.nv))
+        out = np.zeros((*np.broadcast_shapes(q.shape[:-1], v.shape[:-1]), self.nv_there))
         for piece in pieces:
-            T = piece.chart.matrix(_own(piece, q), len(piece.v_there))
-            out[..., np.array(piece.v_there)[:, None], _places(piece.v)] = piece.factor * T
+            out[..., piece.v_there] = piece.factor * _times(_matrix(piece, q), v[..., piece.v])
+        return out
+
+    def _backward(self, pieces: Sequence[Piece], q: Any, w: Array) -> Array:
+        """T' w, with the rows of these pieces."""
+        q = _array(q, self.nq, "q")
+        out = np.zeros((*np.broadcast_shapes(q.shape[:-1], w.shape[:-1]), self.nv))
+        for piece in pieces:
+            T = np.swapaxes(_matrix(piece, q), -1, -2)
+            out[..., piece.v] += piece.factor * _times(T, w[..., piece.v_there])
         return out
 
     def __repr__(self) -> str:
@@ -167,8 +183,9 @@ def _own(piece: Piece, q: Array) -> Array:
     return x if piece.factor == 1.0 and piece.offset == 0.0 else piece.factor * x + piece.offset
 
 
-def _places(part: slice) -> Array:
-    return np.arange(part.start, part.stop)
+def _matrix(piece: Piece, q: Array) -> Array:
+    """T of one piece, without its factor."""
+    return piece.chart.matrix(_own(piece, q), len(piece.v_there))
 
 
 def _times(T: Array, v: Array) -> Array:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from kinetree import functions
 from kinetree.errors import ModelError
 from kinetree.interop.charts import Array, Ball, Chart, FreeWorld
 from kinetree.interop.maps import Maps, Piece
@@ -79,32 +80,50 @@ def _written(model: Model, notes: Notes) -> str:
             "take model.replace(rotors='reflected')",
         )
         model = model.replace(rotors="reflected")
-    root = ElementTree.Element("mujoco", model=model.name)
-    _add(root, "compiler", angle="radian", inertiafromgeom="false", autolimits="true")
-    _add(root, "option", gravity=_text(floats(model.gravity, "gravity")))
-    elements = [_add(root, "worldbody")]
-    equality = _add(root, "equality")
-    for body in model.bodies:
+    inner: list[list[str]] = [[] for _ in range(model.nbodies + 1)]  # what stands in each body
+    ties: list[str] = []
+    for i, body in enumerate(model.bodies, 1):
         owner = f"model '{model.name}': body '{body.name}'"
-        element = _add(elements[body.parent], "body", name=body.name, **_place(body.placement, owner))
-        elements.append(element)
-        _write_inertia(element, body, owner)
+        inner[i] += _inertia(body, owner)
         steps = steps_of(body, owner)
         names = names_of(body, steps)
         for name, step in zip(names, steps):
-            _add(element, "joint", name=name, **_attributes(body, step, notes))
-        for name, step in zip(names, steps):
-            if not step.degrees:
-                _tie(equality, name, names[0], 0.0, step.pitch)
+            inner[i].append(_element("joint", name=name, **_attributes(body, step, notes)))
+        ties += [
+            _tie(name, names[0], 0.0, step.pitch) for name, step in zip(names, steps) if not step.degrees
+        ]
     for i, rule in model.layout.follows.items():
         follower, leader = model.bodies[i - 1], model.bodies[rule.leader - 1]
         first, second = (names_of(body, steps_of(body, body.name))[0] for body in (follower, leader))
-        _tie(equality, first, second, float(rule.offset), float(rule.multiplier))
+        ties.append(_tie(first, second, float(rule.offset), float(rule.multiplier)))
     for frame in model.frames:
         place = _place(frame.placement, f"model '{model.name}': frame '{frame.name}'")
-        _add(elements[frame.body], "site", name=frame.name, **place)
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode")
+        inner[frame.body].append(_element("site", name=frame.name, **place))
+    lines = [
+        _element("mujoco", "", model=model.name),
+        _element("compiler", angle="radian", inertiafromgeom="false", autolimits="true"),
+        _element("option", gravity=_text(floats(model.gravity, "gravity"))),
+        *_nested(model, inner),
+        *(["<equality>", *ties, "</equality>"] if ties else []),
+        "</mujoco>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _nested(model: Model, inner: list[list[str]]) -> list[str]:
+    """The elements of the bodies, each inside that of its parent, to any depth."""
+    lines = ["<worldbody>", *inner[0]]
+    waiting: list[int | str] = ["</worldbody>", *model.children(0)[::-1]]
+    while waiting:
+        i = waiting.pop()
+        if isinstance(i, str):
+            lines.append(i)
+            continue
+        body = model.bodies[i - 1]
+        place = _place(body.placement, f"model '{model.name}': body '{body.name}'")
+        lines += [_element("body", "", name=body.name, **place), *inner[i]]
+        waiting += ["</body>", *model.children(i)[::-1]]
+    return lines
 
 
 def steps_of(body: Body, owner: str) -> list[Step]:
@@ -143,17 +162,17 @@ def names_of(body: Body, steps: Sequence[Step]) -> list[str]:
     return [body.joint_name] if len(steps) == 1 else parts_of(body.joint_name, len(steps))
 
 
-def _write_inertia(element: Any, body: Body, owner: str) -> None:
-    """Principal axes and moments: MuJoCo rounds when it finds them itself."""
+def _inertia(body: Body, owner: str) -> list[str]:
+    """The inertia by principal axes and moments: MuJoCo rounds when it finds them itself."""
     mass, com, moments = central(body.inertia, owner)
     if mass == 0.0 and not moments.any():
-        return
+        return []
     principal, axes = np.diag(moments), np.eye(3)
     if np.any(moments != np.diag(principal)):
         principal, axes = np.linalg.eigh(moments)
         axes = axes * np.sign(np.linalg.det(axes))
     place = {"pos": _text(com)} | _place(Pose(axes.tolist()), owner)
-    _add(element, "inertial", mass=repr(mass), diaginertia=_text(principal), **place)
+    return [_element("inertial", mass=repr(mass), diaginertia=_text(principal), **place)]
 
 
 def _attributes(body: Body, step: Step, notes: Notes) -> dict[str, str]:
@@ -189,9 +208,9 @@ def _attributes(body: Body, step: Step, notes: Notes) -> dict[str, str]:
     return out
 
 
-def _tie(equality: Any, follower: str, leader: str, offset: float, factor: float) -> None:
+def _tie(follower: str, leader: str, offset: float, factor: float) -> str:
     coefficients = _text((offset, factor, 0, 0, 0))
-    _add(equality, "joint", joint1=follower, joint2=leader, polycoef=coefficients)
+    return _element("joint", joint1=follower, joint2=leader, polycoef=coefficients)
 
 
 def _place(placement: Pose, owner: str) -> dict[str, str]:
@@ -205,8 +224,9 @@ def _place(placement: Pose, owner: str) -> dict[str, str]:
     return out
 
 
-def _add(parent: Any, tag: str, **attributes: str) -> Any:
-    return ElementTree.SubElement(parent, tag, attributes)
+def _element(tag: str, end: str = "/", **attributes: str) -> str:
+    """The text of an element; with end="" it stays open."""
+    return f"<{tag}{''.join(f' {name}={quoteattr(value)}' for name, value in attributes.items())}{end}>"
 
 
 def _text(numbers: Any) -> str:
@@ -286,6 +306,24 @@ def mujoco_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
     if missing:
         raise ModelError(f"model '{model.name}' has no joints {missing[:8]} that MuJoCo has")
     return Maps((model.nq, model.nv), (twin.nq, twin.nv), pieces, twin.qpos0, joints, tuple(notes))
+
+
+def mujoco_wrenches(model: Model, twin: Any, q: Any, f_ext: Any) -> Array:
+    """MuJoCo's `xfrc_applied` (nbody, 6), from the wrenches `f_ext` (nb, 6) on our bodies at `q`.
+
+    MuJoCo wants [force; torque] in world axes about the centre of mass of each body.
+    Bodies are found by name.
+    """
+    mujoco = imported("mujoco", "MuJoCo")
+    out = np.zeros((twin.nbody, 6))
+    placements = np.asarray(functions.placements(model, np.asarray(q, dtype=float), target="eager"))
+    for body, T, wrench in zip(model.bodies, placements, np.asarray(f_ext, dtype=float), strict=True):
+        b = mujoco.mj_name2id(twin, mujoco.mjtObj.mjOBJ_BODY, body.name)
+        if b < 0:
+            raise ModelError(f"model '{model.name}': MuJoCo has no body '{body.name}'")
+        moment = wrench[:3] - np.cross(twin.body_ipos[b], wrench[3:])
+        out[b] = np.concatenate([T[:3, :3] @ wrench[3:], T[:3, :3] @ moment])
+    return out
 
 
 def mass_matrix_of(mujoco: Any, twin: Any, data: Any) -> Array:

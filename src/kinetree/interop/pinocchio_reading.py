@@ -49,6 +49,10 @@ class _Reader:
 
     def __init__(self, pin: Any, twin: Any) -> None:
         self.pin, self.twin = pin, twin
+        self.frames = list(twin.frames)
+        self.on: list[list[int]] = [[] for _ in range(twin.njoints)]  # the frames of each joint
+        for k, frame in enumerate(self.frames):
+            self.on[frame.parentJoint].append(k)
         self.names = Names("world")
         self.joint_names = Names(*twin.names, *parts_there(twin))
         self.hosts: dict[int, str] = {}  # BODY frame -> body here
@@ -60,18 +64,17 @@ class _Reader:
         gravity = tuple(np.asarray(twin.gravity.linear, dtype=float).tolist())
         self.builder = ModelBuilder(name or twin.name.strip() or "model", gravity)
         self.main: dict[int, int] = {}  # joint -> its own BODY frame
-        for k, frame in enumerate(twin.frames):
+        for k, frame in enumerate(self.frames):
             if self._is_body(frame) and frame.parentJoint and frame.parentJoint not in self.main:
                 if not self._is_fixed(frame) and np.array_equal(frame.placement.homogeneous, np.eye(4)):
                     self.main[frame.parentJoint] = k
-        waiting = list(enumerate(twin.frames))
         for j in range(twin.njoints):
             if j and len(self.bodies) <= j:
                 self._add_joint(j)
-            for k, frame in waiting:  # fixed bodies, in the order of the frames: parents first
-                if frame.parentJoint == j and self._is_body(frame) and self._is_fixed(frame):
-                    self._add_fixed(k, frame)
-        for k, frame in waiting[1:]:
+            for k in self.on[j]:  # fixed bodies, in the order of the frames: parents first
+                if self._is_body(self.frames[k]) and self._is_fixed(self.frames[k]):
+                    self._add_fixed(k, self.frames[k])
+        for k, frame in enumerate(self.frames[1:], 1):
             self._add_frame(k, frame)
         model = self.builder.build(check="finite")
         return Twin(model, pinocchio_maps(model, twin))
@@ -83,7 +86,7 @@ class _Reader:
     def _is_fixed(self, frame: Any) -> bool:
         """True for a body behind a fixed joint; the universe is no such joint."""
         before = frame.parentFrame
-        return before > 0 and self.twin.frames[before].type == self.pin.FrameType.FIXED_JOINT
+        return before > 0 and self.frames[before].type == self.pin.FrameType.FIXED_JOINT
 
     def _host(self, frame: Any) -> tuple[str, Pose]:
         """The body that carries a frame, and the frame's pose in it."""
@@ -91,13 +94,13 @@ class _Reader:
         before = frame
         while before.parentFrame > 0:  # the nearest body behind it on the same joint
             k = before.parentFrame
-            before = self.twin.frames[k]
+            before = self.frames[k]
             if k in self.hosts and before.parentJoint == frame.parentJoint:
                 return self.hosts[k], _pose(before.placement).inverse() @ here
         return self.bodies[frame.parentJoint], here
 
     def _add_fixed(self, k: int, frame: Any) -> None:
-        weld = self.twin.frames[frame.parentFrame]
+        weld = self.frames[frame.parentFrame]
         body, where = self._host(weld)
         inner = _pose(weld.placement).inverse() @ _pose(frame.placement)
         name = self.names.claim(frame.name)
@@ -119,9 +122,8 @@ class _Reader:
     def _is_split(self, j: int) -> bool:
         """True if the frames of a joint account for its inertia."""
         total = np.zeros((6, 6))
-        for frame in self.twin.frames:
-            if frame.parentJoint == j:
-                total += frame.placement.act(frame.inertia).matrix()
+        for frame in (self.frames[k] for k in self.on[j]):
+            total += frame.placement.act(frame.inertia).matrix()
         expected = self.twin.inertias[j].matrix()
         return j == 0 or bool(np.abs(total - expected).max() <= 1e-9 * np.abs(expected).max())
 
@@ -130,8 +132,9 @@ class _Reader:
         if not self.split[j]:
             return _inertia(self.twin.inertias[j])
         total = Inertia.zero()
-        for k, frame in enumerate(self.twin.frames):
-            if frame.parentJoint == j and not (self._is_body(frame) and self._is_fixed(frame)):
+        for k in self.on[j]:
+            frame = self.frames[k]
+            if not (self._is_body(frame) and self._is_fixed(frame)):
                 if frame.inertia.mass or np.any(frame.inertia.inertia):
                     own = _inertia(frame.inertia)
                     at_joint = k == self.main.get(j)
@@ -147,7 +150,7 @@ class _Reader:
         if sleeve is not None:
             j, label, steps, sizes = j + 1, label[:-2], [(sleeve, Pose.identity())], [(2, 2)]
         own = self.main.get(j)
-        name = self.names.claim(twin.frames[own].name if own is not None else label)
+        name = self.names.claim(self.frames[own].name if own is not None else label)
         names = parts_of(label, len(steps)) if len(steps) > 1 else [label]
         q, v = joint.idx_q, joint.idx_v
         for step, ((kind, placement), (nq, nv)) in enumerate(zip(steps, sizes, strict=True)):
@@ -173,9 +176,9 @@ class _Reader:
     def _carrier(self, j: int) -> tuple[str, Pose]:
         """The body that carries a joint, perhaps one on a fixed joint, and the placement in it."""
         twin, placement = self.twin, _pose(self.twin.jointPlacements[j])
-        for frame in twin.frames:
-            if frame.parentJoint == j and frame.type == self.pin.FrameType.JOINT:
-                before = twin.frames[frame.parentFrame]
+        for frame in (self.frames[k] for k in self.on[j]):
+            if frame.type == self.pin.FrameType.JOINT:
+                before = self.frames[frame.parentFrame]
                 if frame.parentFrame in self.hosts and before.parentJoint == twin.parents[j]:
                     return self.hosts[frame.parentFrame], _pose(before.placement).inverse() @ placement
         return self.bodies[twin.parents[j]], placement
