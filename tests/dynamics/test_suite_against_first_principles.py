@@ -15,7 +15,7 @@ from tests.reference.random_mechanism import random_mechanism
 
 import kinetree as kt
 
-TREES, BLOCK = round(100 * scale()), 10
+TREES = max(1, round(60 * scale()))
 
 
 class Pair:
