@@ -14,7 +14,7 @@ from kinetree.interop.mujoco import mass_matrix_of
 
 mujoco = pytest.importorskip("mujoco")
 
-TOLERANCE = 1e-10
+TOLERANCE = 1e-12
 REFUSED = ("pendulum", "cart_pole", "puma560")  # point masses; a published inertia that is incomplete
 
 

@@ -30,7 +30,7 @@ def to_pinocchio(model: Model, *, strict: bool = True, mimic: str = "joint") -> 
 
     Args:
         strict: refuse what Pinocchio cannot hold exactly: rotors, some armatures of joints with several
-            degrees of freedom, a joint that mimics one with a higher number. If False, come as near as
+            degrees of freedom, a joint that mimics one that it carries. If False, come as near as
             possible and say so in `maps.notes`.
         mimic: "joint" makes Pinocchio's mimic joints (which its rnea and crba take, and its aba refuses);
             "independent" gives them coordinates of their own, so that `maps.velocity_map` is tall.
@@ -67,7 +67,7 @@ def _assembled(pin: Any, model: Model, notes: Notes) -> Any:
         owner = f"model '{model.name}': body '{body.name}'"
         joint, frame, base = places[body.parent]
         here = base * _se3(pin, body.placement, owner)
-        inertia = pin.Inertia(*central(body.inertia, owner))
+        inertia = _inertia(pin, body, owner)
         if body.joint.nv == 0:
             frame = twin.addFrame(
                 pin.Frame(body.joint_name, joint, frame, here, pin.FrameType.FIXED_JOINT), False
@@ -174,7 +174,7 @@ def _with_mimic(pin: Any, model: Model, twin: Any, body: Body, notes: Notes) -> 
     follower, followed = twin.getJointId(body.joint_name), twin.getJointId(leader)
     skew = twin.joints[follower].shortname() == "JointModelHelicalUnaligned"  # its algorithms crash on it
     if skew or followed > follower:
-        why = "is a screw about a skew axis" if skew else "has a lower number"
+        why = "is a screw about a skew axis" if skew else "comes before it"
         notes.cannot(
             f"joint '{body.joint_name}', which mimics '{leader}' and {why}",
             "it has a coordinate of its own",
@@ -284,6 +284,13 @@ def pinocchio_wrenches(model: Model, twin: Any, f_ext: Any) -> Any:
     out = pin.StdVec_Force()
     for force in sums:
         out.append(force)
+    return out
+
+
+def _inertia(pin: Any, body: Body, owner: str) -> Any:
+    """Set number by number: the constructor refuses moments that rounding has made negative."""
+    out = pin.Inertia.Zero()
+    out.mass, out.lever, out.inertia = central(body.inertia, owner)
     return out
 
 

@@ -278,7 +278,7 @@ class _Reader:
 def _open(values: Any) -> tuple[float, ...]:
     """Limits with what is beyond all reason as infinite."""
     values = np.asarray(values, dtype=float)
-    return tuple(np.where(np.abs(values) > 1e300, np.sign(values) * np.inf, values).tolist())
+    return tuple(np.where(np.abs(values) > 1e300, np.copysign(np.inf, values), values).tolist())
 
 
 def _one_degree(screw: Any) -> Joint:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,13 +35,38 @@ def imported(name: str, library: str) -> Any:
 
 
 def depth_first(model: Model) -> list[int]:
-    """The bodies in an order in which every branch stands together."""
+    """The bodies in an order in which every branch stands together, and joints that mimic others come later.
+
+    The second is not always possible: a joint may follow one that it carries.
+    """
+    before: dict[int, set[int]] = {}  # body -> its siblings that should come first
+    for follower, rule in model.layout.follows.items():
+        meeting = model.common_ancestor(follower, rule.leader)
+        if meeting not in (follower, rule.leader):
+            last, first = (
+                next(i for i in model.path(k) if model.parents[i - 1] == meeting)
+                for k in (follower, rule.leader)
+            )
+            before.setdefault(last, set()).add(first)
     order: list[int] = []
-    waiting = list(model.children(0))[::-1]
+    waiting = _arranged(model.children(0), before)[::-1]
     while waiting:
         order.append(waiting.pop())
-        waiting += model.children(order[-1])[::-1]
+        waiting += _arranged(model.children(order[-1]), before)[::-1]
     return order
+
+
+def _arranged(siblings: Iterable[int], before: dict[int, set[int]]) -> list[int]:
+    """The siblings, each behind those that should come first, unless they go round in a circle."""
+    left: list[int] = list(siblings)
+    if not before.keys() & set(left):
+        return left
+    out: list[int] = []
+    while left:
+        ready = (i for i in left if not before.get(i, set()) & set(left))
+        out.append(next(ready, left[0]))
+        left.remove(out[-1])
+    return out
 
 
 def floats(values: Any, owner: str) -> Array:
