@@ -19,7 +19,7 @@ from kinetree.compiler.program import Program
 from kinetree.errors import SingularError
 
 BLOCK = 40e3  # nanoseconds of work that a thread takes at a time
-LONG = 50e3  # nanoseconds of one state, beyond which a call lets other Python threads run
+LONG = 300e3  # nanoseconds of one state, beyond which a call lets other Python threads run
 
 
 class Kernel:

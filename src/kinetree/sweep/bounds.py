@@ -56,4 +56,7 @@ def _plain(x: Any) -> float:
 
 
 def _length(a: tuple) -> float:
-    return math.sqrt(sum(_plain(x) ** 2 for x in a))
+    try:
+        return math.hypot(*a)
+    except TypeError:  # not all are plain numbers
+        return math.hypot(*map(_plain, a))
