@@ -30,11 +30,13 @@ Outputs = tuple[np.ndarray, ...]
 class Setting:
     """One algorithm with the inputs and options that it gets in one case."""
 
-    def __init__(self, case: Case, algorithm: Algorithm):
+    def __init__(self, case: Case, algorithm: Algorithm, optional: bool = True):
         rng = np.random.default_rng([case.seed, zlib.crc32(algorithm.name.encode())])
         self.case, self.algorithm, self.model = case, algorithm, case.model
         self.options = recipes.options(algorithm, case.model, rng)
         self.inputs = recipes.inputs(algorithm, case.model, case.q, rng)
+        if not optional:
+            self.inputs = {a.name: self.inputs[a.name] for a in algorithm.inputs if not a.optional}
         self.present = tuple(self.inputs)
 
     def __repr__(self) -> str:

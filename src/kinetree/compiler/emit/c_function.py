@@ -141,9 +141,12 @@ class Function:
         if p.guard is not None:
             lines.append(f"    {real} guard[1];")
         start = 0
+        # compilers cannot see that loops write all that later ones read, and would warn
+        cleared = "" if p.is_straight else " = {0}"
         for a in p.work:
             name = self.names[a]
-            place = f"*const {name} = work + {start}" if self.needs_work else f"{name}[{max(a.size, 1)}]"
+            own = f"{name}[{max(a.size, 1)}]{cleared}"
+            place = f"*const {name} = work + {start}" if self.needs_work else own
             lines.append(f"    {real} {place};")
             start += a.size
         for a in p.zeroed:
