@@ -171,14 +171,48 @@ def test_kinematics(both):
         assert_close(accelerations[k], angular_first(acceleration.vector), TOLERANCE, 10.0)
 
 
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_frames_in_every_reference(both, reference):
+    both.peer("forwardKinematics", both.Q, both.V, both.A)
+    both.peer("updateFramePlacements")
+    kind, frame = getattr(pin.ReferenceFrame, REFERENCES[reference]), both.frame(both.last)
+    velocity = both.run("frame_velocity", both.q, both.v, both.last, reference=reference)
+    assert_close(velocity, angular_first(both.peer("getFrameVelocity", frame, kind).vector), TOLERANCE, 1.0)
+    state = both.q, both.v, both.a, both.last
+    spatial = both.run("frame_acceleration", *state, reference=reference)
+    theirs = both.peer("getFrameAcceleration", frame, kind)
+    assert_close(spatial, angular_first(theirs.vector), TOLERANCE, 10.0)
+    if reference != "world":  # there the two mean different points
+        classical = both.run("frame_acceleration", *state, reference=reference, kind="classical")
+        theirs = both.peer("getFrameClassicalAcceleration", frame, kind)
+        assert_close(classical, angular_first(theirs.vector), TOLERANCE, 10.0)
+
+
+def test_wrenches_through_joints(both):
+    """Where Pinocchio has a joint for each body: no fixed bodies."""
+    if "fixed" in both.types:
+        pytest.skip("fixed bodies are parts of others in Pinocchio")
+    wrenches = pinocchio_wrenches(both.model, both.pin, both.f_ext)
+    both.peer("rnea", both.Q, both.V, both.A, wrenches)
+    ours = both.run("joint_wrenches", both.q, both.v, both.a, both.f_ext)
+    for k, body in enumerate(both.model.bodies):
+        joint = both.pin.getJointId(both.maps.joints[body.joint_name][-1])
+        assert_close(ours[k], angular_first(both.data.f[joint].vector), TOLERANCE, both.size)
+
+
 def test_center_of_mass_and_momentum(both):
     both.skip_what_the_world_carries()
     scale = max(1.0, both.model.total_mass)
     assert_close(both.run("center_of_mass", both.q), both.peer("centerOfMass", both.Q), TOLERANCE, 1.0)
+    both.peer("centerOfMass", both.Q, both.V)
+    c, rate = both.data.com[0].copy(), both.data.vcom[0].copy()
+    assert_close(both.run("center_of_mass_velocity", both.q, both.v), rate, TOLERANCE, 1.0)
     J = both.maps.jacobian(both.q, both.peer("jacobianCenterOfMass", both.Q).reshape(3, -1))
     assert_close(both.run("center_of_mass_jacobian", both.q), J, TOLERANCE, 1.0)
     h = angular_first(both.peer("computeCentroidalMomentum", both.Q, both.V).vector)
     assert_close(both.run("centroidal_momentum", both.q, both.v), h, TOLERANCE, scale)
+    about_origin = np.concatenate([h[:3] + np.cross(c, h[3:]), h[3:]])
+    assert_close(both.run("momentum", both.q, both.v), about_origin, TOLERANCE, scale)
     Ag = both.maps.jacobian(both.q, angular_first(both.peer("ccrba", both.Q, both.V).reshape(6, -1)))
     assert_close(both.run("centroidal_momentum_matrix", both.q), Ag, TOLERANCE, scale)
 
