@@ -16,7 +16,7 @@ from kinetree import functions
 from kinetree.errors import ModelError
 from kinetree.interop.charts import Array, Ball, Chart, FreeWorld
 from kinetree.interop.maps import Maps, Piece
-from kinetree.interop.twin import Names, Notes, Twin, central, floats, imported, parts_of
+from kinetree.interop.twin import Names, Notes, Twin, central, floats, imported, parts_of, without_rotors
 from kinetree.model import Model
 from kinetree.model.parts import Body
 from kinetree.spatial.pose import Pose
@@ -73,13 +73,7 @@ def to_mjcf(model: Model, *, strict: bool = True) -> str:
 
 # --- writing ---
 def _written(model: Model, notes: Notes) -> str:
-    if model.rotors:
-        notes.cannot(
-            f"the rotors of {', '.join(sorted({repr(r.joint) for r in model.rotors}))}",
-            "they are reflected: armature on the joint, their mass on the body that carries them",
-            "take model.replace(rotors='reflected')",
-        )
-        model = model.replace(rotors="reflected")
+    model = without_rotors(model, notes)
     inner: list[list[str]] = [[] for _ in range(model.nbodies + 1)]  # what stands in each body
     ties: list[str] = []
     for i, body in enumerate(model.bodies, 1):

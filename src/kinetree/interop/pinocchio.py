@@ -13,7 +13,16 @@ import numpy as np
 from kinetree.errors import ModelError
 from kinetree.interop.charts import Array, Chart, Circle, FreeTwist, PlanarBody
 from kinetree.interop.maps import Maps, Piece
-from kinetree.interop.twin import Notes, Twin, central, depth_first, floats, imported, parts_of
+from kinetree.interop.twin import (
+    Notes,
+    Twin,
+    central,
+    depth_first,
+    floats,
+    imported,
+    parts_of,
+    without_rotors,
+)
 from kinetree.joints import Joint
 from kinetree.model import Model
 from kinetree.model.parts import Body
@@ -43,13 +52,7 @@ def to_pinocchio(model: Model, *, strict: bool = True, mimic: str = "joint") -> 
     if mimic not in MIMIC:
         raise ModelError(f"to_pinocchio: mimic is {mimic!r}, expected one of {', '.join(MIMIC)}")
     notes = Notes(model.name, "Pinocchio", strict)
-    if model.rotors:
-        notes.cannot(
-            f"the rotors of {', '.join(sorted({repr(r.joint) for r in model.rotors}))}",
-            "they are reflected: armature on the joint, their mass on the body that carries them",
-            "take model.replace(rotors='reflected')",
-        )
-        model = model.replace(rotors="reflected")
+    model = without_rotors(model, notes)
     twin = _assembled(pin, model, notes)
     for body in model.bodies if mimic == "joint" else ():
         twin = _with_mimic(pin, model, twin, body, notes)
@@ -130,12 +133,13 @@ def _kinds(pin: Any, joint: Joint, owner: str) -> list[Any]:
 
 def _drive(twin: Any, body: Body, joints: list[int], notes: Notes) -> None:
     """Write down what acts at the joint: armature, damping, friction, limits."""
-    what, kind = f"the armature of {body.joint.type_name} joint '{body.joint_name}'", body.joint.type_name
+    kind = body.joint.type_name
+    what = f"{kind} joint '{body.joint_name}'"
     armature = floats(body.armature, what)
     turning, sliding = {"free": (3, 3), "spherical": (3, 0), "planar": (1, 2)}.get(kind, (0, 0))
     if turning and (np.ptp(armature[:turning]) > 0.0 or np.any(armature[turning : turning + sliding])):
         notes.cannot(
-            what,
+            f"the armature of {what}",
             "it is on the diagonal of the mass matrix, without the forces that come with it",
             "make its turning parts equal and its sliding parts zero",
         )

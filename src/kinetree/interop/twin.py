@@ -109,6 +109,18 @@ class Notes(list):
         self.append(f"{what}: {instead}")
 
 
+def without_rotors(model: Model, notes: Notes) -> Model:
+    """The model with its rotors reflected, if it has any: no peer has them."""
+    if not model.rotors:
+        return model
+    notes.cannot(
+        f"the rotors of {', '.join(sorted({repr(rotor.joint) for rotor in model.rotors}))}",
+        "they are reflected: armature on the joint, their mass on the body that carries them",
+        "take model.replace(rotors='reflected')",
+    )
+    return model.replace(rotors="reflected")
+
+
 class Names:
     """Gives out names that nobody has yet."""
 
