@@ -42,6 +42,7 @@ _HOME = {
     "kinetree.io.save": "save",
     "kinetree.joints": "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free",
     "kinetree.model": "Model ModelBuilder",
+    "kinetree.soa": "operators",
     "kinetree.spatial.inertia": "Inertia",
     "kinetree.spatial.pose": "Pose",
     "kinetree.spatial.rotation": "Rotation",
