@@ -39,7 +39,7 @@ soak: $(PEERS)  ## the long campaigns that `make test` leaves out
 	$(BIN)/python -m pytest -q -n $(JOBS) -m soak
 
 clean:  ## remove what was built, keep the virtual environment
-	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
+	rm -rf build dist MUJOCO_LOG.TXT .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
 	find src tests benchmarks examples docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean  ## remove the virtual environment too

@@ -55,7 +55,7 @@ MODEL = """
     integrate difference replace lock attach subtree to_dict from_dict is_ancestor path branch children depth
     report coordinate_index
 """.split()
-ELSEWHERE = "Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c".split() + JOINTS
+ELSEWHERE = "Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators interop".split() + JOINTS
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *ELSEWHERE])
