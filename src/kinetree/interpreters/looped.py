@@ -24,6 +24,7 @@ import numpy as np
 
 from kinetree import ops
 from kinetree.compiler.interleave import interleave
+from kinetree.compiler.literals import replace_constant_arrays
 from kinetree.compiler.program import Program
 from kinetree.compiler.simplify import simplify
 from kinetree.errors import TraceError
@@ -292,4 +293,4 @@ def trace(
         zeroed=tuple(a for a in outputs if a.size > model.nv or a.size <= 1),
         guard=guard,
     )
-    return interleave(simplify(program))
+    return interleave(simplify(replace_constant_arrays(simplify(program))))
