@@ -12,7 +12,7 @@ from kinetree.ops import Graph
 
 
 def looped(first: float, second: float, accumulate: bool = False) -> Program:
-    """y = sum over k of (work[k] + x) x with work filled by two loops; `derived` is constant if work is zero."""
+    """y = sum over k of (work[k] + x) x with work filled by two loops; derived = 0 if work = 0."""
     graph = Graph()
     x = graph.array("x", "input", 1)
     y = graph.array("y", "output", 1)

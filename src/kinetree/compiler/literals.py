@@ -1,6 +1,6 @@
 """Work arrays that hold one number everywhere: their loads become that number.
 
-A looped trace keeps a field in memory although it may be zero for every kind of node, which no single case can
+A looped trace keeps a field in memory although it may be zero for every kind of node, which no case can
 know. What follows from the number folds, and may make other arrays constant in turn.
 """
 
