@@ -56,6 +56,10 @@ def _vector(model: Model, name: str, value: Any, size: int) -> Array:
             f"operators: {name} has shape {array.shape} but model {model.name!r} needs ({size},), one state: "
             f"{model.describe_coordinates(velocities=name == 'v')}."
         )
+    return _constant(array)
+
+
+def _constant(array: Array) -> Array:
     array.flags.writeable = False
     return array
 
@@ -247,7 +251,7 @@ class SpatialOperators:
     @cached_property
     def V(self) -> Array:
         """The velocities of the bodies, phi^T H^T v."""
-        return self.phi.T @ (self.H.T @ self._velocities())
+        return _constant(self.phi.T @ (self.H.T @ self._velocities()))
 
     @cached_property
     def a(self) -> Array:
@@ -258,12 +262,12 @@ class SpatialOperators:
             own = v[list(node.v_index)]
             for rate, partial in zip(own, partial_matrices(node, self.q)):
                 result[place] += rate * (partial @ own)
-        return result
+        return _constant(result)
 
     @cached_property
     def b(self) -> Array:
         """Gyroscopic forces: V x* M V."""
-        return cross_star(self.V, self.M @ self.V)
+        return _constant(cross_star(self.V, self.M @ self.V))
 
     def __repr__(self) -> str:
         count = sum(len(node.members) for node in self.model.nodes)

@@ -168,8 +168,10 @@ class Operator(ABC):
 
     def _beside(self, other: Any) -> Any:
         """What is added to this operator, as an operator."""
-        if isinstance(other, Operator) or not isinstance(other, Number):
-            return other if isinstance(other, Operator) else NotImplemented
+        if isinstance(other, Operator):
+            return other
+        if not isinstance(other, Number):
+            return NotImplemented
         if self.rows != self.columns:
             raise ShapeError(
                 f"a number plus {self} needs a square operator, but it maps {self.columns} to {self.rows}"

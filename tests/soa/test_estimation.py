@@ -1,0 +1,72 @@
+"""OPR-21: the algebra of estimation. Dynamics is filtering of a process that runs from the tips to the base.
+
+    x = E_phi x + w        y = H x        w independent from body to body with covariance M
+
+Every covariance is found exactly, from the factors of M, and not by drawing numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.reference.measure import assert_close
+from tests.soa.mechanisms import NAMES, run, state
+
+
+def spread(A, root):
+    """The covariance of A w when w = root e with uncorrelated unit numbers e."""
+    found = A @ root
+    return found @ found.T
+
+
+@pytest.fixture(params=NAMES)
+def case(request):
+    s = state(request.param)
+    roots = s.op.M.dense()
+    values, vectors = np.linalg.eigh(roots)
+    return s, vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def test_covariance_of_the_process(case):
+    """cov x = R on the diagonal, and cov y is the mass matrix."""
+    s, root = case
+    op = s.op
+    x = spread(op.phi, root)
+    size = float(np.abs(x).max(initial=1))
+    for R, place in zip(op.R.blocks, op.R.rows.index):
+        assert_close(x[place, place], R, 1e-12, size)
+    assert_close(spread(op.H @ op.phi, root), run(s, "mass_matrix", s.q), 1e-12, size)
+
+
+def test_innovations_are_white(case):
+    """What is new in each measurement, (1 - H psi K) y, is uncorrelated, with covariance D."""
+    s, root = case
+    op = s.op
+    found = spread((1 - op.H @ op.psi @ op.K) @ op.H @ op.phi, root)
+    assert_close(found, op.D.dense(), 1e-11, float(np.abs(op.R.dense()).max(initial=1)))
+    assert_close(found, spread(op.H @ op.psi, root), 1e-11, float(np.abs(found).max(initial=1)))
+
+
+def test_prediction_errors(case):
+    """The filter x^ = E_phi (x^ + G (y - H x^)) errs by psi w, with covariance P, least of all gains."""
+    s, root = case
+    op = s.op
+    y_of_w = op.H @ op.phi
+    estimate = op.psi @ op.K @ y_of_w  # x^ = E_psi x^ + K y
+    error_of_w = op.phi - estimate
+    assert_close(error_of_w.dense(), op.psi.dense(), 1e-11, float(np.abs(op.phi.dense()).max(initial=1)))
+    P = spread(op.psi, root)
+    for block, place in zip(op.P.blocks, op.P.rows.index):
+        assert_close(P[place, place], block, 1e-11, float(np.abs(P).max(initial=1)))
+
+
+def test_the_gain_is_optimal(case):
+    """After a measurement the error covariance is taubar P; any other gain leaves more."""
+    s, _ = case
+    for P, G, H, D in zip(s.op.P.blocks, s.op.G.blocks, s.op.H.blocks, s.op.D.blocks):
+        least = P - G @ D @ G.T
+        other = G + s.rng.normal(size=G.shape)
+        left = np.eye(len(P)) - other @ H
+        excess = left @ P @ left.T - least
+        expected = (other - G) @ D @ (other - G).T
+        assert_close(excess, expected, 1e-11, float(np.abs(P).max() + np.abs(left @ P @ left.T).max()))
