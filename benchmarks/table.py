@@ -56,10 +56,13 @@ def machine_lines(facts: dict[str, Any]) -> list[str]:
 
 
 def thread_lines(row: dict[str, Any]) -> list[str]:
-    (first, one), (last, all_) = row["threads"].items()
+    (first, one), (last, all_) = row["elapsed"].items()
+    cost = {count: timing["median"] for count, timing in row["processor"].items()}
     return [
         f"Inverse dynamics of {row['states']} states of arm7: {_time(one)} on {first} thread,",
-        f"{_time(all_)} on {last}: {one['median'] / all_['median']:.2f} times as fast.",
+        f"{_time(all_)} on {last}: {one['median'] / all_['median']:.2f} times as fast. Processor time of all",
+        f"threads together: {_number(cost[first])} and {_number(cost[last])}; on a computer that others use",
+        "too, only this tells what threads cost.",
     ]
 
 
