@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.reference.random_mechanism import random_mechanism
 from tests.soa.mechanisms import NAMES, parents, path, state
 
+import kinetree as kt
 from kinetree.soa.operator import Identity
 
 LETTERS = "E_phi phi phi_tilde H M E R P D G K tau taubar E_psi psi psi_tilde Omega Upsilon"
@@ -96,7 +98,17 @@ def letters(op: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_identities(name):
-    op = state(name).op
+    check(state(name).op)
+
+
+def test_identities_on_random_mechanisms(cases, rng):
+    for _ in range(cases(15)):
+        mechanism = random_mechanism(rng, int(rng.integers(1, 9)))
+        check(kt.operators(mechanism.build(), mechanism.random_state(rng)[0]))
+
+
+def check(op: Any) -> None:
+    """Every identity of the table, to rounding."""
     exact = letters(op)
     sizes = {letter: Size(A.dense()) for letter, A in exact.items()}
     for source, identity in TABLE:

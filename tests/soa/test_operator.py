@@ -68,6 +68,8 @@ def test_blocks_of_any_operator():
         (lambda: kt.operators(kt.zoo.arm7(), np.zeros(6)), r"q has shape \(6,\) but .*'arm7' needs \(7,\)"),
         (lambda: kt.operators(kt.zoo.arm7(), np.zeros((2, 7))), "one state"),
         (lambda: kt.operators(kt.zoo.arm7(), np.zeros(7), 1.0), "v has shape"),
+        (lambda: kt.operators(kt.zoo.arm7(), np.zeros(7) + 1j), "real numbers are needed"),
+        (lambda: kt.operators(kt.zoo.arm7(), list("abcdefg")), "real numbers are needed"),
         (lambda: kt.operators(kt.zoo.arm7(), np.zeros(7)).a, "depend on velocities"),
     ],
 )

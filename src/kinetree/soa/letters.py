@@ -50,7 +50,10 @@ def operators(model: Model, q: Any, v: Any = None) -> SpatialOperators:
 
 
 def _vector(model: Model, name: str, value: Any, size: int) -> Array:
-    array = np.array(value, float)
+    given = np.asarray(value)
+    if given.dtype.kind not in "fiub":
+        raise ShapeError(f"operators: {name} holds {given.dtype} values, but real numbers are needed")
+    array = np.array(given, float)
     if array.shape != (size,):
         raise ShapeError(
             f"operators: {name} has shape {array.shape} but model {model.name!r} needs ({size},), one state: "
