@@ -7,6 +7,7 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
+from tests.model.samples import rich_model
 from tests.reference.mechanism import ALL_TYPES, Mechanism
 from tests.reference.random_mechanism import random_mechanism
 from tests.targets import recipes
@@ -164,6 +165,7 @@ ZOO: dict[str, Any] = {
     "biped": kt.zoo.biped,
     "humanoid": kt.zoo.humanoid,
     "spacecraft": kt.zoo.spacecraft,
+    "rich": rich_model,  # every feature at once, with frames on bodies and on the world
 }
 
 
@@ -171,3 +173,15 @@ ZOO: dict[str, Any] = {
 def robot(name: str) -> Case:
     """A robot of the zoo."""
     return Case(name, zlib.crc32(name.encode()), ZOO[name]())
+
+
+@cache
+def motionless(bodies: int) -> Case:
+    """A model without coordinates, of bodies that are fixed to the world or to each other."""
+    builder = kt.ModelBuilder(f"{bodies} fixed bodies")
+    inertia = kt.Inertia(1.0, (0.1, 0.2, 0.3), ((0.4, 0.0, 0.0), (0.0, 0.5, 0.0), (0.0, 0.0, 0.6)))
+    for k in range(bodies):
+        builder.add_body(
+            f"b{k}", f"b{k - 1}" if k else "world", kt.Fixed(), kt.Pose(p=(0.1, 0.2, k)), inertia
+        )
+    return Case(builder.name, bodies, builder.build())

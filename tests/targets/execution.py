@@ -59,6 +59,15 @@ def compiled(mode: str) -> Runner:
     return runner
 
 
+def single_precision(s: Setting) -> tuple[Any, ...]:
+    """Machine code for float32."""
+    kernel = kernels.kernel(s.algorithm, s.model, s.present, s.options, "float32", "unrolled")
+    found = kernel(*(x.astype(np.float32) for x in s.inputs.values()))
+    found = found if isinstance(found, tuple) else (found,)
+    assert all(np.asarray(x).dtype == np.float32 for x in found)
+    return found
+
+
 def eager_batch(s: Setting) -> tuple[Any, ...]:
     """Plain Python on arrays: a batch is a number."""
     values = {name: _split(array) for name, array in s.inputs.items()}
@@ -84,4 +93,5 @@ PRINTED: dict[str, Runner] = {
 COMPILED: dict[str, Runner] = {
     "compiled unrolled": compiled("unrolled"),
     "compiled looped": compiled("looped"),
+    "compiled float32": single_precision,
 }
