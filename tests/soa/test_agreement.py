@@ -160,3 +160,26 @@ def test_ball_in_a_pipe():
     model = builder.build()
     op = kt.operators(model, model.neutral())
     assert np.allclose(op.P.blocks[0][3:, 3:], np.diag([2.5, 2.5, 2.0]), rtol=0, atol=1e-15)
+
+
+def test_coordinates_of_a_group_need_not_be_neighbours():
+    """A mimic joint ties bodies whose coordinates stand on both sides of another one's in v."""
+    inertia = kt.Inertia(1.0, (0.1, 0.2, 0.3), np.eye(3))
+    builder = kt.ModelBuilder("interleaved")
+    parents = {"a": None, "b": None, "c": "a", "d": "c"}
+    for body, parent in parents.items():
+        mimic = ("a", 2.0, 0.1) if body == "d" else None
+        builder.add_body(body, parent, kt.Revolute((0, 1, 0)), kt.Pose(p=(0.3, 0, 0)), inertia, mimic=mimic)
+    turn = kt.Rotation.from_axis_angle((1, 0, 0), 0.4)
+    builder.add_frame("tool", "d", kt.Pose(turn, (0.1, 0.2, 0.3)))
+    model = builder.build()
+    assert model.nodes[0].v_index == (0, 2) and model.nodes[1].v_index == (1,)
+    q = np.array([0.3, -0.7, 1.1])
+    op = kt.operators(model, q)
+    M = kt.mass_matrix(model, q, target="eager")
+    assert_close((op.H @ op.phi @ op.M @ op.phi.T @ op.H.T).dense(), M, 1e-14)
+    assert_close((op.inverse_mass_matrix @ op.mass_matrix).dense(), np.eye(3), 1e-13)
+    J = (op.B(["tool", "b"]).T @ op.phi.T @ op.H.T).dense()
+    assert_close(J[:6], kt.jacobian(model, q, frame="tool", target="eager"), 1e-14)
+    truth = kt.operational_space_inertia(model, q, ["tool", "b"], target="eager")[1]
+    assert_close(op.operational_space_inertia(["tool", "b"])[1], truth, 1e-13)

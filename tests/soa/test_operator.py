@@ -8,6 +8,8 @@ from tests.soa.mechanisms import NAMES, state
 
 import kinetree as kt
 from kinetree.errors import ShapeError, SingularError
+from kinetree.soa import InfluenceMatrix
+from kinetree.soa.operator import Product
 
 op = kt.operators(kt.zoo.arm7(), np.linspace(0.1, 0.7, 7), np.ones(7))
 
@@ -137,24 +139,22 @@ def test_the_cost_is_linear(name, shape):
     assert b - a <= 8 * 6 * 6 * 12  # at most twelve blocks of 6 x 6 for a body
 
 
-def test_one_block_costs_a_path():
+def test_one_block_costs_a_path(monkeypatch):
     """Omega(i, j) multiplies along the paths to the nearest common ancestor, and no further."""
-    model = kt.zoo.tree(1023, 2)
+    model = kt.zoo.tree(255, 2)
     Omega = kt.operators(model, model.neutral()).Omega
-    seen = []
-    tree = Omega.tree
+    steps = []
 
-    class Watched(type(tree)):
-        def carried(self, i, a, x):
-            seen.append(len([k for k in self.topology.path(i) if k > a]))
-            return tree.carried(i, a, x)
+    def carried(tree, i, a, x):
+        steps.append(len(tree.topology.path(i)) - len(tree.topology.path(a)))
+        return x
 
-    from dataclasses import replace
-
-    watched = object.__new__(Watched)
-    watched.__dict__.update(tree.__dict__)
-    replace(Omega, tree=watched)(1000, 700)
-    assert len(seen) == 2 and sum(seen) <= 2 * model.depth
+    monkeypatch.setattr(InfluenceMatrix, "carried", carried)
+    monkeypatch.setattr(Product, "_apply", None)
+    Omega(250, 130)
+    assert steps == [7, 7] and model.depth == 8
+    Omega(254, 255)
+    assert steps[2:] == [1, 1]
 
 
 @pytest.mark.parametrize("name", NAMES)
