@@ -124,7 +124,7 @@ def kernel(
 ) -> Kernel:
     """The kernel for these inputs and options, made once for each model object."""
     kernels: dict = model.__dict__.setdefault("_kernels", {})
-    key = (algorithm.name, present, tuple(sorted((k, _frozen(v)) for k, v in options.items())), dtype, mode)
+    key = (algorithm.text, present, tuple(sorted((k, _frozen(v)) for k, v in options.items())), dtype, mode)
     found = kernels.get(key)
     if found is None:
         found = kernels[key] = _new_kernel(algorithm, model, present, options, dtype, mode)
@@ -231,8 +231,15 @@ def _source_state() -> str:
 
 def _key(
     algorithm: Algorithm, model: Model, present: tuple[str, ...], options: dict, mode: str | None
-) -> str:
-    """A text that determines the program."""
+) -> str | None:
+    """A text that determines the program; None if that depends on the source of the user's own joints or
+    algorithms.
+    """
+    kinds = structure_of(model, model.nodes, frozenset()).kinds
+    parts = {type(member.joint) for kind in kinds for member in kind.sample.members}
+    if any(part.__module__.partition(".")[0] != "kinetree" for part in (algorithm.text, *parts)):
+        model_digest(model)  # a model of symbols has none: CompileError
+        return None
     digest = hashlib.sha256()
     for part in (
         _source_state(),
@@ -255,6 +262,6 @@ def model_digest(model: Model) -> bytes:
         digest = hashlib.sha256(structure_of(model, model.nodes, frozenset()).digest())
         for frame in model.frames:
             digest.update(repr((frame.name, frame.body, frame.placement.R, frame.placement.p)).encode())
-        digest.update(repr(model.body_names).encode())
+        digest.update(repr((model.body_names, model.joint_names)).encode())
         found = model.__dict__["_digest"] = digest.digest()
     return found

@@ -75,7 +75,7 @@ def _without_fixed(nodes: Sequence[Node]) -> list[Node]:
             m if way is None or m.carrier != PREDECESSOR else m._replace(placement=m.placement @ way)
             for m in node.members
         )
-        if len(members) == 1 and isinstance(members[0].joint, Fixed):
+        if len(members) == 1 and type(members[0].joint) is Fixed:
             moved[node.number, 0] = (home, members[0].placement)
             extra.setdefault(home, []).append(members[0].inertia.congruence(members[0].placement))
         else:
@@ -142,7 +142,7 @@ class _Rewriting:
     def turn_axis_to_z(self, place: Place) -> None:
         """Step 2, for joints with one axis."""
         m = self.member(place)
-        if not isinstance(m.joint, _AXIAL) or m.carrier == NOTHING:
+        if type(m.joint) not in _AXIAL or m.carrier == NOTHING:
             return
         axis = m.joint.parameters[:3]
         if axis == _ALONG_Z:
@@ -154,16 +154,16 @@ class _Rewriting:
     def place_frame(self, place: Place) -> None:
         """Step 3: turn and slide the frame of one body for the sake of the first body that it carries."""
         m = self.member(place)
-        if not isinstance(m.joint, _AXIAL) or m.carrier == NOTHING:
+        if type(m.joint) not in _AXIAL or m.carrier == NOTHING:
             return
-        if isinstance(m.joint, Prismatic):  # its frame may be put anywhere: onto the carrier's origin
+        if type(m.joint) is Prismatic:  # its frame may be put anywhere: onto the carrier's origin
             r = m.placement.turned(m.placement.translation)
             self.change_frame(place, Transform(r=vec.neg(r)))
         for child in self.carried.get(place, []):
             c = self.member(child)
-            if isinstance(c.joint, _AXIAL) and c.carrier != NOTHING:
+            if type(c.joint) in _AXIAL and c.carrier != NOTHING:
                 (x, y), slide = _normal(c.placement)
-                if isinstance(m.joint, Prismatic):
+                if type(m.joint) is Prismatic:
                     slide = 0.0
                 # of the two directions of the normal, the one that turns the frame less against its carrier
                 if self._last_cosine(place, -x, -y) > self._last_cosine(place, x, y):
@@ -180,14 +180,14 @@ class _Rewriting:
     def simplify_placement(self, place: Place) -> None:
         """Write the way to a body as turns about z, x and z, of which the last is part of its coordinate."""
         m = self.member(place)
-        if m.carrier == NOTHING or not isinstance(m.joint, _AXIAL):
+        if m.carrier == NOTHING or type(m.joint) not in _AXIAL:
             return
         if m.inertia.mass == 0 and not any(m.inertia.first_moment) and not self.carried.get(place):
             # pure rotational inertia: it does not matter where it is
             m = m._replace(placement=Transform.from_factors(vec.ZERO, m.placement.factors))
         E = m.placement.rotation
         first, about_x, last = _zxz(E)
-        if not isinstance(m.joint, (Revolute, Cylindrical)):  # no coordinate to make the last turn part of
+        if type(m.joint) not in (Revolute, Cylindrical):  # no coordinate to make the last turn part of
             parts = (*first, *about_x, *last)
             cheap = parts if len(parts) < 3 else factors(E)
             self.set(place, m._replace(placement=Transform.from_factors(m.placement.translation, cheap)))
