@@ -10,8 +10,9 @@ and [MuJoCo](https://mujoco.org) if they are installed (`pip install kinetree[pe
 `python -m benchmarks --page docs/benchmarks.md` printed on the computer that it names.
 
 ## How it is measured
-- Times are processor times of the calling thread, so other programs on the computer do not count; medians
-  of nine rounds in which all take turns, with half the distance between the quartiles in percent.
+- Times are processor times of the calling thread: what other programs on the computer take does not count,
+  but they share caches and memory with it. Medians of nine rounds in which all take turns, with half the
+  distance between the quartiles in percent.
 - *One call* is a call from Python for one state: ours with `out=`, Pinocchio's and MuJoCo's through their
   own bindings. MuJoCo has no smaller entry than `mj_inverse` and `mj_forward`, which do more than the
   quantity asked for.
@@ -23,7 +24,8 @@ and [MuJoCo](https://mujoco.org) if they are installed (`pip install kinetree[pe
   its result stays in the cache: it is overwritten by the next state.
 - *compile* is the processor time from the model to the first result: tracing, passes, and machine code for
   one state.
-- The results agree with Pinocchio's to 1e-12 or better in all rows (`--json` has the differences).
+- Results are compared with Pinocchio's in five states of each robot, except Jacobians and Christoffel
+  symbols; they agree to a relative 1e-12 or better (`--json` has the differences).
 
 ## Results
 """
