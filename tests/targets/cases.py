@@ -185,3 +185,21 @@ def motionless(bodies: int) -> Case:
             f"b{k}", f"b{k - 1}" if k else "world", kt.Fixed(), kt.Pose(p=(0.1, 0.2, k)), inertia
         )
     return Case(builder.name, bodies, builder.build())
+
+
+@cache
+def massless(link: float) -> Case:
+    """A link of the given mass that carries links without mass; armatures keep the dynamics regular."""
+    builder = kt.ModelBuilder(f"link of {link} kg")
+    nothing = kt.Inertia(0.0, (0, 0, 0), ((0, 0, 0), (0, 0, 0), (0, 0, 0)))
+    inertia = kt.Inertia(link, (0.1 * link, 0.2 * link, 0.0), np.eye(3).tolist()) if link else nothing
+    for k in range(3):
+        builder.add_body(
+            f"b{k}",
+            "b0" if k else "world",
+            kt.Revolute((0, 0, 1)),
+            kt.Pose(p=(0.1, 0.2 * k, 0.3)),
+            nothing if k else inertia,
+            armature=0.1,
+        )
+    return Case(builder.name, int(link), builder.build(check="finite"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from tests.conftest import scale
 from tests.targets import recipes
-from tests.targets.cases import COMMON, FINER, ZOO, Case, motionless, robot, tree
+from tests.targets.cases import COMMON, FINER, ZOO, Case, massless, motionless, robot, tree
 from tests.targets.execution import COMPILED, PRINTED
 
 import kinetree as kt
@@ -83,6 +85,19 @@ def test_models_that_do_not_move(bodies, target):
     names = [name for name in names if applies(target[0], REGISTRY[name])]
     wrong = [message for name in names if (message := check(motionless(bodies), name, target))]
     assert not wrong, "\n".join(wrong)
+
+
+def test_bodies_without_mass(target):
+    """Dummy links at the tips, and a model that has no mass at all."""
+    names = [
+        name
+        for name in NAMES
+        if re.search("mass|moment|inertia", name) and applies(target[0], REGISTRY[name])
+    ]
+    cases = [massless(link) for link in (0.0, 2.0)]
+    for name in names[:: 4 if target[0] in COMPILED else 1]:
+        for case in cases:
+            assert not check(case, name, target)
 
 
 @pytest.mark.soak

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kinetree import ops
 from kinetree.spatial import consistency
 from kinetree.spatial import vector as vec
 from kinetree.spatial.frames import joined
@@ -57,9 +58,12 @@ class Inertia:
 
     def per_mass(self, total: Vector) -> Vector:
         """A vector over the mass; zero for a body without mass."""
-        if isinstance(self.mass, (int, float)) and self.mass == 0:
+        mass = self.mass
+        if isinstance(mass, (int, float)) and mass == 0:
             return (0.0, 0.0, 0.0)
-        return (total[0] / self.mass, total[1] / self.mass, total[2] / self.mass)
+        if isinstance(mass, ops.Expr):
+            mass = ops.where(ops.equal(mass, 0.0), 1.0, mass)
+        return (total[0] / mass, total[1] / mass, total[2] / mass)
 
     @property
     def about_com(self) -> Symmetric:
