@@ -69,11 +69,18 @@ class ModelFunction:
 
     def _eager(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any], out: Any) -> Any:
         cores = {a.name: len(a.shape) for a in self.algorithm.inputs}
-        batch = np.broadcast_shapes(
-            *(array.shape[: array.ndim - cores[name]] for name, array in arrays.items())
-        )
+        try:
+            batch = np.broadcast_shapes(
+                *(array.shape[: array.ndim - cores[name]] for name, array in arrays.items())
+            )
+        except ValueError:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+            raise ShapeError(
+                f"{self.__name__}: the batch axes of the arguments do not broadcast: {shapes}"
+            ) from None
         values = {name: _numbers(array, cores[name], batch) for name, array in arrays.items()}
-        _, outputs = eager.run(self.algorithm, model, values, options)
+        with np.errstate(invalid="ignore"):  # an infinity that comes in goes out as NaN
+            _, outputs = eager.run(self.algorithm, model, values, options)
         objects = any(array.dtype == object for array in arrays.values())
         results = [eager.assembled(output, batch, objects) for output in outputs]
         results = [
@@ -86,6 +93,10 @@ class ModelFunction:
         if out is not None:
             outs = out if isinstance(out, tuple) else (out,)
             for place, result in zip(outs, results, strict=True):
+                if np.shape(place) != np.shape(result):
+                    raise ShapeError(
+                        f"{self.__name__}: out has shape {np.shape(place)} but {np.shape(result)} is needed"
+                    )
                 np.copyto(place, result, casting="same_kind")
             return out
         return results[0] if len(results) == 1 else tuple(results)

@@ -134,6 +134,33 @@ class TestCalls:
         )
 
 
+@pytest.mark.parametrize("target", ["eager", "cpu"])
+class TestBothTargets:
+    """What a call takes and gives does not depend on what runs it."""
+
+    def test_batch_axes_that_do_not_broadcast(self, model, target):
+        with pytest.raises(ShapeError, match=r"do not broadcast: q \(3, 2\), v \(4, 2\)"):
+            kt.kinetic_energy(model, np.zeros((3, 2)), np.zeros((4, 2)), target=target)
+
+    def test_out_of_the_wrong_shape(self, model, target):
+        with pytest.raises(ShapeError, match=r"has shape \(2, 3\)"):
+            kt.mass_matrix(model, np.zeros(2), out=np.zeros((2, 3)), target=target)
+
+    def test_out_of_the_wrong_type(self, model, target):
+        with pytest.raises(TypeError, match="Cannot cast"):
+            kt.mass_matrix(model, np.zeros(2), out=np.zeros((2, 2), int), target=target)
+
+    def test_types_and_shapes(self, model, target):
+        q, v = np.random.default_rng(0).normal(size=(2, 2))
+        assert type(kt.kinetic_energy(model, q, v, target=target)) is np.float64
+        assert kt.kinetic_energy(model, np.zeros((3, 1, 2)), np.zeros((4, 2)), target=target).shape == (3, 4)
+        assert kt.mass_matrix(model, np.zeros((0, 2)), target=target).shape == (0, 2, 2)
+        assert kt.mass_matrix(model, [0, 1], target=target).dtype == np.float64
+        narrow = q.astype(np.float32)
+        assert kt.mass_matrix(model, narrow, target=target).dtype == np.float32
+        assert kt.kinetic_energy(model, narrow, v, target=target).dtype == np.float64
+
+
 def test_equal_models_of_other_names_do_not_share_wrong_code():
     """Options are part of what tells programs apart, and so is every number of a model."""
     model = arm(LINK, LINK)

@@ -104,7 +104,7 @@ def model() -> kt.Model:
     return arm(LINK, last=kt.Prismatic((1, 0, 0)))
 
 
-@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", FUNCTIONS)
 class TestNotFinite:
     """A state with NaN or infinity among its inputs gives NaN in all outputs; its neighbours do not care."""
