@@ -25,6 +25,7 @@ def export_c(
     prefix: str | None = None,
     dtype: str = "float64",
     mode: str | None = None,
+    optional: Sequence[str] = (),
 ) -> list[Path]:
     """Write C99 code of functions for one model; the paths of the header, the source and a self-test.
 
@@ -39,6 +40,7 @@ def export_c(
         prefix: of all names; the model's name by default.
         dtype: "float64" or "float32".
         mode: "unrolled", "looped", or None to choose by size.
+        optional: inputs to take that may be left out, such as "f_ext", for the functions that have them.
     """
     rng = np.random.default_rng(0)
     programs, samples = [], {}
@@ -47,7 +49,7 @@ def export_c(
         algorithm = getattr(function, "algorithm", function)
         if not isinstance(algorithm, Algorithm):
             raise CompileError(f"export_c: {function!r} is no function of a model like kinetree.mass_matrix")
-        present = tuple(a.name for a in algorithm.inputs if not a.optional)
+        present = tuple(a.name for a in algorithm.inputs if not a.optional or a.name in optional)
         program = trace(algorithm, model, present, chosen(algorithm, options, "export_c"), mode)
         inputs = [a for a in algorithm.inputs if a.name in present]
         about = [[_about(a, model) for a in arguments] for arguments in (inputs, algorithm.outputs)]
