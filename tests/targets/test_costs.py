@@ -72,7 +72,7 @@ def flops(name: str, model: kt.Model) -> int:
 def test_growth_on_chains(name):
     """The differences of order degree + 1 vanish, and those of order degree do not."""
     degree = stated(name)
-    counts = [flops(name, chain(n)) for n in range(SETTLED, SETTLED + degree + 3)]
+    counts = [flops(name, chain(n)) for n in range(SETTLED, SETTLED + degree + 2)]
     assert not np.diff(counts, degree + 1).any(), counts
     assert (np.diff(counts, degree) > 0).all(), counts
 

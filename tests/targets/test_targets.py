@@ -46,7 +46,10 @@ def robots(target: str, name: str) -> list[str]:
 
 def bodies(target: str, name: str) -> int:
     """How many bodies the trees may have: few where programs are long or compiled."""
-    return 2 if target in COMPILED else 3 if REGISTRY[name].pairs else 5
+    if target in COMPILED:
+        return 2
+    most = 3 if REGISTRY[name].pairs else 5
+    return most - 1 if "looped" in target else most
 
 
 def applies(target: str, algorithm: Algorithm) -> bool:
