@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from kinetree.joints.base import Joint, Numbers
@@ -11,11 +12,13 @@ from kinetree.spatial.quaternion import (
     quaternion_conjugate,
     quaternion_exp,
     quaternion_log,
+    quaternion_matrix,
     quaternion_normalized,
     quaternion_product,
 )
 from kinetree.spatial.subspace import Subspace
 from kinetree.spatial.transform import Transform
+from kinetree.spatial.vector import transpose
 
 
 class Spherical(Joint):
@@ -65,14 +68,8 @@ def point_mass(inertia: Inertia) -> Inertia:
 
 
 def coordinate_matrix(q: Numbers) -> tuple:
-    """E = R^T of a unit quaternion, polynomial in q: a quaternion that is not unit is not normalised here."""
-    x, y, z, w = q
-    x2, y2, z2 = 2 * x, 2 * y, 2 * z
-    xx, yy, zz = x2 * x, y2 * y, z2 * z
-    xy, xz, yz = x2 * y, x2 * z, y2 * z
-    wx, wy, wz = x2 * w, y2 * w, z2 * w
-    return (
-        (1 - (yy + zz), xy + wz, xz - wy),
-        (xy - wz, 1 - (xx + zz), yz + wx),
-        (xz + wy, yz - wx, 1 - (xx + yy)),
-    )
+    """E = R^T of a quaternion of any length but zero, which is no rotation and gives NaN."""
+    try:
+        return transpose(quaternion_matrix(q))
+    except ZeroDivisionError:
+        return ((math.nan,) * 3,) * 3
