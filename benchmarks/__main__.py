@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks import cases, machine, page, table
 from benchmarks.peers import Peers
-from kinetree.compiler import threads
+from kinetree.compiler.runtime import threads
 
 
 def main() -> int:

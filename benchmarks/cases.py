@@ -10,7 +10,7 @@ import numpy as np
 
 import kinetree as kt
 from benchmarks.measure import Call, Timing, race
-from kinetree.compiler.kernel import Kernel
+from kinetree.compiler.runtime.kernel import Kernel
 from kinetree.model import Model
 
 BATCH = 4096
@@ -90,7 +90,7 @@ def size_row(tree: str, n: int, name: str, peers: Any, seconds: float) -> dict[s
 
 def thread_row(seconds: float) -> dict[str, Any]:
     """Inverse dynamics of 65,536 states on one thread and on all."""
-    from kinetree.compiler.threads import available
+    from kinetree.compiler.runtime.threads import available
 
     model = kt.zoo.arm7()
     kernel = kt.compile(kt.inverse_dynamics, model)

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from kinetree.compiler.target import host
+from kinetree.compiler.runtime.machine import host
 
 _IMPORT = """
 import time

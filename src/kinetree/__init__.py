@@ -48,8 +48,9 @@ _HOME = {
     "kinetree.spatial.rotation": "Rotation",
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
-_MODULES = {name: f"kinetree.{name}" for name in "alternatives errors interop ops spatial zoo".split()}
-_MODULES |= {"cache": "kinetree.compiler.cache", "threads": "kinetree.compiler.threads"}
+_NAMESPACES = "alternatives errors interop ops spatial textbook zoo"
+_MODULES = {name: f"kinetree.{name}" for name in _NAMESPACES.split()}
+_MODULES |= {"cache": "kinetree.compiler.runtime.cache", "threads": "kinetree.compiler.runtime.threads"}
 
 __all__ = [*_MODULE_OF, *_MODULES, "__version__"]
 

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.arguments import wrong_shape
-from kinetree.compiler.kernel import Kernel
-from kinetree.compiler.pipeline import optimize
-from kinetree.compiler.program import Program
-from kinetree.compiler.simplify import simplify
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.passes.simplify import simplify
+from kinetree.compiler.runtime.kernel import Kernel
 from kinetree.errors import CompileError, SingularError
 from kinetree.interpreters import eager, looped, unrolled
 from kinetree.interpreters.kinds import structure_of

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.compiler.program import Program
-from kinetree.ops import PRIMITIVES, Block, Expr, Loop, Part, Store, Switch, While
+from kinetree.compiler.ir.graph import Block, Loop, Part, Store, Switch, While
+from kinetree.compiler.ir.program import Program
+from kinetree.ops import PRIMITIVES, Expr
 
 
 def _fused(a: float, b: float, c: float, sign_product: int, sign_sum: int) -> float:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from kinetree import ops
-from kinetree.compiler.program import Program
-from kinetree.ops import Graph
+from kinetree.compiler.ir.graph import Graph
+from kinetree.compiler.ir.program import Program
 
 UNARY = ("sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "sqrt", "abs", "neg")
 ARITHMETIC = ("add", "sub", "mul", "div")

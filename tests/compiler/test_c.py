@@ -17,10 +17,10 @@ from tests.compiler.random_programs import random_inputs, random_looped, random_
 from kinetree import ops
 from kinetree.compiler.emit.c import c_source, comment_text, identifier
 from kinetree.compiler.emit.c_function import DTYPES
-from kinetree.compiler.pipeline import optimize
-from kinetree.compiler.program import Program
+from kinetree.compiler.ir.graph import Graph
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.pipeline import optimize
 from kinetree.errors import CompileError
-from kinetree.ops import Graph
 
 GCC = shutil.which("gcc")
 needs_gcc = pytest.mark.skipif(GCC is None, reason="gcc is not installed")

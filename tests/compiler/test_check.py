@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from tests.compiler.random_programs import random_looped, random_straight
 
-from kinetree.compiler.check import check
-from kinetree.compiler.program import Program
+from kinetree.compiler.ir.check import check
+from kinetree.compiler.ir.graph import Array, Block, Graph, Loop, Part, Store, Switch, While
+from kinetree.compiler.ir.program import Program
 from kinetree.errors import CompileError
-from kinetree.ops import Array, Block, Expr, Graph, Loop, Part, Store, Switch, While
+from kinetree.ops import Expr
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -8,13 +8,13 @@ import pytest
 from tests.compiler.random_programs import random_inputs, random_looped, random_straight
 
 from kinetree import ops
-from kinetree.compiler.check import check
-from kinetree.compiler.differentiate import forward, jacobian, reverse
 from kinetree.compiler.emit.python import run
-from kinetree.compiler.pipeline import optimize
-from kinetree.compiler.program import Program
+from kinetree.compiler.ir.check import check
+from kinetree.compiler.ir.graph import Graph
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.differentiate import forward, jacobian, reverse
+from kinetree.compiler.passes.pipeline import optimize
 from kinetree.errors import CompileError
-from kinetree.ops import Graph
 
 SEEDS = range(40)
 NAMES = [(y, x) for y in ("y", "z") for x in ("q", "v")]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinetree.compiler.check import check
 from kinetree.compiler.emit.python import run
-from kinetree.compiler.literals import replace_constant_arrays
-from kinetree.compiler.program import Program
-from kinetree.ops import Graph
+from kinetree.compiler.ir.check import check
+from kinetree.compiler.ir.graph import Graph
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.literals import replace_constant_arrays
 
 
 def looped(first: float, second: float, accumulate: bool = False) -> Program:

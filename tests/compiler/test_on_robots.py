@@ -12,12 +12,12 @@ from tests.golden.counts import static_options
 
 import kinetree as kt
 from kinetree import kernels
-from kinetree.compiler.check import check
-from kinetree.compiler.differentiate import forward, jacobian, reverse
 from kinetree.compiler.emit.c import c_source
 from kinetree.compiler.emit.python import run
-from kinetree.compiler.pipeline import optimize
-from kinetree.compiler.program import Program
+from kinetree.compiler.ir.check import check
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.differentiate import forward, jacobian, reverse
+from kinetree.compiler.passes.pipeline import optimize
 from kinetree.sweep import REGISTRY
 
 

@@ -8,16 +8,17 @@ from tests.compiler.interpreter import interpret
 from tests.compiler.random_programs import random_inputs, random_looped, random_straight
 
 from kinetree import ops
-from kinetree.compiler.check import check
-from kinetree.compiler.dce import eliminate_dead_code
-from kinetree.compiler.fuse import fuse
-from kinetree.compiler.indices import ANYTHING, Facts, Indices, exactly
-from kinetree.compiler.pipeline import optimize
-from kinetree.compiler.program import Program, captured, walk
-from kinetree.compiler.rebuild import Rebuild
-from kinetree.compiler.simplify import simplify
-from kinetree.compiler.split import split
-from kinetree.ops import Expr, Graph, Part, Store
+from kinetree.compiler.ir.check import check
+from kinetree.compiler.ir.graph import Graph, Part, Store
+from kinetree.compiler.ir.program import Program, captured, walk
+from kinetree.compiler.ir.rebuild import Rebuild
+from kinetree.compiler.passes.dce import eliminate_dead_code
+from kinetree.compiler.passes.fuse import fuse
+from kinetree.compiler.passes.indices import ANYTHING, Facts, Indices, exactly
+from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.passes.simplify import simplify
+from kinetree.compiler.passes.split import split
+from kinetree.ops import Expr
 
 SEEDS = range(40)
 MAKERS = [random_straight, random_looped]

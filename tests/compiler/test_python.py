@@ -10,10 +10,10 @@ from tests.compiler.random_programs import random_inputs, random_looped, random_
 
 from kinetree import ops
 from kinetree.compiler.emit.python import python_source, run
-from kinetree.compiler.pipeline import optimize
-from kinetree.compiler.program import Program
+from kinetree.compiler.ir.graph import Graph
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.pipeline import optimize
 from kinetree.errors import CompileError
-from kinetree.ops import Graph
 
 MAKERS = [random_straight, random_looped]
 

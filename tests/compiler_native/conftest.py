@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinetree.compiler import cache
+from kinetree.compiler.runtime import cache
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -17,7 +17,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory):
 @pytest.fixture
 def empty_cache(tmp_path, monkeypatch):
     """A cache directory that does not exist yet; nothing of it is in memory."""
-    from kinetree.compiler import artifact
+    from kinetree.compiler.runtime import artifact
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(artifact, "_memory", {})

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from kinetree import ops
-from kinetree.compiler.kernel import Kernel
-from kinetree.compiler.pipeline import optimize
-from kinetree.compiler.program import Program
-from kinetree.ops import Graph
+from kinetree.compiler.ir.graph import Graph
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.runtime.kernel import Kernel
 
 
 def program(

@@ -8,11 +8,11 @@ from tests.compiler.random_programs import random_inputs, random_looped, random_
 
 from kinetree import ops
 from kinetree.compiler.emit import python
-from kinetree.compiler.kernel import Kernel
-from kinetree.compiler.pipeline import optimize
-from kinetree.compiler.program import Program
+from kinetree.compiler.ir.graph import Graph
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.runtime.kernel import Kernel
 from kinetree.errors import SingularError
-from kinetree.ops import Graph
 
 PROGRAMS, MODULES = 10_000, 10
 

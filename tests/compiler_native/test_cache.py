@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from tests.compiler_native.programs import identity_kernel, kernel_of, program
 
-from kinetree.compiler import artifact, cache
-from kinetree.compiler.entry import Description, Entry
-from kinetree.compiler.kernel import Kernel
+from kinetree.compiler.runtime import artifact, cache
+from kinetree.compiler.runtime.entry import Description, Entry
+from kinetree.compiler.runtime.kernel import Kernel
 
 X, Y = np.arange(3.0), np.ones(3)
 

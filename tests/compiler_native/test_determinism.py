@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.compiler.random_programs import random_inputs, random_looped, random_straight
 
-from kinetree.compiler import threads
-from kinetree.compiler.kernel import Kernel
-from kinetree.compiler.pipeline import optimize
+from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.runtime import threads
+from kinetree.compiler.runtime.kernel import Kernel
 
 PROGRAMS = {
     "straight": lambda: random_straight(4, length=150),
@@ -72,7 +72,7 @@ def test_neighbours_that_are_not_finite(case) -> None:
 def test_any_number_of_threads(case, monkeypatch, count) -> None:
     kernel, inputs, expected = case
     monkeypatch.setattr(threads, "WORTH", 1.0)
-    monkeypatch.setattr("kinetree.compiler.kernel.BLOCK", 500.0)
+    monkeypatch.setattr("kinetree.compiler.runtime.kernel.BLOCK", 500.0)
     kernel.threads = count
     try:
         for _ in range(5):

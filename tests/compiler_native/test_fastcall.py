@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.compiler_native.programs import identity_kernel, kernel_of, mixed_kernel, program
 
-from kinetree.compiler import fastcall
+from kinetree.compiler.runtime import fastcall
 from kinetree.errors import ShapeError, SingularError
 
 pytestmark = pytest.mark.skipif(not fastcall.is_available(), reason="this Python has no fast calls")

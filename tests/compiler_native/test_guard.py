@@ -82,10 +82,10 @@ def test_a_spoiled_state_is_not_singular(bad) -> None:
 
 
 def test_several_batch_axes_and_threads(monkeypatch) -> None:
-    from kinetree.compiler import threads
+    from kinetree.compiler.runtime import threads
 
     monkeypatch.setattr(threads, "WORTH", 1.0)
-    monkeypatch.setattr("kinetree.compiler.kernel.BLOCK", 100.0)
+    monkeypatch.setattr("kinetree.compiler.runtime.kernel.BLOCK", 100.0)
     kernel = guarded()
     kernel.threads = 4
     x = np.full((30, 50, 2), 2.0)

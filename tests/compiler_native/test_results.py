@@ -7,8 +7,8 @@ import pytest
 from tests.compiler_native.programs import kernel_of, program
 
 from kinetree.compiler.emit.llvm import stream
-from kinetree.compiler.program import Program
-from kinetree.ops import Graph
+from kinetree.compiler.ir.graph import Graph
+from kinetree.compiler.ir.program import Program
 
 KINDS = ("zero", "constant", "value", "repeated")
 

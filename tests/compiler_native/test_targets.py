@@ -9,11 +9,11 @@ import pytest
 from tests.compiler.random_programs import random_inputs, random_looped, random_straight
 from tests.compiler_native.programs import mixed_kernel
 
-from kinetree.compiler import artifact
 from kinetree.compiler.emit.llvm import emit
-from kinetree.compiler.kernel import Kernel
-from kinetree.compiler.pipeline import optimize
-from kinetree.compiler.target import describe, host
+from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.runtime import artifact
+from kinetree.compiler.runtime.kernel import Kernel
+from kinetree.compiler.runtime.machine import describe, host
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

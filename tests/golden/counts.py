@@ -12,8 +12,8 @@ from typing import Any
 
 import kinetree as kt
 from kinetree import algorithms, kernels
-from kinetree.compiler.pipeline import optimize
-from kinetree.compiler.program import walk
+from kinetree.compiler.ir.program import walk
+from kinetree.compiler.passes.pipeline import optimize
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.sweep import REGISTRY, Algorithm
 from kinetree.zoo.arm7 import LINKS

@@ -9,10 +9,11 @@ from tests.reference.random_mechanism import random_mechanism
 
 import kinetree as kt
 from kinetree import kernels
-from kinetree.compiler.program import walk
+from kinetree.compiler.ir.graph import Loop, Switch, While
+from kinetree.compiler.ir.program import walk
 from kinetree.interpreters import looped
 from kinetree.interpreters.kinds import Structure
-from kinetree.ops import Expr, Loop, Switch, While
+from kinetree.ops import Expr
 from kinetree.sweep import REGISTRY
 
 

@@ -12,7 +12,7 @@ from tests.spatial.kinds import KINDS, TOLERANCE, derivative, residual
 from kinetree.joints import CoordinateJoint, Joint, Spin
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.motion import Motion
-from kinetree.spatial.se3 import se3_exp
+from kinetree.textbook.se3 import se3_exp
 
 pytestmark = pytest.mark.parametrize("joint", JOINTS.values(), ids=JOINTS.keys())
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from kinetree import ops
 from kinetree.compiler.emit.python import run
-from kinetree.compiler.program import Program
+from kinetree.compiler.ir.graph import Block, Graph
+from kinetree.compiler.ir.program import Program
 from kinetree.errors import TraceError
-from kinetree.ops import Expr, Graph
+from kinetree.ops import Expr
 from kinetree.ops import expr as ex
 
 
@@ -126,7 +127,7 @@ class TestBlocks:
     def test_left_early(self, graph):
         loop = graph.loop(3)
         loop.__enter__()
-        graph.open(ops.Block())
+        graph.open(Block())
         with pytest.raises(TraceError, match="left early"):
             loop.__exit__(None, None, None)
 

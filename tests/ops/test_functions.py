@@ -11,8 +11,9 @@ import pytest
 import sympy
 
 from kinetree import ops
+from kinetree.compiler.ir.graph import Graph
 from kinetree.errors import TraceError
-from kinetree.ops import Expr, Graph
+from kinetree.ops import Expr
 
 UNARY = ["sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log", "abs"]
 POINT = 0.37

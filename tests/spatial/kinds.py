@@ -16,7 +16,8 @@ import numpy as np
 import sympy
 
 from kinetree import ops
-from kinetree.ops import PRIMITIVES, Expr, Graph
+from kinetree.compiler.ir.graph import Graph
+from kinetree.ops import PRIMITIVES, Expr
 
 DIGITS = 50
 

@@ -12,9 +12,10 @@ from tests.spatial.kinds import KINDS, TOLERANCE, difference, leaves, residual, 
 from tests.spatial.samples import random_inertia, random_motion, random_pose
 
 import kinetree.spatial as sp
+from kinetree import textbook
 from kinetree.spatial import Inertia, Motion, Pose, Rotation
 from kinetree.spatial.consistency import principal_axes, second_moment_matrix
-from kinetree.spatial.dense import product, transposed
+from kinetree.textbook.dense import product, transposed
 
 
 def body(x):
@@ -148,7 +149,7 @@ class TestAccumulation:
     def test_inertias_add_up_at_a_frame(self, rng):
         """INE-4: mass, first moment and energy of many bodies at one frame."""
         parts = [(random_pose(rng), random_inertia(rng)) for _ in range(5)]
-        total = sp.sum_inertias_at(parts)
+        total = textbook.sum_inertias_at(parts)
         assert math.isclose(total.mass, sum(I.mass for _, I in parts))
         first = sum(I.mass * np.array(T.apply(I.com)) for T, I in parts)
         assert np.allclose(total.first_moment, first, atol=1e-13)
@@ -159,7 +160,7 @@ class TestAccumulation:
     def test_point_masses(self, rng):
         """INE-1: the inertia of points is the sum of m (r . r - r r^T)."""
         masses, points = rng.uniform(0.5, 1, 6), rng.standard_normal((6, 3))
-        total = sp.sum_inertias_at(
+        total = textbook.sum_inertias_at(
             (Pose(p=tuple(r)), Inertia(float(m))) for m, r in zip(masses, points, strict=True)
         )
         J = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, points, strict=True))
@@ -242,7 +243,7 @@ class TestPhysicalConsistency:
     def test_second_moment_matrix_of_points(self, rng):
         """Sigma is the integral of r r^T about the centre of mass."""
         masses, points = rng.uniform(0.5, 1, 6), rng.standard_normal((6, 3))
-        I = sp.sum_inertias_at(
+        I = textbook.sum_inertias_at(
             (Pose(p=tuple(r)), Inertia(float(m))) for m, r in zip(masses, points, strict=True)
         )
         arms = points - masses @ points / masses.sum()

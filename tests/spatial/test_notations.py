@@ -12,11 +12,13 @@ from tests.spatial.test_inertia import body, motion
 from tests.spatial.test_spatial_vectors import force, pose
 
 import kinetree.spatial as sp
+from kinetree import textbook
 from kinetree.errors import ModelError
-from kinetree.spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Transform, crf, crm
-from kinetree.spatial.adapters import boyden, concurrent, soa
+from kinetree.spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Transform
 from kinetree.spatial.articulated import ArticulatedInertia
-from kinetree.spatial.block import Factored
+from kinetree.spatial.matrix import Factored
+from kinetree.textbook import crf, crm
+from kinetree.textbook.adapters import boyden, concurrent, soa
 
 
 def array(rows) -> np.ndarray:
@@ -87,14 +89,14 @@ class TestBoyden:
         def axiom(*x):
             X, F = pose(x[:6]).transform(), force(x[6:12])
             there = boyden.from_force(X.inverse().T @ F)
-            return difference(there, sp.dense.times(boyden.transform_matrix(X), boyden.from_force(F)))
+            return difference(there, textbook.dense.times(boyden.transform_matrix(X), boyden.from_force(F)))
 
         assert residual(kind, axiom, rng.uniform(-1, 1, (15, 12))) <= 30 * TOLERANCE[kind]
 
     def test_one_cross_product_for_motions_and_forces(self, kind, rng):
         def axiom(*x):
             V, F = motion(x[:6]), force(x[6:12])
-            value = sp.dense.times(boyden.cross_matrix(V), boyden.from_force(F))
+            value = textbook.dense.times(boyden.cross_matrix(V), boyden.from_force(F))
             return difference(boyden.to_force(value), V.cross_star(F))
 
         assert residual(kind, axiom, rng.uniform(-1, 1, (15, 12))) <= 30 * TOLERANCE[kind]
@@ -107,12 +109,12 @@ class TestBoyden:
             V, A = motion(x[15:21]), motion(x[21:27])
             here = boyden.from_inertia(I)
             matrix, inverse = boyden.transform_matrix(X), boyden.transform_matrix(X.inverse())
-            there = sp.dense.product(sp.dense.product(matrix, here), inverse)
-            momentum = sp.dense.times(here, V.components)
-            gyroscopic = sp.dense.times(boyden.cross_matrix(V), momentum)
-            f = [a + b for a, b in zip(sp.dense.times(here, A.components), gyroscopic, strict=True)]
+            there = textbook.dense.product(textbook.dense.product(matrix, here), inverse)
+            momentum = textbook.dense.times(here, V.components)
+            gyroscopic = textbook.dense.times(boyden.cross_matrix(V), momentum)
+            f = [a + b for a, b in zip(textbook.dense.times(here, A.components), gyroscopic, strict=True)]
             return difference(there, boyden.from_inertia(I.transform(X))) + difference(
-                f, boyden.from_force(sp.body_force(I, V, A))
+                f, boyden.from_force(textbook.body_force(I, V, A))
             )
 
         assert residual(kind, axiom, rng.uniform(-1, 1, (15, 27))) <= 300 * TOLERANCE[kind]
@@ -124,10 +126,10 @@ class TestBoyden:
             X, Y = pose(x[:6]).transform(), pose(x[6:12]).transform()
             V, F = motion(x[12:18]), force(x[18:24])
             A, B = boyden.transform_matrix(X), boyden.cross_matrix(Y @ V)
-            both = boyden.spatial_transpose(sp.dense.product(A, B))
-            apart = sp.dense.product(boyden.spatial_transpose(B), boyden.spatial_transpose(A))
+            both = boyden.spatial_transpose(textbook.dense.product(A, B))
+            apart = textbook.dense.product(boyden.spatial_transpose(B), boyden.spatial_transpose(A))
             S = [[y] for y in V.components]
-            projected = sp.dense.times(boyden.spatial_transpose(S), boyden.from_force(F))
+            projected = textbook.dense.times(boyden.spatial_transpose(S), boyden.from_force(F))
             return [
                 boyden.scalar_product(boyden.from_force(F), V.components) - V.dot(F),
                 projected[0] - V.dot(F),
@@ -172,7 +174,7 @@ class TestBoydenInPrint:
         """E:B6 (B): v x I v instead of v x* I v."""
         I, V = random_inertia(rng), random_motion(rng)
         wrong = array(crm(V)) @ (I @ V).components
-        assert np.max(np.abs(wrong - sp.bias_force(I, V).components)) > 0.1
+        assert np.max(np.abs(wrong - textbook.bias_force(I, V).components)) > 0.1
 
     def test_ball_in_a_pipe(self):
         """E:B5 (A): from the pipe (m2) the mass is diag(m1 + m2, m1 + m2, m2): ball m1 slides along z."""
@@ -193,10 +195,10 @@ class TestConcurrent:
         R = T.rotation
         turned = Pose(R).transform()  # body axes, seen from inertial axes at the joint
         M = concurrent.in_inertial_axes(I, T)
-        classical = sp.classical_acceleration(V, A)
+        classical = textbook.classical_acceleration(V, A)
         inertial = Motion(R.apply(classical.angular), R.apply(classical.linear))
         F = M @ inertial + concurrent.nonlinear_force(M, R.apply(V.angular))
-        assert np.allclose(F.components, (turned.T @ sp.body_force(I, V, A)).components, atol=1e-12)
+        assert np.allclose(F.components, (turned.T @ textbook.body_force(I, V, A)).components, atol=1e-12)
         given = concurrent.joint_centred_inertia(M.mass, M.com, sp.vector.sym_matrix(M.about_com))
         assert np.allclose(array(given), array(M.matrix()), atol=1e-12)
 
@@ -208,7 +210,7 @@ class TestConcurrent:
         assert np.allclose(array(S.matrix()).T @ centred @ array(S.matrix()), array(I.matrix()), atol=1e-12)
         at_com = S @ dv + concurrent.com_offset_acceleration(I, w)
         F = Force.from_components(centred @ at_com.components) + concurrent.com_nonlinear_force(I, w)
-        expected = sp.classical_body_force(I, V, dv)
+        expected = textbook.classical_body_force(I, V, dv)
         assert np.allclose((S.T @ F).components, expected.components, atol=1e-12)
         assert np.allclose((S.T @ concurrent.com_nonlinear_force(I, w)).components[3:], 0)
 
@@ -294,7 +296,7 @@ class OneJoint(Linkage):
     def classical(self, name, t):
         """[omega'; acceleration of the origin] in inertial axes."""
         V, A = self.velocity("A", name, t), self.acceleration("A", name, name, t)
-        a, R = sp.classical_acceleration(V, A), self.pose(name, t).rotation
+        a, R = textbook.classical_acceleration(V, A), self.pose(name, t).rotation
         return Motion(R.apply(a.angular), R.apply(a.linear))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
 from pathlib import Path
 
@@ -38,14 +39,15 @@ def test_erratum_has_a_regression_test(erratum):
 
 
 def found(name):
-    """The object `kinetree.spatial.<name>`: of the package, of a module of it, or of a class."""
-    *path, last = name.split(".")
-    for k in range(len(path), -1, -1):
-        try:
-            value = importlib.import_module(".".join(["kinetree.spatial", *path[:k]]))
-        except ImportError:
-            continue
-        for part in [*path[k:], last]:
-            value = getattr(value, part, None) or importlib.import_module(f"{value.__name__}.{part}")
-        return value
+    """The object `<name>` of `kinetree.spatial` or `kinetree.textbook`, or of a module or class there."""
+    for room in ("kinetree.spatial", "kinetree.textbook"):
+        value = importlib.import_module(room)
+        for part in name.split("."):
+            if not hasattr(value, part) and importlib.util.find_spec(f"{value.__name__}.{part}"):
+                importlib.import_module(f"{value.__name__}.{part}")
+            value = getattr(value, part, None)
+            if value is None:
+                break
+        else:
+            return value
     return None

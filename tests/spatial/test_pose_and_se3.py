@@ -23,7 +23,8 @@ from tests.spatial.kinds import (
 from tests.spatial.samples import random_motion, random_pose, rotation_vectors
 
 from kinetree.errors import ModelError, ShapeError
-from kinetree.spatial import Ad, Motion, Pose, Rotation, Transform, ad, se3_exp, se3_log
+from kinetree.spatial import Motion, Pose, Rotation, Transform
+from kinetree.textbook import Ad, ad, se3_exp, se3_log
 
 
 def pose(*x):

@@ -16,8 +16,9 @@ from tests.spatial.samples import quaternions, rotation_vectors
 
 from kinetree import ops
 from kinetree.errors import ModelError, ShapeError, SingularError
-from kinetree.spatial import Rotation, skew, unskew
+from kinetree.spatial import Rotation, skew
 from kinetree.spatial import vector as vec
+from kinetree.textbook import unskew
 
 REPRESENTATIONS = ("quaternion", "rotation_vector", "mrp")  # the global ones; the others have singularities
 

@@ -10,9 +10,9 @@ from tests.spatial.kinds import KINDS, TOLERANCE, difference, residual
 from tests.spatial.samples import random_inertia, random_motion
 from tests.spatial.test_inertia import body, motion
 
-import kinetree.spatial as sp
+from kinetree import textbook
 from kinetree.spatial import Force, Inertia, Motion, Pose, Rotation, Transform
-from kinetree.spatial.single_body import kinetic_energy, momentum
+from kinetree.textbook.single_body import kinetic_energy, momentum
 
 
 def holds(kind, axiom, rng, size, factor=1000):
@@ -27,8 +27,8 @@ class TestFormsAgree:
         def axiom(*x):
             I, V, A = body(x[:9]), motion(x[9:15]), motion(x[15:21])
             X = Pose(Rotation.from_rotation_vector(x[21:24]), x[24:27]).transform()
-            there = sp.body_force(I, X @ V, X @ A)
-            return difference(sp.body_force(I.congruence(X), V, A), X.T @ there)
+            there = textbook.body_force(I, X @ V, X @ A)
+            return difference(textbook.body_force(I.congruence(X), V, A), X.T @ there)
 
         holds(kind, axiom, rng, 27)
 
@@ -37,8 +37,8 @@ class TestFormsAgree:
 
         def axiom(*x):
             I, V, A = body(x[:9]), motion(x[9:15]), motion(x[15:21])
-            classical = sp.classical_acceleration(V, A)
-            return difference(sp.classical_body_force(I, V, classical), sp.body_force(I, V, A))
+            classical = textbook.classical_acceleration(V, A)
+            return difference(textbook.classical_body_force(I, V, classical), textbook.body_force(I, V, A))
 
         holds(kind, axiom, rng, 21)
 
@@ -47,8 +47,8 @@ class TestFormsAgree:
 
         def axiom(*x):
             I, V = body(x[:9]), motion(x[9:15])
-            turn = sp.classical_acceleration(V, Motion())
-            return difference(sp.classical_bias_force(I, V), sp.bias_force(I, V) - I @ turn)
+            turn = textbook.classical_acceleration(V, Motion())
+            return difference(textbook.classical_bias_force(I, V), textbook.bias_force(I, V) - I @ turn)
 
         holds(kind, axiom, rng, 15)
 
@@ -57,10 +57,10 @@ class TestFormsAgree:
 
         def axiom(*x):
             I, V, A = body(x[:9]), motion(x[9:15]), motion(x[15:21])
-            at_origin = Transform(r=I.com).T @ sp.com_force(I, V, A)
+            at_origin = Transform(r=I.com).T @ textbook.com_force(I, V, A)
             shift = Transform(r=I.com)
-            return difference(at_origin, sp.body_force(I, V, A)) + difference(
-                sp.com_velocity(I, V), shift @ V
+            return difference(at_origin, textbook.body_force(I, V, A)) + difference(
+                textbook.com_velocity(I, V), shift @ V
             )
 
         holds(kind, axiom, rng, 21)
@@ -70,7 +70,7 @@ class TestFormsAgree:
 
         def axiom(*x):
             I, V, A = body(x[:9]), motion(x[9:15]), motion(x[15:21])
-            return difference(sp.body_acceleration(I, V, sp.body_force(I, V, A)), A)
+            return difference(textbook.body_acceleration(I, V, textbook.body_force(I, V, A)), A)
 
         holds(kind, axiom, rng, 21)
 
@@ -79,7 +79,7 @@ class TestFormsAgree:
 
         def axiom(*x):
             I, V = body(x[:9]), motion(x[9:15])
-            return difference(sp.bias_force(I, V), sp.body_force(I, V, Motion()))
+            return difference(textbook.bias_force(I, V), textbook.body_force(I, V, Motion()))
 
         holds(kind, axiom, rng, 15)
 
@@ -99,7 +99,7 @@ def test_force_is_the_rate_of_momentum_from_poses_alone(rng):
             ahead, behind, now = pose(t + step), pose(t - step), pose(t)
             Rdot = [[(a - b) / (2 * step) for a, b in zip(r, s)] for r, s in zip(ahead.R, behind.R)]
             pdot = [(a - b) / (2 * step) for a, b in zip(ahead.p, behind.p)]
-            return Motion(sp.angular_velocity(now.R, Rdot), now.rotation.inverse().apply(pdot))
+            return Motion(textbook.angular_velocity(now.R, Rdot), now.rotation.inverse().apply(pdot))
 
         def world_momentum(t):
             return pose(t).transform().T @ (I @ velocity(t))
@@ -108,15 +108,15 @@ def test_force_is_the_rate_of_momentum_from_poses_alone(rng):
         V = velocity(t)
         A = (velocity(t + step) - velocity(t - step)) * (1 / (2 * step))
         change = (world_momentum(t + step) - world_momentum(t - step)) * (1 / (2 * step))
-        force = pose(t).transform().T @ sp.body_force(I, V, A)
+        force = pose(t).transform().T @ textbook.body_force(I, V, A)
         assert max(abs(a - b) for a, b in zip(force.components, change.components)) < 1e-18
 
 
 def test_mixing_biases_is_wrong(rng):
     """E:S16 (B): b with a classical acceleration misses M [0; omega x v]."""
     I, V, A = random_inertia(rng), random_motion(rng), random_motion(rng)
-    mixed = I @ sp.classical_acceleration(V, A) + sp.bias_force(I, V)
-    assert np.max(np.abs(np.array(mixed.components) - sp.body_force(I, V, A).components)) > 0.1
+    mixed = I @ textbook.classical_acceleration(V, A) + textbook.bias_force(I, V)
+    assert np.max(np.abs(np.array(mixed.components) - textbook.body_force(I, V, A).components)) > 0.1
 
 
 def test_joint_centred_inertia_is_the_shifted_one(rng):
@@ -127,9 +127,9 @@ def test_joint_centred_inertia_is_the_shifted_one(rng):
     assert np.allclose(centred.first_moment, 0, atol=1e-14)
     assert np.allclose((S.T @ centred @ S).parameters, I.parameters, atol=1e-13)
     w, s = np.array(V.angular), np.array(I.com)
-    moved = S @ sp.classical_acceleration(V, A)
+    moved = S @ textbook.classical_acceleration(V, A)
     expected = np.array(moved.linear) + np.cross(w, np.cross(w, s))
-    assert np.allclose(sp.com_acceleration(I, V, A).linear, expected, atol=1e-13)
+    assert np.allclose(textbook.com_acceleration(I, V, A).linear, expected, atol=1e-13)
 
 
 def test_torque_free_tumble_keeps_energy_and_momentum(rng):
@@ -140,7 +140,7 @@ def test_torque_free_tumble_keeps_energy_and_momentum(rng):
     energy, start = kinetic_energy(I, V), T.transform().T @ momentum(I, V)
 
     def rate(V):
-        return sp.body_acceleration(I, V, Force())
+        return textbook.body_acceleration(I, V, Force())
 
     for _ in range(steps):
         k1 = rate(V)
@@ -149,7 +149,7 @@ def test_torque_free_tumble_keeps_energy_and_momentum(rng):
         k4 = rate(V + k3 * h)
         # fourth order on the group (Magnus): mean velocity, and the commutator of the ends
         mean = V + (k1 + k2 + k3) * (h / 6)
-        T = T @ sp.se3_exp(mean * h + V.cross(V + (k1 + k2 * 2 + k3 * 2 + k4) * (h / 6)) * (h * h / 12))
+        T = T @ textbook.se3_exp(mean * h + V.cross(V + (k1 + k2 * 2 + k3 * 2 + k4) * (h / 6)) * (h * h / 12))
         V = V + (k1 + k2 * 2 + k3 * 2 + k4) * (h / 6)
     end = T.transform().T @ momentum(I, V)
     assert abs(kinetic_energy(I, V) - energy) < 1e-8 * energy
@@ -160,7 +160,7 @@ def test_symmetric_top_of_symbols():
     """SRB-1: Euler's equations come out of the spatial form."""
     A, B, C, p, q, r = sympy.symbols("A B C p q r")
     I = Inertia(1, (0, 0, 0), ((A, 0, 0), (0, B, 0), (0, 0, C)))
-    bias = sp.bias_force(I, Motion((p, q, r)))
+    bias = textbook.bias_force(I, Motion((p, q, r)))
     expected = ((C - B) * q * r, (A - C) * r * p, (B - A) * p * q)
     assert all(sympy.expand(a - b) == 0 for a, b in zip(bias.angular, expected, strict=True))
     assert bias.linear == (0, 0, 0)

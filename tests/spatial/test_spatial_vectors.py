@@ -9,10 +9,11 @@ import pytest
 from tests.spatial.kinds import KINDS, TOLERANCE, derivative, difference, flops, leaves, residual, zero_if
 from tests.spatial.samples import random_inertia, random_motion, random_pose
 
-import kinetree.spatial as sp
+from kinetree import textbook
 from kinetree.errors import FrameError
-from kinetree.spatial import Force, Inertia, Motion, Pose, Rotation, Transform, crf, crm, fbar
-from kinetree.spatial.dense import product, times, transposed
+from kinetree.spatial import Force, Inertia, Motion, Pose, Rotation, Transform
+from kinetree.textbook import crf, crm, fbar
+from kinetree.textbook.dense import product, times, transposed
 
 N = 20
 
@@ -78,9 +79,9 @@ class TestTransform:
 
         def axiom(*x):
             X, V, W = pose(x[:6]).transform(), motion(x[6:12]), motion(x[12:18])
-            total = sp.accumulate_velocity(X, V, W)
-            there_and_back = sp.accumulate_velocity(X.inverse(), W, sp.reverse_velocity(X, W))
-            return difference(sp.relative_velocity(X, V, total), W) + leaves(there_and_back)
+            total = textbook.accumulate_velocity(X, V, W)
+            there_and_back = textbook.accumulate_velocity(X.inverse(), W, textbook.reverse_velocity(X, W))
+            return difference(textbook.relative_velocity(X, V, total), W) + leaves(there_and_back)
 
         holds(kind, axiom, rng, 18)
 
@@ -89,11 +90,11 @@ class TestTransform:
 
         def axiom(*x):
             T, U, F, G = pose(x[:6]), pose(x[6:12]), force(x[12:18]), force(x[18:24])
-            total = sp.sum_forces_at([(T, F), (U, G)])
+            total = textbook.sum_forces_at([(T, F), (U, G)])
             parts = []
             for P, f in ((T, F), (U, G)):
                 linear = P.rotation.apply(f.linear)
-                arm = sp.line_force(P.p, linear)
+                arm = textbook.line_force(P.p, linear)
                 parts.append(
                     Force(tuple(a + b for a, b in zip(arm.angular, P.rotation.apply(f.angular))), linear)
                 )
@@ -185,10 +186,10 @@ class TestMovingCoordinates:
         T, V = random_pose(rng), random_motion(rng)
 
         def moved(t):
-            return (T @ sp.se3_exp(V * t)).transform()
+            return (T @ textbook.se3_exp(V * t)).transform()
 
         rate = derivative(lambda t: moved(t).matrix(), (0.0,), (1.0,)).reshape(6, 6)
-        assert np.allclose(rate, np.array(sp.transform_rate(T.transform(), V)), atol=1e-13)
+        assert np.allclose(rate, np.array(textbook.transform_rate(T.transform(), V)), atol=1e-13)
         back = derivative(lambda t: moved(t).inverse().matrix(), (0.0,), (1.0,)).reshape(6, 6)
         X = T.transform().inverse()
         in_fixed = X @ V
@@ -201,18 +202,18 @@ class TestMovingCoordinates:
         F = Force(tuple(F.angular), tuple(F.linear))
 
         def motion_at(t):
-            return sp.se3_exp(V * t).transform().inverse() @ W
+            return textbook.se3_exp(V * t).transform().inverse() @ W
 
         def force_at(t):
-            return sp.se3_exp(V * t).transform().T @ F
+            return textbook.se3_exp(V * t).transform().T @ F
 
         def inertia_at(t):
-            return I.congruence(sp.se3_exp(V * t).transform()).matrix()
+            return I.congruence(textbook.se3_exp(V * t).transform()).matrix()
 
         assert np.allclose(derivative(motion_at, (0.0,), (1.0,)), V.cross(W).components, atol=1e-13)
         assert np.allclose(derivative(force_at, (0.0,), (1.0,)), V.cross_star(F).components, atol=1e-13)
         rate = derivative(inertia_at, (0.0,), (1.0,)).reshape(6, 6)
-        assert np.allclose(rate, np.array(sp.inertia_rate(I, V)), atol=1e-12)
+        assert np.allclose(rate, np.array(textbook.inertia_rate(I, V)), atol=1e-12)
 
     def test_velocity_transport_of_moving_frames(self, rng):
         """SPV-4, E:S5 (B): V(A, C) = phi* V(A, B) on one rigid body only; else V(B, C) is added."""
@@ -220,9 +221,9 @@ class TestMovingCoordinates:
         whole = T @ U
 
         def moved(t):
-            return T @ sp.se3_exp(V * t) @ U @ sp.se3_exp(W * t)
+            return T @ textbook.se3_exp(V * t) @ U @ textbook.se3_exp(W * t)
 
-        total = sp.accumulate_velocity(U.transform(), V, W)
+        total = textbook.accumulate_velocity(U.transform(), V, W)
         rate = derivative(moved, (0.0,), (1.0,)).reshape(4, 4)
         twist = np.linalg.inv(np.asarray(whole)) @ rate
         assert np.allclose(twist[:3, 3], total.linear, atol=1e-13)
@@ -237,13 +238,13 @@ class TestLines:
 
         def axiom(*x):
             A, alpha = x[:3], x[3:6]
-            a = sp.line_vector(A, alpha)
+            a = textbook.line_vector(A, alpha)
             along = tuple(p + 2 * d for p, d in zip(A, alpha, strict=True))
             mixed = sum(p * q for p, q in zip(a.angular, a.linear, strict=True))
             return [
                 mixed,
-                *difference(sp.line_vector(along, alpha), a),
-                *leaves(sp.shift_origin(a, A).linear),
+                *difference(textbook.line_vector(along, alpha), a),
+                *leaves(textbook.shift_origin(a, A).linear),
             ]
 
         holds(kind, axiom, rng, 6)
@@ -253,17 +254,18 @@ class TestLines:
 
         def axiom(*x):
             A, alpha = x[:3], x[3:6]
-            line, free, couple = sp.line_vector(A, alpha), sp.free_vector(alpha), sp.couple(alpha)
-            wrench = sp.line_force(A, alpha)
-            general = line + sp.free_vector(alpha)
+            line, free = textbook.line_vector(A, alpha), textbook.free_vector(alpha)
+            couple = textbook.couple(alpha)
+            wrench = textbook.line_force(A, alpha)
+            general = line + textbook.free_vector(alpha)
             return [
-                zero_if(sp.is_line(line, 1e-3), x[0]),
-                zero_if(sp.is_line(wrench, 1e-3), x[0]),
-                1 - zero_if(sp.is_line(general, 1e-3), x[0]),
-                1 - zero_if(sp.is_line(free, 1e-3), x[0]),
-                zero_if(sp.is_free(free), x[0]),
-                zero_if(sp.is_free(couple), x[0]),
-                1 - zero_if(sp.is_free(line), x[0]),
+                zero_if(textbook.is_line(line, 1e-3), x[0]),
+                zero_if(textbook.is_line(wrench, 1e-3), x[0]),
+                1 - zero_if(textbook.is_line(general, 1e-3), x[0]),
+                1 - zero_if(textbook.is_line(free, 1e-3), x[0]),
+                zero_if(textbook.is_free(free), x[0]),
+                zero_if(textbook.is_free(couple), x[0]),
+                1 - zero_if(textbook.is_free(line), x[0]),
             ]
 
         samples = rng.uniform(0.2, 1.2, (N, 6))
@@ -276,10 +278,10 @@ class TestLines:
             V, F, P = motion(x[:6]), force(x[6:12]), x[12:15]
             shift = Transform(r=P)
             return (
-                difference(sp.shift_origin(V, P).linear, sp.point_velocity(V, P))
-                + difference(sp.shift_origin(V, P), shift @ V)
-                + difference(sp.shift_origin(F, P), shift.inverse().T @ F)
-                + [sp.shift_origin(V, P).dot(sp.shift_origin(F, P)) - V.dot(F)]
+                difference(textbook.shift_origin(V, P).linear, textbook.point_velocity(V, P))
+                + difference(textbook.shift_origin(V, P), shift @ V)
+                + difference(textbook.shift_origin(F, P), shift.inverse().T @ F)
+                + [textbook.shift_origin(V, P).dot(textbook.shift_origin(F, P)) - V.dot(F)]
             )
 
         holds(kind, axiom, rng, 15)
@@ -289,7 +291,7 @@ class TestLines:
 
         def axiom(*x):
             V, F = motion(x[:6]), force(x[6:12])
-            s, w = sp.screw(V), sp.screw(F)
+            s, w = textbook.screw(V), textbook.screw(F)
             nearest = sum(p * d for p, d in zip(s.point, s.direction, strict=True))
             return difference(s.motion(), V) + difference(w.force(), F) + [nearest]
 
@@ -300,19 +302,19 @@ class TestLines:
 def test_printed_shifting_rules_are_wrong():
     """E:B1 (A), E:B2 (A): v_o + P x omega and a_o + P x alpha have the wrong sign."""
     V, P = Motion((0, 0, 1.0), (0, 0, 0)), (1.0, 0, 0)
-    assert sp.point_velocity(V, P) == (
+    assert textbook.point_velocity(V, P) == (
         0,
         1,
         0,
     )  # a point on the x axis of a body that turns about z moves along y
-    assert sp.shift_origin(V, P).linear == (0, 1, 0)
+    assert textbook.shift_origin(V, P).linear == (0, 1, 0)
     assert tuple(np.cross(P, V.angular)) == (0, -1, 0)
 
 
 def test_line_and_free_parts_of_velocities_and_forces():
     """E:B3 (C): of a velocity omega is the line part, of a force f is."""
-    assert sp.is_line(Motion((0, 0, 1), (0, 0, 0))) and sp.is_free(Motion((0, 0, 0), (0, 0, 1)))
-    assert sp.is_line(Force((0, 0, 0), (0, 0, 1))) and sp.is_free(Force((0, 0, 1), (0, 0, 0)))
+    assert textbook.is_line(Motion((0, 0, 1), (0, 0, 0))) and textbook.is_free(Motion((0, 0, 0), (0, 0, 1)))
+    assert textbook.is_line(Force((0, 0, 0), (0, 0, 1))) and textbook.is_free(Force((0, 0, 1), (0, 0, 0)))
 
 
 def test_coordinate_free_phi_needs_the_rotation(rng):
@@ -332,7 +334,7 @@ def test_frames_are_checked():
     with pytest.raises(FrameError, match=r"hand.*arm"):
         V.cross(W)
     with pytest.raises(FrameError):
-        sp.body_force(Inertia(1.0).tagged("arm"), V, V)
+        textbook.body_force(Inertia(1.0).tagged("arm"), V, V)
 
 
 def test_components_are_angular_first():

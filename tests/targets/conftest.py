@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.targets.execution import COMPILED, PRINTED, Runner
 
-from kinetree.compiler import threads
+from kinetree.compiler.runtime import threads
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -26,6 +26,6 @@ def target(request: pytest.FixtureRequest) -> tuple[str, Runner]:
 def any_threads(monkeypatch: pytest.MonkeyPatch):
     """Let even small batches be shared among threads."""
     monkeypatch.setattr(threads, "WORTH", 1.0)
-    monkeypatch.setattr("kinetree.compiler.kernel.BLOCK", 500.0)
+    monkeypatch.setattr("kinetree.compiler.runtime.kernel.BLOCK", 500.0)
     yield
     threads.set_threads(None)

@@ -9,10 +9,10 @@ import numpy as np
 from tests.targets.cases import STATES, Setting
 
 from kinetree import kernels
-from kinetree.compiler.check import check
 from kinetree.compiler.emit.python import run
-from kinetree.compiler.pipeline import optimize
-from kinetree.compiler.program import Program
+from kinetree.compiler.ir.check import check
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.pipeline import optimize
 from kinetree.interpreters import eager, looped, unrolled
 
 Runner = Callable[[Setting], tuple[Any, ...]]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.compiler import threads
+from kinetree.compiler.runtime import threads
 
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix")
 MODELS: dict[str, Any] = {
@@ -96,7 +96,7 @@ def test_single_precision(name):
 
 def test_a_new_kernel_gives_the_same_bits(monkeypatch):
     """Compiled anew, not found in memory, for an equal model that was made anew."""
-    from kinetree.compiler import artifact
+    from kinetree.compiler.runtime import artifact
 
     _, inputs, expected = compiled("arm7", "inverse_dynamics")
     monkeypatch.setattr(artifact, "_memory", {})

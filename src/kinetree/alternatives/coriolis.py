@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from kinetree.alternatives.system import System
-from kinetree.spatial import Force, Motion, crf, crm, fbar
+from kinetree.spatial import Force, Motion
 from kinetree.sweep import choice
+from kinetree.textbook import crf, crm, fbar
 
 Array = np.ndarray
 

@@ -18,7 +18,8 @@ import numpy as np
 
 from kinetree.model import Model
 from kinetree.model.node import NOTHING
-from kinetree.spatial import Motion, Stack, crf, crm
+from kinetree.spatial import Motion, Stack
+from kinetree.textbook import crf, crm
 
 Array = np.ndarray
 

@@ -80,7 +80,7 @@ def measure(model: Model, options: argparse.Namespace) -> dict[str, Any]:
     import numpy as np
 
     from kinetree.cli.peers import peers
-    from kinetree.compiler.threads import thread_limit
+    from kinetree.compiler.runtime.threads import thread_limit
 
     rng = np.random.default_rng(0)
     states = [model.random_state(rng) for _ in range(options.batch)]

@@ -12,7 +12,6 @@ from typing import Any
 
 from kinetree.spatial import (
     ArticulatedInertia,
-    Block,
     Coordinates,
     CoriolisInertia,
     Detached,
@@ -22,13 +21,14 @@ from kinetree.spatial import (
     Inertia,
     Jet,
     Lump,
+    Matrix,
     Motion,
     Partials,
     Stack,
     Subspace,
     Transform,
 )
-from kinetree.spatial.rotations import Dense, Turn
+from kinetree.spatial.factors import Dense, Turn
 
 Builder = Callable[[Iterator[Any]], Any]
 
@@ -60,9 +60,9 @@ def _visit(value: Any, out: list[Any]) -> Builder:
         return lambda it: value
     if kind is Factored:
         return _visit_factored(value, out)
-    if kind is Block:
+    if kind is Matrix:
         rows = [_visit(row, out) for row in value.rows]
-        return lambda it: Block([row(it) for row in rows])
+        return lambda it: Matrix([row(it) for row in rows])
     if kind is Stack:
         parts = [_visit(part, out) for part in value.values]
         return lambda it: Stack([part(it) for part in parts])

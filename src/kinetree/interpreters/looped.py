@@ -23,16 +23,17 @@ from typing import Any
 import numpy as np
 
 from kinetree import ops
-from kinetree.compiler.interleave import interleave
-from kinetree.compiler.literals import replace_constant_arrays
-from kinetree.compiler.program import Program
-from kinetree.compiler.simplify import simplify
+from kinetree.compiler.ir.graph import Array, Block, Graph, Store
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.interleave import interleave
+from kinetree.compiler.passes.literals import replace_constant_arrays
+from kinetree.compiler.passes.simplify import simplify
 from kinetree.errors import TraceError
 from kinetree.interpreters.handles import Handle, Velocity, World
 from kinetree.interpreters.kinds import structure_of
 from kinetree.interpreters.storage import Field, Input, Kept, Output, Sum, Unit
 from kinetree.model import Node
-from kinetree.ops import Array, Expr, Graph
+from kinetree.ops import Expr
 from kinetree.sweep import Algorithm, Argument, Sweep
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
 from kinetree.sweep.sweep import Frame, carry, marked_nodes
@@ -125,7 +126,7 @@ class LoopedSweep(Sweep):
         switch = graph.switch(selector) if len(choices) > 1 else None
         for choice in choices:
             if switch is None:
-                block = graph.open(ops.Block())
+                block = graph.open(Block())
                 yield choice
                 graph.close(block)
                 assert block.parent is not None
@@ -135,7 +136,7 @@ class LoopedSweep(Sweep):
                     yield choice
             if not self.probing:
                 self.probing = True
-                block = graph.open(ops.Block())
+                block = graph.open(Block())
                 yield choice
                 graph.close(block)
                 self.probing = False
@@ -239,7 +240,7 @@ class LoopedSweep(Sweep):
         scales = 1.0 / (NEGLIGIBLE * bounds[i.kind.indices("v_index")])
         if self.least is None:
             self.least = self.graph.array("least", "work", 1)
-            self.graph.root.statements.insert(0, ops.Store(self.least, 0, LARGE))
+            self.graph.root.statements.insert(0, Store(self.least, 0, LARGE))
         smallest: Any = self.graph.load(self.least, 0)
         for k, pivot in enumerate(pivots):
             column = scales[:, k]

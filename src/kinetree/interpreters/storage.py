@@ -11,13 +11,13 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from kinetree import ops
+from kinetree.compiler.ir.graph import Array, Store
 from kinetree.errors import TraceError
 from kinetree.interpreters.eager import neutral, numbers, promoted
 from kinetree.interpreters.handles import Carrier, Handle, Velocity, World
 from kinetree.interpreters.leaves import Builder, tagged, take_apart
 from kinetree.model.node import stacked
-from kinetree.ops import Array, Expr
+from kinetree.ops import Expr
 from kinetree.spatial import (
     ArticulatedInertia,
     Coordinates,
@@ -31,7 +31,7 @@ from kinetree.spatial import (
     Stack,
     Transform,
 )
-from kinetree.spatial.rotations import Dense
+from kinetree.spatial.factors import Dense
 from kinetree.sweep.sweep import Frame
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ class Sum(Field):
         if isinstance(i, World) and not self.at_world:
             self.at_world = True
             count, _ = _form(self.type)
-            zeros = [ops.Store(self.place(k), 0, 0.0) for k in range(count)]
+            zeros = [Store(self.place(k), 0, 0.0) for k in range(count)]
             self.tree.graph.root.statements[:0] = zeros
         value = promoted(self.type, value)
         if self.type not in LINEAR:

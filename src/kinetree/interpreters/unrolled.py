@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from kinetree import ops
-from kinetree.compiler.program import Program
+from kinetree.compiler.ir.graph import Array, Graph
+from kinetree.compiler.ir.program import Program
 from kinetree.interpreters import eager
 from kinetree.model import Node
-from kinetree.ops import Array, Graph
 from kinetree.sweep import Algorithm
 
 

@@ -25,7 +25,7 @@ from kinetree.joints.axis import perpendiculars
 from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
 from kinetree.spatial import Inertia, Transform
 from kinetree.spatial import vector as vec
-from kinetree.spatial.rotations import Turn, factors
+from kinetree.spatial.factors import Turn, factors
 from kinetree.spatial.vector import Matrix, Vector
 
 Place = tuple[int, int]  # node index, member index

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from kinetree import ops
 from kinetree.joints.base import Joint
 from kinetree.spatial import Detached, Inertia, Motion, Stack, Subspace, Transform
-from kinetree.spatial.rotations import Dense, Factor, Turn
+from kinetree.spatial.factors import Dense, Factor, Turn
 from kinetree.spatial.vector import Number
 
 PREDECESSOR = -1  # the carrier of a member that sits on the node's predecessor

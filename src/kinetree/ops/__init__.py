@@ -21,11 +21,9 @@ from kinetree.ops.functions import (
     tan,
     where,
 )
-from kinetree.ops.graph import Array, Block, Graph, Loop, Part, Statement, Store, Switch, While
 from kinetree.ops.primitives import PRIMITIVES, Primitive
 
 __all__ = [
-    "PRIMITIVES", "Array", "Block", "Expr", "Graph", "Loop", "Part", "Primitive", "Statement", "Store",
-    "Switch", "While", "abs", "acos", "asin", "atan", "atan2", "cos", "equal", "exp", "is_literal", "less",
-    "less_equal", "log", "max", "min", "sin", "sqrt", "tan", "where",
+    "PRIMITIVES", "Expr", "Primitive", "abs", "acos", "asin", "atan", "atan2", "cos", "equal", "exp",
+    "is_literal", "less", "less_equal", "log", "max", "min", "sin", "sqrt", "tan", "where",
 ]  # fmt: skip

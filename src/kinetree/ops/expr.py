@@ -20,7 +20,7 @@ import numpy as np
 from kinetree.errors import TraceError
 
 if TYPE_CHECKING:
-    from kinetree.ops.graph import Block, Graph
+    from kinetree.compiler.ir.graph import Block, Graph
 
 INTEGER_OPS = frozenset(("iload", "iadd", "imul", "counter", "variable"))
 BOOLEAN_OPS = frozenset(("lt", "le", "eq", "and", "or", "not"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree.spatial import vector as vec
-from kinetree.spatial.block import Factored
 from kinetree.spatial.frames import joined
 from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.matrix import Factored
 from kinetree.spatial.motion import Force, ForceSet, Motion
 from kinetree.spatial.subspace import Subspace
 from kinetree.spatial.transform import Transform

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree.spatial import vector as vec
-from kinetree.spatial.block import Transposed
 from kinetree.spatial.frames import joined
 from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.matrix import Transposed
 from kinetree.spatial.motion import Force, ForceSet, Motion
 from kinetree.spatial.stack import Stack
 from kinetree.spatial.subspace import Subspace

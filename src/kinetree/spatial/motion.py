@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from kinetree.spatial import vector as vec
-from kinetree.spatial.block import Block, Coordinates, Transposed
 from kinetree.spatial.frames import joined
+from kinetree.spatial.matrix import Coordinates, Matrix, Transposed
 from kinetree.spatial.vector import Number, Vector
 
 
@@ -144,7 +144,7 @@ class ForceSet:
         """U^T @ motion as coordinates, or U^T @ S as a block."""
         if isinstance(other, Motion):
             return Coordinates(column.dot(other) for column in self.columns)
-        return Block([column.dot(motion) for motion in other.columns] for column in self.columns)
+        return Matrix([column.dot(motion) for motion in other.columns] for column in self.columns)
 
     def __add__(self, other: ForceSet) -> ForceSet:
         return ForceSet(a + b for a, b in zip(self.columns, other.columns, strict=True))

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from kinetree.spatial.articulated import ArticulatedInertia
-from kinetree.spatial.block import Factored, Transposed
 from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.matrix import Factored, Transposed
 from kinetree.spatial.motion import ForceSet
 from kinetree.spatial.transform import Sandwich
 

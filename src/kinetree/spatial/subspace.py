@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from kinetree.ops import is_literal
-from kinetree.spatial.block import Block, Coordinates, Transposed
+from kinetree.spatial.matrix import Coordinates, Matrix, Transposed
 from kinetree.spatial.motion import Force, ForceSet, Motion
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import Number
@@ -39,7 +39,7 @@ class Subspace:
         """S^T F as coordinates, or S^T U as a block with a column for each column of U."""
         if isinstance(other, Force):
             return Coordinates(column.dot(other) for column in self.columns)
-        return Block([column.dot(force) for force in other.columns] for column in self.columns)
+        return Matrix([column.dot(force) for force in other.columns] for column in self.columns)
 
     def multiplied(self, inertia: Any) -> ForceSet:
         """I @ S."""
@@ -113,9 +113,9 @@ class Partials(tuple):
     def columns(self) -> tuple[Subspace, ...]:
         return tuple(Subspace(d.columns[k] for d in self) for k in range(len(self)))
 
-    def against(self, force: Force) -> Block:
+    def against(self, force: Force) -> Matrix:
         """The block of F . d_i S_j, rows i."""
-        return Block([column.dot(force) for column in derivative.columns] for derivative in self)
+        return Matrix([column.dot(force) for column in derivative.columns] for derivative in self)
 
     def tagged(self, frame: Any) -> Partials:
         return Partials(derivative.tagged(frame) for derivative in self)

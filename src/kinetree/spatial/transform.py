@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree.spatial import vector as vec
-from kinetree.spatial.block import Transposed
+from kinetree.spatial.factors import Factor, Turn, factors
 from kinetree.spatial.frames import joined
+from kinetree.spatial.matrix import Transposed
 from kinetree.spatial.motion import Force, ForceSet, Motion
-from kinetree.spatial.rotations import Factor, Turn, factors
 from kinetree.spatial.vector import Matrix, Number, Vector
 
 

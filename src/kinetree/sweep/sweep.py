@@ -24,7 +24,7 @@ from typing import Any
 
 from kinetree.errors import ModelError, TraceError
 from kinetree.model.node import NOTHING, Node, stacked
-from kinetree.spatial import Block, Detached, Factored, Motion, Partials, Stack, Subspace, Transform
+from kinetree.spatial import Detached, Factored, Matrix, Motion, Partials, Stack, Subspace, Transform
 
 
 class Frame:
@@ -211,7 +211,7 @@ class Sweep(ABC):
             ]
         return stacked([I.tagged(f) for I, f in zip(inertias, self.frame_of(i), strict=True)])
 
-    def factored(self, i: Any, D: Block) -> Factored:
+    def factored(self, i: Any, D: Matrix) -> Factored:
         """D ready to solve with; a singular D makes the result an error that names the joint."""
         result = Factored(D)
         self.guard(i, result.pivots)

@@ -12,11 +12,11 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kinetree.compiler.check import check
-from kinetree.compiler.dce import eliminate_dead_code
 from kinetree.compiler.emit.c_function import DTYPES, Function, helpers
 from kinetree.compiler.emit.c_selftest import selftest
-from kinetree.compiler.program import Program
+from kinetree.compiler.ir.check import check
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.dce import eliminate_dead_code
 from kinetree.errors import CompileError
 
 Entry = tuple[str, Program, Sequence[str], Sequence[str]]

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.compiler.program import Program, captured, walk
-from kinetree.ops import Array, Block, Expr, Loop, Part, Statement, Store, Switch, While
+from kinetree.compiler.ir.graph import Array, Block, Loop, Part, Statement, Store, Switch, While
+from kinetree.compiler.ir.program import Program, captured, walk
+from kinetree.ops import Expr
 from kinetree.ops.expr import BOOLEAN_OPS, INTEGER_OPS
 
 STACK_NUMBERS = 4096  # work arrays up to this many numbers lie on the stack; longer ones are handed in

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from kinetree import ops
-from kinetree.compiler.program import Program
+from kinetree.compiler.ir.graph import Array, Block, Loop, Part, Statement, Store, Switch, While
+from kinetree.compiler.ir.program import Program
 from kinetree.errors import CompileError
-from kinetree.ops import Array, Block, Expr, Loop, Part, Statement, Store, Switch, While
+from kinetree.ops import Expr
 
 _PATTERNS = {
     "add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", "neg": "-{}",

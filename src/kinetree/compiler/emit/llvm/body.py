@@ -9,9 +9,10 @@ from kinetree.compiler.emit.llvm.hoist import is_free
 from kinetree.compiler.emit.llvm.layout import Layout
 from kinetree.compiler.emit.llvm.results import Results
 from kinetree.compiler.emit.llvm.types import Number
-from kinetree.compiler.program import Program, captured
+from kinetree.compiler.ir.graph import Array, Block, Loop, Part, Statement, Store, Switch, While
+from kinetree.compiler.ir.program import Program, captured
 from kinetree.errors import CompileError
-from kinetree.ops import Array, Block, Expr, Loop, Part, Statement, Store, Switch, While
+from kinetree.ops import Expr
 
 ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARISON = {"lt": "olt", "le": "ole", "eq": "oeq"}

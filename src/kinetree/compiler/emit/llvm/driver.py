@@ -8,8 +8,8 @@ from kinetree.compiler.emit.llvm.results import Results
 from kinetree.compiler.emit.llvm.stream import is_streamed
 from kinetree.compiler.emit.llvm.transpose import load_name, store_name
 from kinetree.compiler.emit.llvm.types import Number
-from kinetree.compiler.program import Program
-from kinetree.ops import Array
+from kinetree.compiler.ir.graph import Array
+from kinetree.compiler.ir.program import Program
 
 RUN = "(ptr %args, ptr %strides, ptr %tables, i64 %n, ptr %ws, ptr %counter, i64 %block)"
 ONE = "(ptr %args, ptr %tables, ptr %ws)"

@@ -1,4 +1,4 @@
-"""The text of the function behind fast calls (see `kinetree.compiler.fastcall`).
+"""The text of the function behind fast calls (see `kinetree.compiler.runtime.fastcall`).
 
 It reads one context per kernel, an array of 64-bit words:
     0-2  code for one state, its tables, its workspace     3-5  the same for a batch     6  the longest batch

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from kinetree.compiler.program import Program
-from kinetree.ops import Block, Expr, Part, Statement
+from kinetree.compiler.ir.graph import Block, Part, Statement
+from kinetree.compiler.ir.program import Program
+from kinetree.ops import Expr
 
 CHEAP = frozenset(("add", "sub", "mul", "neg", "fma", "fms", "fnma", "div"))
 LARGEST = 8  # operations on the way from inputs to an angle

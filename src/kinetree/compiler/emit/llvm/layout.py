@@ -12,8 +12,8 @@ import numpy as np
 
 from kinetree.compiler.emit.llvm.stream import is_streamed, stage_stride
 from kinetree.compiler.emit.llvm.types import Number
-from kinetree.compiler.program import Program
-from kinetree.ops import Array
+from kinetree.compiler.ir.graph import Array
+from kinetree.compiler.ir.program import Program
 
 ALIGNMENT = 64
 

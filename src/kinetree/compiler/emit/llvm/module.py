@@ -13,8 +13,8 @@ from kinetree.compiler.emit.llvm.results import Results, define_gathered_store, 
 from kinetree.compiler.emit.llvm.stream import define_delivery, define_stream, is_streamed
 from kinetree.compiler.emit.llvm.transpose import define_load, define_store, store_name
 from kinetree.compiler.emit.llvm.types import Number
-from kinetree.compiler.program import Program
-from kinetree.compiler.target import Target
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.runtime.machine import Target
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from kinetree.compiler.emit.llvm.transpose import Text, rows_of, scatter, store_few, within
 from kinetree.compiler.emit.llvm.types import Number
-from kinetree.compiler.program import Program, walk
-from kinetree.ops import Array, Expr, Store
+from kinetree.compiler.ir.graph import Array, Store
+from kinetree.compiler.ir.program import Program, walk
+from kinetree.ops import Expr
 
 FEWEST = 24  # elements of all results, below which there is nothing to gain
 TILE = 4

@@ -8,7 +8,7 @@ together in the workspace, and then written in whole lines by non-temporal store
 from __future__ import annotations
 
 from kinetree.compiler.emit.llvm.types import Number
-from kinetree.ops import Array
+from kinetree.compiler.ir.graph import Array
 
 LINE = 64  # bytes
 SMALLEST = 1024  # bytes of a row, below which it has too few whole lines

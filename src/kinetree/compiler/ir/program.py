@@ -1,0 +1,99 @@
+"""A program: what a trace recorded, ready to be checked, transformed and printed.
+
+A `Program` knows no robots: it has input and output arrays of numbers, work arrays, constant tables, and
+one block of statements (`compiler/ir/graph.py`). It computes one state; running it over a batch, in lanes and
+threads, is the printer's and the run time's concern.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kinetree.compiler.ir.graph import Array, Block, Graph, Loop, Part, Statement, Store, Switch, While
+from kinetree.ops import PRIMITIVES, Expr
+
+
+@dataclass(frozen=True)
+class Program:
+    """Inputs, outputs, work arrays and tables, and the statements that lead from one to the other.
+
+    `inputs` and `outputs` are in the order of the caller's arguments. An output that nothing stores to is
+    zero there: `zeroed` lists the arrays whose elements are not all written, which start at 0.
+    `guard` (if not None) is an output of size 1 that is not part of the result: it is at least 1 if the
+    result can be trusted, and smaller if a division was (nearly) by zero.
+    """
+
+    name: str
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    work: tuple[Array, ...]
+    tables: tuple[Array, ...]
+    body: Block
+    graph: Graph
+    zeroed: tuple[Array, ...] = ()
+    guard: Array | None = None
+
+    @property
+    def is_straight(self) -> bool:
+        """True if the program has no control flow."""
+        return not any(isinstance(s, (Loop, Switch, While)) for s in walk(self.body))
+
+    @property
+    def ops(self) -> dict[str, int]:
+        """How often each kind of operation stands in the text (loop bodies once).
+
+        `flops` is add + mul + div + sqrt; `sincos` counts arguments, whether of sin, cos or both.
+        """
+        counts: Counter[str] = Counter()
+        arguments = set()
+        for statement in walk(self.body):
+            if isinstance(statement, Expr) and statement.op in PRIMITIVES:
+                if statement.op in ("sin", "cos"):
+                    arguments.add(statement.args[0])
+                    continue
+                counts.update(PRIMITIVES[statement.op].cost)
+        keys = ("add", "mul", "div", "sqrt", "neg", "other")
+        result = {key: counts[key] for key in keys}
+        result["sincos"] = len(arguments)
+        result["flops"] = sum(counts[key] for key in ("add", "mul", "div", "sqrt"))
+        return result
+
+
+def walk(block: Block) -> Iterator[Statement]:
+    """Every statement of a block and of the blocks inside it, in the order of the text."""
+    for statement in block.statements:
+        yield statement
+        if isinstance(statement, (Loop, While, Part)):
+            yield from walk(statement.body)
+        elif isinstance(statement, Switch):
+            for case in statement.cases:
+                yield from walk(case)
+
+
+def captured(part: Part) -> tuple[Expr, ...]:
+    """The integers from outside that a part uses, in the order of their numbers."""
+    inside: set[Expr] = set()
+    used: set[Expr] = set()
+    for statement in walk(part.body):
+        if isinstance(statement, Expr):
+            inside.add(statement)
+        used.update(a for a in operands(statement) if type(a) is Expr)
+    return tuple(sorted(used - inside, key=lambda e: e.number))
+
+
+def operands(statement: Statement) -> tuple:
+    """Everything that a statement itself reads: expressions, literals and, in loads, the array."""
+    if isinstance(statement, Expr):
+        return statement.args
+    if isinstance(statement, Store):
+        return (statement.index, statement.value)
+    if isinstance(statement, Switch):
+        return (statement.selector,)
+    if isinstance(statement, While):
+        return (statement.initial, statement.successor)
+    return ()
+
+
+__all__ = ["Program", "Store", "captured", "operands", "walk"]

@@ -1,0 +1,154 @@
+"""Copying a program into a new graph, statement by statement: what every pass is made of.
+
+A pass is a `Rebuild` that overrides what it changes: `expr` gives the new value of an expression (a
+number or another expression), `store` records a store, `keep` drops statements. The old and the new
+program share arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from kinetree.compiler.ir.graph import Block, Graph, Loop, Part, Statement, Store, Switch, While
+from kinetree.compiler.ir.program import Program
+from kinetree.ops import Expr
+from kinetree.ops import expr as ex
+
+
+def _compared(op: str) -> Callable[..., Any]:
+    return lambda a, b: ex.compare(op, a, b)
+
+
+def _unary(op: str) -> Callable[..., Any]:
+    return lambda a: ex.unary(op, a)
+
+
+def _binary(op: str) -> Callable[..., Any]:
+    return lambda a, b: ex.binary(op, a, b)
+
+
+# How an operation is written so that it folds; those that are not here never fold.
+FOLDING: dict[str, Callable[..., Any]] = {
+    "add": ex.add, "sub": ex.sub, "mul": ex.mul, "div": ex.div, "neg": ex.neg, "where": ex.select,
+    **{op: _unary(op) for op in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "abs")},
+    **{op: _binary(op) for op in ("atan2", "min", "max")},
+    **{op: _compared(op) for op in ("lt", "le", "eq")},
+}  # fmt: skip
+
+
+class Rebuild:
+    """The identity pass: `Rebuild(program).run()` is an equal program in a graph of its own."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        self.graph = Graph()
+        self.graph.arrays = [*program.inputs, *program.outputs, *program.work, *program.tables]
+        if program.guard is not None:
+            self.graph.arrays.append(program.guard)
+        self.values: dict[Expr, Any] = {}
+
+    def run(self) -> Program:
+        """The new program."""
+        self.block(self.program.body)
+        return self.finish()
+
+    def finish(self, **changes: Any) -> Program:
+        """The program around what has been recorded so far."""
+        return replace(self.program, body=self.graph.root, graph=self.graph, **changes)
+
+    def new(self, value: Any) -> Any:
+        """What an operand of the old program has become."""
+        return self.values[value] if type(value) is Expr else value
+
+    def keep(self, statement: Statement) -> bool:
+        """False for a statement that the new program does not have."""
+        return True
+
+    def expr(self, old: Expr, args: tuple) -> Any:
+        """The new value of the expression `old`, whose operands have become `args`."""
+        op = old.op
+        if op == "load" or op == "iload":
+            return self.graph.load(args[0], args[1])
+        return self.graph.node(op, args)
+
+    def store(self, old: Store, index: Any, value: Any) -> None:
+        """Record the store `old`, whose operands have become `index` and `value`."""
+        self.graph.store(old.array, index, value, old.accumulate)
+
+    def block(self, block: Block) -> None:
+        """Copy a block to where the graph stands."""
+        self.copy(block.statements)
+
+    def copy(self, statements: list[Statement]) -> None:
+        """Copy some statements to where the graph stands."""
+        values = self.values
+        for statement in statements:
+            if not self.keep(statement):
+                continue
+            if type(statement) is Expr:
+                if statement.op != "counter" and statement.op != "variable":
+                    args = tuple([values[a] if type(a) is Expr else a for a in statement.args])
+                    values[statement] = self.expr(statement, args)
+            elif type(statement) is Store:
+                self.store(statement, self.new(statement.index), self.new(statement.value))
+            else:
+                self.control(statement)
+
+    def nested(self, block: Block) -> None:
+        """Copy a block inside a loop, switch, while or part, which the graph has just opened."""
+        self.block(block)
+
+    def control(self, statement: Statement) -> None:
+        """Copy a loop, switch, while or part."""
+        graph = self.graph
+        if isinstance(statement, Loop):
+            with graph.loop(statement.count, statement.start, statement.step) as counter:
+                self.values[statement.counter] = counter
+                self.nested(statement.body)
+        elif isinstance(statement, Switch):
+            switch = graph.switch(self.new(statement.selector))
+            for case in statement.cases:
+                with graph.case(switch):
+                    self.nested(case)
+        elif isinstance(statement, While):
+            with graph.repeat(self.new(statement.initial)) as again:
+                self.values[statement.variable] = again.variable
+                self.nested(statement.body)
+                again.successor = self.new(statement.successor)
+        elif isinstance(statement, Part):
+            with graph.part():
+                self.nested(statement.body)
+
+
+class Folding(Rebuild):
+    """A pass that writes every operation anew, so that whatever is known by now folds."""
+
+    def expr(self, old: Expr, args: tuple) -> Any:
+        write = FOLDING.get(old.op)
+        if write is not None:
+            return write(*args)
+        if old.op == "iadd":
+            return self.graph.iadd(*args)
+        if old.op == "imul":
+            return self.graph.imul(*args)
+        if old.op in ("and", "or", "not"):
+            return _logic(self.graph, old.op, args)
+        return super().expr(old, args)
+
+
+def _logic(graph: Graph, op: str, args: tuple) -> Any:
+    """and, or, not; operands may have become known truths."""
+    unknown = [a for a in args if type(a) is Expr]
+    if op == "not":
+        return graph.node(op, args) if unknown else not args[0]
+    decided = op == "or"  # the truth that settles it
+    if any(a is decided for a in args):
+        return decided
+    if len(unknown) == 2:
+        return graph.node(op, args)
+    return unknown[0] if unknown else not decided
+
+
+__all__ = ["Folding", "Rebuild"]

@@ -1,0 +1,205 @@
+"""Cutting long blocks into parts, so that the time to compile a program grows linearly with its length.
+
+A block with too many operations becomes a sequence of parts (`Part`), each printed as a function of
+its own. A number that another part needs goes through the work array "cut"; loads of inputs and tables,
+and truths, are computed again instead, and integers stay outside the parts. The cuts are at equal
+distances: a tree algorithm is traced body by body, so few numbers are alive anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kinetree.compiler.ir.graph import Block, Loop, Part, Statement, Store, Switch, While
+from kinetree.compiler.ir.program import Program, operands
+from kinetree.compiler.ir.rebuild import Rebuild
+from kinetree.ops import PRIMITIVES, Expr
+from kinetree.ops.expr import BOOLEAN_OPS, INTEGER_OPS
+
+PART_SIZE = 3000
+Place = tuple[Block, int]  # a part: a block of the old program and the number of its segment
+
+
+def split(program: Program, size: int = PART_SIZE) -> Program:
+    """The same program with every block of more than 1.5 `size` operations cut into parts of about `size`."""
+    plan = _Plan(program, size)
+    return _Split(program, plan).run() if plan.segments else program
+
+
+def _blocks(statement: Statement) -> list[Block]:
+    if isinstance(statement, Switch):
+        return statement.cases
+    return [statement.body] if isinstance(statement, (Loop, While, Part)) else []
+
+
+def _is_renewed(e: Expr) -> bool:
+    """True for what is computed again in a part rather than handed over to it."""
+    return e.op in BOOLEAN_OPS or (e.op == "load" and e.args[0].kind != "work")
+
+
+def _is_integer(statement: Statement) -> bool:
+    return type(statement) is Expr and statement.op in INTEGER_OPS
+
+
+class _Plan:
+    """Where the cuts are, which numbers cross them, and in which element of "cut" each one travels."""
+
+    def __init__(self, program: Program, size: int):
+        self.segments: dict[Block, list[list[Statement]]] = {}
+        self.home: dict[Expr, Place | None] = {}
+        self.slots: dict[Expr, int] = {}
+        self.length = 0
+        self._size = size
+        self._last: dict[Expr, Place | None] = {}  # the last part that needs a number; None: it must be kept
+        self._weigh(program.body)
+        if self.segments:
+            self._cross(program.body, None)
+            self._allocate()
+
+    def _weigh(self, block: Block) -> int:
+        """The operations that printing the block as one function takes; cuts it if they are too many."""
+        weights = []
+        for statement in block.statements:
+            if type(statement) is Expr:
+                weights.append(1 if statement.op in PRIMITIVES else 0)
+            elif type(statement) is Store:
+                weights.append(1)
+            else:
+                weights.append(1 + sum(self._weigh(inner) for inner in _blocks(statement)))
+        total = sum(weights)
+        if total <= 1.5 * self._size:
+            return total
+        count = max(2, round(total / self._size))
+        segments: list[list[Statement]] = [[] for _ in range(count)]
+        before = 0
+        for statement, weight in zip(block.statements, weights):
+            segments[min(before * count // total, count - 1)].append(statement)
+            before += weight
+        self.segments[block] = [s for s in segments if s]
+        return len(self.segments[block])
+
+    def _cross(self, block: Block, place: Place | None) -> None:
+        """Note where numbers are computed and which parts need numbers of another place."""
+        segments = self.segments.get(block)
+        if segments is None:
+            for statement in block.statements:
+                self._visit(statement, place)
+            return
+        for number, segment in enumerate(segments):
+            for statement in segment:
+                self._visit(statement, (block, number))
+
+    def _visit(self, statement: Statement, place: Place | None) -> None:
+        if place is not None:
+            for operand in operands(statement):
+                if type(operand) is Expr:
+                    self._need(operand, place)
+        if type(statement) is Expr:
+            self.home[statement] = place
+        for inner in _blocks(statement):
+            self._cross(inner, place)
+
+    def _need(self, e: Expr, place: Place) -> None:
+        if e.op in INTEGER_OPS or self.home[e] == place:
+            return
+        if _is_renewed(e):
+            for operand in e.args:
+                if type(operand) is Expr:
+                    self._need(operand, place)
+            return
+        home = self.home[e]
+        stays = home is None or home[0] is not place[0] or self._last.get(e, place) is None
+        self._last[e] = None if stays else place
+
+    def _allocate(self) -> None:
+        """Elements are used again after the last part that needs them, within one block."""
+        free: dict[Block, list[int]] = {}
+        busy: dict[Place, list[int]] = {}  # elements that become free once this part has run
+        reached: dict[Block, int] = {}
+        for e, last in self._last.items():
+            home = self.home[e]
+            if home is None or last is None:
+                self.slots[e] = self._fresh()
+        for e in sorted((e for e in self._last if e not in self.slots), key=lambda e: self._order(e)):
+            block, number = self.home[e]  # type: ignore[misc]
+            for done in range(reached.get(block, 0), number):
+                free.setdefault(block, []).extend(busy.pop((block, done), ()))
+            reached[block] = max(reached.get(block, 0), number)
+            elements = free.get(block)
+            self.slots[e] = elements.pop() if elements else self._fresh()
+            busy.setdefault(self._last[e], []).append(self.slots[e])  # type: ignore[arg-type]
+
+    def _order(self, e: Expr) -> tuple[int, int]:
+        return (self.home[e][1], e.number)  # type: ignore[index]
+
+    def _fresh(self) -> int:
+        self.length += 1
+        return self.length - 1
+
+
+class _Split(Rebuild):
+    def __init__(self, program: Program, plan: _Plan):
+        super().__init__(program)
+        self._plan = plan
+        taken = {a.name for a in self.graph.arrays}
+        name = next(n for n in ("cut", *(f"cut{k}" for k in range(len(taken)))) if n not in taken)
+        self._array = self.graph.array(name, "work", plan.length)
+        self._place: Place | None = None
+        self._replaced: dict[Expr, Any] = {}  # what imported numbers were outside the part
+
+    def run(self) -> Program:
+        self.block(self.program.body)
+        if not self._array.size:  # nothing crosses a cut
+            self.graph.arrays.remove(self._array)
+            return self.finish()
+        return self.finish(work=(*self.program.work, self._array))
+
+    def block(self, block: Block) -> None:
+        segments = self._plan.segments.get(block)
+        if segments is None:
+            self.copy(block.statements)
+            return
+        for number, segment in enumerate(segments):
+            self.copy([s for s in segment if _is_integer(s)])
+            with self.graph.part():
+                before = (self._place, self._replaced)
+                self._place, self._replaced = (block, number), {}
+                self.copy([s for s in segment if not _is_integer(s)])
+                self.values.update(self._replaced)
+                self._place, self._replaced = before
+
+    def copy(self, statements: list[Statement]) -> None:
+        for statement in statements:
+            if self._place is not None:
+                for e in self._needed(statement):
+                    self._import(e)
+            super().copy([statement])
+            if type(statement) is Expr and statement in self._plan.slots:
+                self.graph.store(self._array, self._plan.slots[statement], self.values[statement])
+
+    def _needed(self, statement: Statement) -> Iterator[Expr]:
+        """What a statement and the blocks inside it use, except where they are cut themselves."""
+        yield from (a for a in operands(statement) if type(a) is Expr)
+        for inner in _blocks(statement):
+            if inner not in self._plan.segments:
+                for s in inner.statements:
+                    yield from self._needed(s)
+
+    def _import(self, e: Expr) -> None:
+        """Make a number of another place known in this part."""
+        if e.op in INTEGER_OPS or e in self._replaced or self._plan.home.get(e) == self._place:
+            return
+        outside = self.values.get(e)
+        if _is_renewed(e):
+            for a in e.args:
+                if type(a) is Expr:
+                    self._import(a)
+            value = self.expr(e, tuple(self.new(a) for a in e.args))
+        else:
+            value = self.graph.load(self._array, self._plan.slots[e])
+        self._replaced[e] = outside
+        self.values[e] = value
+
+
+__all__ = ["PART_SIZE", "split"]

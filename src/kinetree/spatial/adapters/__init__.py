@@ -1,5 +1,0 @@
-"""The same quantities in the notations of the literature: `soa`, `boyden`, `concurrent`."""
-
-from kinetree.spatial.adapters import boyden, concurrent, soa
-
-__all__ = ["boyden", "concurrent", "soa"]

@@ -1,0 +1,160 @@
+"""Generalised coordinates of one node, and the small dense matrices between two nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kinetree import ops
+from kinetree.spatial.vector import Number
+
+
+class Transposed:
+    """`x.T` of a transform, a subspace, a set of forces or a stack of them; `x.T @ y` is what it is for."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.value.apply_transposed(other)
+
+
+class Coordinates(tuple):
+    """The numbers that belong to the coordinates of one node: a column with + and -."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Iterable[Number]) -> Coordinates:  # type: ignore[override]
+        return Coordinates(a + b for a, b in zip(self, other, strict=True))
+
+    def __sub__(self, other: Iterable[Number]) -> Coordinates:
+        return Coordinates(a - b for a, b in zip(self, other, strict=True))
+
+    def __neg__(self) -> Coordinates:
+        return Coordinates(-a for a in self)
+
+    def __mul__(self, s: Number) -> Coordinates:  # type: ignore[override]
+        return Coordinates(a * s for a in self)
+
+    def dot(self, other: Iterable[Number]) -> Number:
+        total: Any = 0
+        for a, b in zip(self, other, strict=True):
+            total = total + a * b
+        return total
+
+
+class Matrix:
+    """A dense matrix of numbers: the entries that belong to the coordinates of two nodes."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self, rows: Iterable[Iterable[Number]]):
+        self.rows = tuple(tuple(row) for row in rows)
+
+    @property
+    def T(self) -> Matrix:
+        return Matrix(zip(*self.rows, strict=True))
+
+    def __add__(self, other: Matrix) -> Matrix:
+        return Matrix(
+            [a + b for a, b in zip(r, s, strict=True)] for r, s in zip(self.rows, other.rows, strict=True)
+        )
+
+    def __sub__(self, other: Matrix) -> Matrix:
+        return Matrix(
+            [a - b for a, b in zip(r, s, strict=True)] for r, s in zip(self.rows, other.rows, strict=True)
+        )
+
+    def __neg__(self) -> Matrix:
+        return Matrix([-a for a in row] for row in self.rows)
+
+    def __matmul__(self, x: Iterable[Number]) -> Coordinates:
+        x = tuple(x)
+        return Coordinates(Coordinates(row).dot(x) for row in self.rows)
+
+    @property
+    def trace(self) -> Number:
+        total: Any = 0
+        for k, row in enumerate(self.rows):
+            total = total + row[k]
+        return total
+
+
+def _reciprocal(pivot: Number) -> Number:
+    """1 / pivot. An exact zero has none: NaN marks it for the guard of the sweep, which names the joint."""
+    try:
+        return 1 / pivot
+    except ZeroDivisionError:
+        return float("nan")
+
+
+class Factored:
+    """A symmetric positive definite k x k matrix A = L D L^T, ready to solve with.
+
+    `pivots` are the diagonal of D. Nothing is divided by more than once per pivot.
+    """
+
+    __slots__ = ("lower", "pivots", "reciprocals")
+
+    def __init__(self, matrix: Matrix):
+        a = [list(row) for row in matrix.rows]
+        k = len(a)
+        lower: list[list[Number]] = [[0] * k for _ in range(k)]
+        pivots: list[Number] = []
+        reciprocals: list[Number] = []
+        for j in range(k):
+            pivot = a[j][j]
+            for m in range(j):
+                pivot = pivot - lower[j][m] * lower[j][m] * pivots[m]
+            pivots.append(pivot)
+            reciprocals.append(_reciprocal(pivot))
+            for i in range(j + 1, k):
+                entry = a[i][j]
+                for m in range(j):
+                    entry = entry - lower[i][m] * lower[j][m] * pivots[m]
+                lower[i][j] = entry * reciprocals[j]
+        self.lower = lower
+        self.pivots = tuple(pivots)
+        self.reciprocals = tuple(reciprocals)
+
+    def solve(self, b: Iterable[Number]) -> Coordinates:
+        """A^-1 b."""
+        x = list(b)
+        k = len(x)
+        for i in range(k):
+            for m in range(i):
+                x[i] = x[i] - self.lower[i][m] * x[m]
+        x = [value * r for value, r in zip(x, self.reciprocals, strict=True)]
+        for i in reversed(range(k)):
+            for m in range(i + 1, k):
+                x[i] = x[i] - self.lower[m][i] * x[m]
+        return Coordinates(x)
+
+    def solve_columns(self, columns: Sequence[Any]) -> list[Any]:
+        """The columns of C A^-1, for a matrix C given by its k columns (values with + - and `* number`)."""
+        y = list(columns)
+        k = len(y)
+        for i in range(k):
+            for m in range(i):
+                y[i] = y[i] - y[m] * self.lower[i][m]
+        y = [value * r for value, r in zip(y, self.reciprocals, strict=True)]
+        for i in reversed(range(k)):
+            for m in range(i + 1, k):
+                y[i] = y[i] - y[m] * self.lower[m][i]
+        return y
+
+    @property
+    def log_determinant(self) -> Number:
+        """log det A, the sum over the pivots."""
+        total: Any = 0
+        for pivot in self.pivots:
+            total = total + ops.log(pivot)
+        return total
+
+    def inverse(self) -> Matrix:
+        """A^-1 as a matrix."""
+        k = len(self.pivots)
+        columns = [self.solve([1 if i == j else 0 for i in range(k)]) for j in range(k)]
+        return Matrix(columns)
