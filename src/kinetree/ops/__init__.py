@@ -10,20 +10,24 @@ from kinetree.ops.functions import (
     cos,
     equal,
     exp,
+    floor,
     is_literal,
     less,
     less_equal,
     log,
     max,
     min,
+    sign,
     sin,
     sqrt,
     tan,
+    tanh,
     where,
 )
 from kinetree.ops.primitives import PRIMITIVES, Primitive
 
 __all__ = [
-    "PRIMITIVES", "Expr", "Primitive", "abs", "acos", "asin", "atan", "atan2", "cos", "equal", "exp",
-    "is_literal", "less", "less_equal", "log", "max", "min", "sin", "sqrt", "tan", "where",
+    "PRIMITIVES", "Expr", "Primitive", "abs", "acos", "asin", "atan", "atan2", "cos", "equal", "exp", "floor",
+    "is_literal", "less", "less_equal", "log", "max", "min", "sign", "sin", "sqrt",
+    "tan", "tanh", "where",
 ]  # fmt: skip

@@ -238,13 +238,14 @@ def div(a: Any, b: Any) -> Any:
 _LITERAL_UNARY: dict[str, Callable] = {
     "sqrt": math.sqrt, "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin,
     "acos": math.acos, "atan": math.atan, "exp": math.exp, "log": math.log, "abs": abs,
+    "tanh": math.tanh, "sign": lambda x: float(np.sign(x)), "floor": lambda x: float(np.floor(x)),
 }  # fmt: skip
-_ODD = frozenset(("sin", "tan", "asin", "atan"))
+_ODD = frozenset(("sin", "tan", "asin", "atan", "tanh", "sign"))
 _EVEN = frozenset(("cos", "abs"))
 
 
 def unary(op: str, a: Any) -> Any:
-    """sqrt, sin, cos, tan, asin, acos, atan, exp, log or abs of `a`; signs move outwards."""
+    """A primitive of one number; signs move outwards."""
     a = literal(a)
     if type(a) is not Expr:
         return _LITERAL_UNARY[op](a)
