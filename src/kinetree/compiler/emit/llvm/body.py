@@ -297,7 +297,7 @@ class Printer:
 
     def _store(self, s: Store) -> None:
         if self.results is not None and s.array in self.results.elements:
-            number = self.results.values[s.value if type(s.value) is Expr else float(s.value)]
+            number = self.results.values[self.results.key(s.value)]
             if number and number not in self._stored:
                 self._stored.add(number)
                 self._store_slot(self.layout.values + number, self._operand(s.value))
