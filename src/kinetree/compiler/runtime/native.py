@@ -11,6 +11,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from kinetree.compiler.emit.llvm.instructions import LIBRARY
 from kinetree.compiler.runtime.machine import Target, host
 from kinetree.errors import CompileError
 
@@ -69,7 +70,7 @@ _known: dict[str, int] = {}
 def _library_functions() -> dict[str, int]:
     """The C library's functions that machine code may call, by address."""
     if not _known:
-        names = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "floor", "fma")
+        names = {"sin", "cos", "floor", "fma", *LIBRARY}
         wanted = {symbol for name in names for symbol in (name, f"{name}f")} | {"memset", "memcpy"}
         for library in _c_libraries():
             for symbol in sorted(wanted - _known.keys()):
