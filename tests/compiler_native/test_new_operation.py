@@ -11,7 +11,7 @@ from tests.compiler_native.programs import kernel_of, program
 from kinetree.compiler.emit import python
 from kinetree.compiler.emit.llvm.instructions import INSTRUCTIONS, LIBRARY, UNFUSED
 from kinetree.compiler.ir.program import Program
-from kinetree.compiler.passes.differentiate import forward, jacobian, reverse
+from kinetree.compiler.passes.differentiate import jacobian, jvp, vjp
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.compiler.passes.simplify import simplify
 from kinetree.ops import PRIMITIVES, Expr, Primitive
@@ -65,11 +65,9 @@ def test_c(cubes, tmp_path) -> None:
 def test_derivatives(cubes) -> None:
     (a, b), d = STATES[0], np.array([0.3, -0.7])
     slopes = np.array([[3 * a * a, 1], [3 * a * a * b**3, 3 * b * b * a**3], [0, -3 * b * b], [0, 0]])
-    np.testing.assert_allclose(interpret(forward(cubes), STATES[0], d)[0][1], slopes @ d, rtol=1e-14)
+    np.testing.assert_allclose(interpret(jvp(cubes), STATES[0], d)[0][1], slopes @ d, rtol=1e-14)
     weights = np.array([1.0, -2.0, 0.5, 3.0])
-    np.testing.assert_allclose(
-        interpret(reverse(cubes), STATES[0], weights)[0][1], weights @ slopes, rtol=1e-14
-    )
+    np.testing.assert_allclose(interpret(vjp(cubes), STATES[0], weights)[0][1], weights @ slopes, rtol=1e-14)
     (matrix,), _ = interpret(jacobian(cubes, "y", "x"), STATES[0])
     np.testing.assert_allclose(matrix.reshape(4, 2), slopes, rtol=1e-14)
 
