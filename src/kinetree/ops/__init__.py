@@ -11,21 +11,24 @@ from kinetree.ops.functions import (
     cos,
     equal,
     exp,
+    floor,
     is_literal,
     less,
     less_equal,
     log,
     max,
     min,
+    sign,
     sin,
     sqrt,
     tan,
+    tanh,
     where,
 )
 from kinetree.ops.primitives import PRIMITIVES, Primitive
 
 __all__ = [
-    "Expr", "PRIMITIVES", "Primitive", "abs", "acos", "asin", "atan", "atan2", "cos", "cross", "dot",
-    "equal", "exp", "is_literal", "largest", "less", "less_equal", "log", "max", "min", "norm",
-    "pseudo_inverse", "require", "sin", "solve", "sqrt", "tan", "where",
+    "PRIMITIVES", "Expr", "Primitive", "abs", "acos", "asin", "atan", "atan2", "cos", "cross", "dot", "equal",
+    "exp", "floor", "is_literal", "largest", "less", "less_equal", "log", "max", "min", "norm",
+    "pseudo_inverse", "require", "sign", "sin", "solve", "sqrt", "tan", "tanh", "where",
 ]  # fmt: skip
