@@ -74,9 +74,7 @@ def _wrench(model: Model, rotor: Rotor, q: Array, v: Array, a: Array, V: Motion,
     place = _position(model, rotor)
     width = range(len(rotor.ratio))
     joint = Revolute(rotor.axis)
-    angle = sum(
-        n * (multiplier * q[place + k] + offset) for k, n in zip(width, rotor.ratio, strict=True)
-    )
+    angle = sum(n * (multiplier * q[place + k] + offset) for k, n in zip(width, rotor.ratio, strict=True))
     rate = sum(n * multiplier * v[start + k] for k, n in zip(width, rotor.ratio, strict=True))
     change = sum(n * multiplier * a[start + k] for k, n in zip(width, rotor.ratio, strict=True))
     spin: Transform = joint.placement((angle,))
