@@ -139,7 +139,8 @@ def _number(state: Any) -> Any:
 
 def _stored(graph: Graph, name: str, value: np.ndarray) -> Array:
     """An output array with the numbers of a result."""
-    array = graph.array(name, "output", value.size)
+    taken = {array.name for array in graph.arrays}
+    array = graph.array(f"{name}_out" if name in taken else name, "output", value.size)
     for k, x in enumerate(value.flat):
         if not isinstance(x, Expr) and not ops.is_literal(x):
             raise TraceError(f"the result {name} holds a {type(x).__name__}: only real numbers can be traced")
