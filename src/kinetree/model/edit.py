@@ -125,7 +125,7 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
             f"{validate.shown(positions)}"
         )
     fixed: dict[int, tuple] = {}
-    for name, q in positions.items():
+    for name, given in positions.items():
         i = model.joint_index(name)
         body = model.bodies[i - 1]
         if body.mimic is not None:
@@ -134,15 +134,18 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
                 f"alone: lock '{body.mimic.joint}'"
             )
         fixed[i] = validate.position(
-            q, body.joint, f"model '{model.name}': position of locked joint '{name}'"
+            given, body.joint, f"model '{model.name}': position of locked joint '{name}'"
         )
+    q: list[Any] = [0] * model.nq
+    for i, coordinates in fixed.items():
+        q[model.layout.q_start[i] : model.layout.q_start[i] + len(coordinates)] = coordinates
     for i, rule in model.layout.follows.items():
         if rule.leader in fixed:
-            fixed[i] = (rule.multiplier * fixed[rule.leader][0] + rule.offset,)
+            fixed[i] = model.layout.couplings[i].positions(q)
     bodies = list(model.bodies)
-    for i, q in fixed.items():
+    for i, coordinates in fixed.items():
         body = bodies[i - 1]
-        turned = body.placement @ Pose.from_transform(body.joint.placement(q))
+        turned = body.placement @ Pose.from_transform(body.joint.placement(coordinates))
         none = Limits((), (), (), ())
         bodies[i - 1] = body._replace(
             joint=Fixed(), placement=turned, mimic=None, armature=(), damping=(), friction=(), stiffness=(),
