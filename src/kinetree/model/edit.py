@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kinetree.errors import ModelError
+import numpy as np
+
+from kinetree.errors import ModelError, ShapeError
 from kinetree.joints import Fixed
 from kinetree.joints.axis import rotation_about
 from kinetree.model import validate
@@ -58,6 +60,21 @@ def replace(model: Model, changes: Mapping[str, Any]) -> Model:
             validate.physical(inertia, f"model '{model.name}': body '{changed}'")
     result = type(model)(name, gravity, tuple(bodies), model.rotors, model.frames, report)
     return with_rotors(result, mode)
+
+
+def with_parameters(model: Model, parameters: Any, check: str) -> Model:
+    """The model with other inertias of its bodies; rotors, armatures and all else stay."""
+    rows = np.asarray(parameters)
+    if rows.shape != (model.nbodies, 10) or rows.dtype.kind not in "fiuO":
+        given = f"{rows.dtype} numbers of shape {rows.shape}"
+        raise ShapeError(
+            f"model '{model.name}': with_parameters takes ({model.nbodies}, 10) numbers, for each body m, "
+            f"m c (3), inertia about the body origin (xx, yy, zz, xy, xz, yz), but got {given}"
+        )
+    inertias = {
+        body.name: Inertia.from_parameters(row) for body, row in zip(model.bodies, rows.tolist(), strict=True)
+    }
+    return replace(model, {"inertia": inertias, "check": check})
 
 
 def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) -> None:
