@@ -105,7 +105,7 @@ def nullify_momentum(model: Model, q: Array, v: Array, momentum: Array | None) -
     Reference: Jain, spatial operator algebra part 4 (nullifying the momentum).
     """
     roots = [body for body in model.bodies if body.parent == 0]
-    if len(roots) != 1 or roots[0].joint.nv != 6:
+    if len(roots) != 1 or not roots[0].joint.is_free:
         raise ModelError(
             f"nullify_momentum: model {model.name!r} does not float: it needs one root body on a free joint, "
             f"but has {', '.join(f'{b.name!r} on a {b.joint.type_name} joint' for b in roots) or 'no body'}"
