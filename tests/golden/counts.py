@@ -73,7 +73,7 @@ def measure(algorithm: Algorithm, model: kt.Model) -> dict[str, int]:
     program = sweeps.lower(algorithm, model, present, static_options(algorithm, model), "unrolled")
     counts = {k: n for k, n in program.ops.items() if n}
     fused = walk(optimize(program).body)
-    counts["instructions"] = sum(isinstance(s, Expr) and s.op in PRIMITIVES for s in fused)
+    counts["instructions"] = sum(isinstance(s, Expr) and bool(PRIMITIVES[s.op].cost) for s in fused)
     return counts
 
 

@@ -174,14 +174,14 @@ class _Plan:
         """What runs the call, None if that is not known, and its arrays."""
         arrays = doubles(tuple([given[k] for k in self.arrays]))
         try:
-            call = model._calls.get((self, *[given[k] for k in self.options]))  # type: ignore[attr-defined]
-        except (AttributeError, TypeError):  # the first call for this model, or an option that is a list
+            call = model._memo.get((self, *[given[k] for k in self.options]))
+        except (AttributeError, TypeError):  # not a model, or an option that is a list
             return None, ()
         return (None, ()) if arrays is None else (call, arrays)
 
     def learn(self, model: Model, given: tuple, call: Callable[..., Any]) -> None:
         with contextlib.suppress(TypeError):  # an option that cannot be hashed
-            model.__dict__.setdefault("_calls", {})[self, *[given[k] for k in self.options]] = call
+            model._memo[self, *[given[k] for k in self.options]] = call
 
 
 class _Straight(_Plan):
@@ -198,12 +198,12 @@ class _Straight(_Plan):
                 given = arrays
                 break
         try:
-            return model._calls.get(self), given  # type: ignore[attr-defined]
+            return model._memo.get(self), given
         except AttributeError:
             return None, ()
 
     def learn(self, model: Model, given: tuple, call: Callable[..., Any]) -> None:
-        model.__dict__.setdefault("_calls", {})[self] = call
+        model._memo[self] = call
 
 
 def doubles(arrays: tuple) -> tuple | None:
