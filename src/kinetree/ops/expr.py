@@ -12,6 +12,7 @@ are nested blocks (see `graph.py`), and a value may only be used where its block
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
