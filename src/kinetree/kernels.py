@@ -7,11 +7,11 @@ a = fast(q, v, tau)
 from __future__ import annotations
 
 import hashlib
-import os
+import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,7 +19,10 @@ from kinetree.arguments import wrong_shape
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.compiler.passes.simplify import simplify
+from kinetree.compiler.runtime.artifact import Artifact
+from kinetree.compiler.runtime.description import Core, Description
 from kinetree.compiler.runtime.kernel import Kernel
+from kinetree.compiler.runtime.source import source_digest
 from kinetree.errors import CompileError, SingularError
 from kinetree.interpreters import eager, looped, unrolled
 from kinetree.interpreters.kinds import structure_of
@@ -127,7 +130,7 @@ def kernel(
     key = (algorithm.text, present, tuple(sorted((k, _frozen(v)) for k, v in options.items())), dtype, mode)
     found = kernels.get(key)
     if found is None:
-        found = kernels[key] = _new_kernel(algorithm, model, present, options, dtype, mode)
+        found = kernels[key] = ModelKernel(algorithm, model, present, options, dtype, mode)
     return found
 
 
@@ -135,16 +138,47 @@ def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _new_kernel(
-    algorithm: Algorithm, model: Model, present: tuple[str, ...], options: dict, dtype: str, mode: str | None
-) -> Kernel:
-    inputs = {a.name: a for a in algorithm.inputs if a.name in present}
+class ModelKernel(Kernel):
+    """The kernel of an algorithm for one model."""
 
-    def describe(name: str, shape: tuple[int, ...]) -> str:
-        return wrong_shape(algorithm.name, model, inputs[name], shape)
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        model: Model,
+        present: tuple[str, ...],
+        options: dict[str, Any],
+        dtype: str,
+        mode: str | None,
+    ):
+        key = _key(algorithm, model, present, options, mode)
+        artifact = Artifact.find(key, dtype) if key is not None else None
+        if artifact is None:
+            started = time.perf_counter()
+            program = optimize(trace(algorithm, model, present, options, mode))
+            traced = time.perf_counter() - started
+            inputs = {a.name: a for a in algorithm.inputs}
+            description = Description.of(
+                program,
+                [inputs[name].sizes(model) for name in present],
+                [a.sizes(model) for a in algorithm.outputs],
+                dtype,
+            )
+            artifact = Artifact.of(program, description, key)
+            artifact.seconds += traced
+        super().__init__(artifact)
+        self._made_of = (algorithm, model, present, options, dtype, mode)
 
-    def on_singular(index: tuple[int, ...], state: list[np.ndarray]) -> None:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return kernel, self._made_of
+
+    def wrong_shape(self, core: Core, shape: tuple[int, ...]) -> str:
+        algorithm, model, *_ = self._made_of
+        argument = next(a for a in algorithm.inputs if a.name == core.name)
+        return wrong_shape(algorithm.name, model, argument, shape)
+
+    def singular(self, index: tuple[int, ...], state: list[np.ndarray]) -> NoReturn:
         """Run the state again, eagerly, to find which joint it is."""
+        algorithm, model, present, options, *_ = self._made_of
         values = {name: array.astype(float).tolist() for name, array in zip(present, state, strict=True)}
         where = f" in state {index[0] if len(index) == 1 else index}" if index else ""
         try:
@@ -156,19 +190,6 @@ def _new_kernel(
         raise SingularError(
             f"{algorithm.name}: the mass matrix of model {model.name!r} is numerically singular{where}"
         )
-
-    return Kernel(
-        lambda: optimize(trace(algorithm, model, present, options, mode)),
-        [inputs[name].sizes(model) for name in inputs],
-        [a.sizes(model) for a in algorithm.outputs],
-        dtype,
-        input_names=list(inputs),
-        output_names=[a.name for a in algorithm.outputs],
-        name=algorithm.name,
-        describe=describe,
-        on_singular=on_singular,
-        key=_key(algorithm, model, present, options, mode),
-    )
 
 
 def trace(
@@ -222,11 +243,7 @@ def _estimate(algorithm: Algorithm, model: Model, nodes: Sequence[Node]) -> floa
 @cache
 def _source_state() -> str:
     """What the package's own files are: programs kept on disk are those of exactly this source."""
-    root = Path(__file__).parent
-    facts = sorted(
-        (str(p.relative_to(root)), os.stat(p).st_mtime_ns, os.stat(p).st_size) for p in root.rglob("*.py")
-    )
-    return hashlib.sha256(repr(facts).encode()).hexdigest()
+    return source_digest(Path(__file__).parent)
 
 
 def _key(
