@@ -1,7 +1,7 @@
-"""Write the pages of docs/algorithms from the algorithms themselves.
+"""Write the pages of docs/algorithms and the stub of the package from the functions themselves.
 
-python docs/generate.py             write the pages
-python docs/generate.py --check     exit with status 1 if a page is not what would be written
+python -m docs.generate             write the files
+python -m docs.generate --check     exit with status 1 if a file is not what would be written
 """
 
 from __future__ import annotations
@@ -14,40 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import kinetree as kt
+from docs import stubs
 from kinetree import algorithms, derived, drives
 from kinetree.arguments import taken
+from kinetree.names import FUNCTIONS
 from kinetree.sweep import Algorithm
 from kinetree.sweep.algorithm import REQUIRED
 
 FOLDER = Path(__file__).parent / "algorithms"
-
-# What users look for, in this order; every algorithm stands in exactly one group.
-GROUPS = {
-    "Where things are and how they move": (
-        "placements body_velocities body_accelerations frame_placement frame_velocity frame_acceleration "
-        "jacobian jacobian_rate partial_velocities center_of_mass center_of_mass_velocity "
-        "center_of_mass_jacobian"
-    ),
-    "Equations of motion": "inverse_dynamics forward_dynamics hybrid_dynamics bias_force gravity_force",
-    "The mass matrix": (
-        "mass_matrix inverse_mass_matrix mass_matrix_rate mass_matrix_product mass_matrix_solve "
-        "mass_matrix_logdet mass_matrix_trace composite_inertias composite_moments articulated_inertias"
-    ),
-    "Velocity-dependent terms": (
-        "coriolis_matrix coriolis_matrices coriolis_product coriolis_transpose_product christoffel_symbols"
-    ),
-    "Energy and momentum": (
-        "kinetic_energy potential_energy momentum centroidal_momentum centroidal_momentum_matrix "
-        "centroidal_momentum_matrix_rate system_inertia"
-    ),
-    "Forces between bodies": (
-        "joint_wrenches constraint_forces base_reaction composite_wrenches articulated_wrenches"
-    ),
-    "The same by other routes": (
-        "inverse_dynamics_composite inverse_dynamics_inertial forward_dynamics_concurrent "
-        "gravity_force_composite mass_matrix_inertial composite_moments_walker_orin"
-    ),
-}
 
 EXAMPLE = {"frame": 'frame="lower"', "accelerate": 'accelerate=["elbow"]'}
 
@@ -56,11 +30,12 @@ def main(arguments: list[str]) -> int:
     pages = {FOLDER / f"{name}.md": page(entry) for name, entry in listed().items()}
     pages[FOLDER / "index.md"] = index()
     pages[FOLDER / "derived.md"] = derived_page()
+    pages[stubs.FILE] = stubs.text()
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
     extra = [path for path in FOLDER.glob("*.md") if path not in pages]
     if "--check" in arguments:
         for path in stale + extra:
-            print(f"{path.relative_to(FOLDER.parent)} is not what docs/generate.py writes: run it")
+            print(f"{path} is out of date: run python -m docs.generate")
         return 1 if stale or extra else 0
     FOLDER.mkdir(exist_ok=True)
     for path, text in pages.items():
@@ -72,10 +47,10 @@ def main(arguments: list[str]) -> int:
 
 def listed() -> dict[str, Algorithm]:
     """The algorithms of all groups by name; one that no group lists is an error."""
-    names = [name for group in GROUPS.values() for name in group.split()]
+    names = [name for group in FUNCTIONS.values() for name in group.split()]
     missing = set(algorithms.__all__) - set(names)
     if missing or len(set(names)) != len(names):
-        raise SystemExit(f"docs/generate.py: list every algorithm once; missing: {sorted(missing)}")
+        raise SystemExit(f"kinetree/names.py: list every algorithm once; missing: {sorted(missing)}")
     return {name: getattr(algorithms, name) for name in names}
 
 
@@ -180,7 +155,7 @@ def index() -> str:
         "Costs: N bodies, d the depth of the tree.",
     ]
     entries = listed()
-    for title, names in GROUPS.items():
+    for title, names in FUNCTIONS.items():
         lines += ["", f"## {title}", "", "| function | gives | cost |", "|---|---|---|"]
         for name in names.split():
             summary, rest = described(entries[name].text)

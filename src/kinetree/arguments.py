@@ -11,6 +11,7 @@ from kinetree.errors import ShapeError
 from kinetree.model import Model
 from kinetree.sweep import Algorithm, Argument
 from kinetree.sweep.algorithm import REQUIRED
+from kinetree.sweep.vocabulary import meaning
 
 
 def bound(
@@ -90,28 +91,11 @@ def _reason(model: Model, argument: Argument) -> str:
     return "so many numbers for each state"
 
 
-MEANING = {
-    "q": "positions of the joints",
-    "v": "velocities",
-    "a": "accelerations",
-    "tau": "generalised forces, N m or N",
-    "x": "any vector over the velocities",
-    "known": "accelerations of the joints in `accelerate`, generalised forces of the others",
-    "f_ext": "wrench [moment; force] on each body, body axes, about the body origin; zero if left out",
-    "point": "a point in the axes of the frame, m; its origin if left out",
-    "frame": "name of a frame or body",
-    "reference": '"body", "world" or "aligned" (axes of the world, origin of the frame)',
-    "kind": '"spatial" or "classical"',
-    "accelerate": "names of the joints whose acceleration is known",
-    "side": '"outboard" or "inboard"',
-}
-
-
 def taken(algorithm: Algorithm) -> list[tuple[str, Any, str, str]]:
     """(name, default, shape, meaning) of all arguments after the model, in the order of a call."""
-    needed = [(a.name, REQUIRED, a.text, MEANING[a.name]) for a in algorithm.inputs if not a.optional]
-    options = [(name, default, "", MEANING[name]) for name, default in algorithm.options.items()]
-    optional = [(a.name, None, a.text, MEANING[a.name]) for a in algorithm.inputs if a.optional]
+    needed = [(a.name, REQUIRED, a.text, meaning(a.name)) for a in algorithm.inputs if not a.optional]
+    options = [(name, default, "", meaning(name)) for name, default in algorithm.options.items()]
+    optional = [(a.name, None, a.text, meaning(a.name)) for a in algorithm.inputs if a.optional]
     return needed + options + optional
 
 
@@ -129,8 +113,8 @@ def documentation(algorithm: Algorithm) -> str:
     text = inspect.getdoc(algorithm.text) or ""
     body, _, reference = text.partition("\n\nReference:")
     rows = [
-        f"    {name}{f' {shape}' if shape else ''}: {meaning}."
-        for name, _, shape, meaning in taken(algorithm)
+        f"    {name}{f' {shape}' if shape else ''}: {about}."
+        for name, _, shape, about in taken(algorithm)
     ]
     results = ", ".join(f"{a.name} {a.text}" for a in algorithm.outputs)
     parts = [body, "Args:\n    model: the robot.\n" + "\n".join(rows), f"Returns:\n    {results}"]

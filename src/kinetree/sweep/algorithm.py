@@ -9,20 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kinetree.errors import KinetreeError
+from kinetree.sweep.vocabulary import Dimension, implied
 
-Dimension = str | int
 REQUIRED = inspect.Parameter.empty  # the default of an option that must be given
-
-# What a name in a signature stands for, unless the signature gives its dimensions: nq, nv, nb (bodies) or a
-# number.
-_SHAPES: dict[str, tuple[Dimension, ...]] = {
-    "q": ("nq",),
-    "v": ("nv",),
-    "a": ("nv",),
-    "tau": ("nv",),
-    "x": ("nv",),
-    "f_ext": ("nb", 6),
-}
 _ARGUMENT = re.compile(r"\s*(\w+)(\?)?(?:\(([^)]*)\))?\s*")
 
 
@@ -119,7 +108,7 @@ def _arguments(part: str) -> tuple[Argument, ...]:
             raise TypeError(f"cannot read the signature {part!r} from {part[position:]!r} on")
         name, optional, dimensions = match.groups()
         if dimensions is None:
-            shape = _SHAPES[name]
+            shape = implied(name)
         else:
             words = [word.strip() for word in dimensions.split(",") if word.strip()]
             shape = tuple(int(word) if word.isdigit() else word for word in words)
