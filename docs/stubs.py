@@ -83,7 +83,8 @@ def definition(name: str, value: Any) -> str:
         rows = "".join(f"    {part},\n" for part in parameters)
         line = f"def {name}(\n{rows}) -> {result(value, signature)}:"
     quoted = (inspect.getdoc(value) or "").replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    document = textwrap.indent(f'"""{quoted}\n"""', "    ", lambda row: bool(row.strip()))
+    end = "\n" if "\n" in quoted else ""
+    document = textwrap.indent(f'"""{quoted}{end}"""', "    ", lambda row: bool(row.strip()))
     return f"{line}\n{document}\n"
 
 

@@ -1365,8 +1365,7 @@ def mass_matrix_partials(model: Model, q: _Numbers, *, target: str | None = None
     """
 
 def bias_force_hessian(model: Model, q: _Numbers, *, target: str | None = None) -> _Array:
-    """Second derivatives of the bias force along v, (..., nv, nv, nv): [i, j, k] = Gamma_ijk + Gamma_ikj.
-    """
+    """Second derivatives of the bias force along v, (..., nv, nv, nv): [i, j, k] = Gamma_ijk + Gamma_ikj."""
 
 def admissibility(
     model: Model,
@@ -1450,8 +1449,7 @@ def passive_force(model: Model, q: _Numbers, v: _Numbers, *, smoothing: float = 
     """
 
 def spring_energy(model: Model, q: _Numbers) -> _Array:
-    """The energy of the springs of all joints, sum k (q - q_0)^2 / 2.
-    """
+    """The energy of the springs of all joints, sum k (q - q_0)^2 / 2."""
 
 def rotor_error(
     model: Model,
@@ -1490,7 +1488,7 @@ def external_wrenches(
     reference: Literal["body", "world", "aligned"] = "aligned",
     target: str | None = None,
 ) -> _Array:
-    """`f_ext` (..., nb, 6) for wrenches on frames: {frame: [moment; force]}, each about the frame's origin.
+    """Wrenches on frames, {frame: [moment; force]} about the frames' origins, as `f_ext` (..., nb, 6).
 
         f_body = X^T f_frame
 
@@ -1533,8 +1531,7 @@ def motor_torques(model: Model, tau: _Numbers) -> _Array:
     """
 
 def rotor_ratios(model: Model) -> _Array:
-    """(nr, nv): the speed of each rotor, relative to the body that carries it, per unit of each velocity.
-    """
+    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv)."""
 
 def operators(model: Model, q: _Numbers, v: _Numbers | None = None) -> SpatialOperators:
     """The spatial operators of a model at positions q and, for `V`, `a` and `b`, velocities v.

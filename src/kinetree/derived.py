@@ -162,7 +162,7 @@ def external_wrenches(
     reference: str = "aligned",
     target: str | None = None,
 ) -> Array:
-    """`f_ext` (..., nb, 6) for wrenches on frames: {frame: [moment; force]}, each about the frame's origin.
+    """Wrenches on frames, {frame: [moment; force]} about the frames' origins, as `f_ext` (..., nb, 6).
 
         f_body = X^T f_frame
 
