@@ -50,7 +50,8 @@ def text() -> str:
         value = getattr(kt, name)
         if is_of_a_model(value):
             functions.append(definition(name, value))
-            imports.update(used(value))
+            if getattr(value, "result", None):
+                imports.add(f"from {value.result.__module__} import {value.result.__name__}")
         else:
             imports.add(f"from {module} import {name} as {name}")
     summary = (inspect.getdoc(kt) or "").split("\n")[0]
@@ -63,11 +64,8 @@ def namespaces() -> list[tuple[str, str]]:
 
 
 def is_of_a_model(value: Any) -> bool:
-    """Whether this is a function of a model: it takes a model, and something of the vocabulary."""
-    if inspect.isclass(value):
-        return False
-    names = list(inspect.signature(value).parameters)
-    return names[0] == "model" and (len(names) == 1 or any(name in WORDS for name in names))
+    """Whether this is a function of a model, or a plain one that takes a model alone."""
+    return isinstance(value, kt.Function) or list(inspect.signature(value).parameters) == ["model"]
 
 
 def definition(name: str, value: Any) -> str:
@@ -109,21 +107,14 @@ def parameter(p: inspect.Parameter) -> str:
 
 def result(value: Any, signature: inspect.Signature) -> str:
     """The type of what a function returns."""
-    outputs = getattr(getattr(value, "algorithm", value), "outputs", None)
-    if outputs is None:
+    if not isinstance(value, kt.Function):
         return hidden(signature.return_annotation)
-    kinds = ["_Array" if output.shape else "_Scalar" for output in outputs]
+    if value.result is not None:
+        return value.result.__name__
+    kinds = ["_Array" if output.shape else "_Scalar" for output in value.outputs]
     return kinds[0] if len(kinds) == 1 else f"tuple[{', '.join(kinds)}]"
 
 
 def hidden(annotation: str) -> str:
     """An annotation with the stub's names for arrays."""
     return re.sub(r"\b(Array|Numbers)\b", r"_\1", annotation)
-
-
-def used(value: Any) -> list[str]:
-    """Imports of the classes that the result of a function is an instance of."""
-    names = re.findall(r"\w+", str(inspect.signature(value).return_annotation))
-    classes = [c for name in names if inspect.isclass(c := getattr(value, "__globals__", {}).get(name))]
-    ours = [c for c in classes if c.__module__.startswith("kinetree.")]
-    return [f"from {c.__module__} import {c.__name__}" for c in ours]

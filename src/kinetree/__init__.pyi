@@ -18,7 +18,6 @@ from kinetree.compiler.runtime import cache as cache
 from kinetree.compiler.runtime import threads as threads
 from kinetree.derived import Admissibility
 from kinetree.derived import RotorError
-from kinetree.export import export_c as export_c
 from kinetree.io.load import load as load
 from kinetree.io.save import save as save
 from kinetree.joints import Cylindrical as Cylindrical
@@ -30,13 +29,16 @@ from kinetree.joints import Prismatic as Prismatic
 from kinetree.joints import Revolute as Revolute
 from kinetree.joints import Spherical as Spherical
 from kinetree.joints import Universal as Universal
-from kinetree.kernels import compile as compile
 from kinetree.model import Model as Model
 from kinetree.model import ModelBuilder as ModelBuilder
-from kinetree.soa.letters import SpatialOperators
+from kinetree.soa import operators as operators
 from kinetree.spatial.inertia import Inertia as Inertia
 from kinetree.spatial.pose import Pose as Pose
 from kinetree.spatial.rotation import Rotation as Rotation
+from kinetree.stages import Function as Function
+from kinetree.stages import compile as compile
+from kinetree.stages import function as function
+from kinetree.stages.targets.c import export_c as export_c
 
 __version__: str
 
@@ -52,6 +54,8 @@ def placements(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -64,6 +68,8 @@ def placements(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         T (..., nb, 4, 4)
@@ -76,6 +82,8 @@ def body_velocities(
     q: _Numbers,
     v: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -89,6 +97,8 @@ def body_velocities(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         V (..., nb, 6)
@@ -103,6 +113,8 @@ def body_accelerations(
     a: _Numbers,
     kind: Literal["spatial", "classical"] = "spatial",
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -120,6 +132,8 @@ def body_accelerations(
         v (..., nv): velocities, rad/s or m/s.
         a (..., nv): accelerations, rad/s^2 or m/s^2.
         kind: "spatial" or "classical".
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         A (..., nb, 6)
@@ -133,6 +147,8 @@ def frame_placement(
     q: _Numbers,
     frame: str,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -144,6 +160,8 @@ def frame_placement(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         frame: name of a frame or body.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         T (..., 4, 4)
@@ -159,6 +177,8 @@ def frame_velocity(
     reference: Literal["body", "world", "aligned"] = "body",
     point: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -174,6 +194,8 @@ def frame_velocity(
         frame: name of a frame or body.
         reference: "body", "world" or "aligned" (axes of the world, origin of the frame).
         point (..., 3): a point in the axes of the frame, m; its origin if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         V (..., 6)
@@ -189,6 +211,8 @@ def frame_acceleration(
     kind: Literal["spatial", "classical"] = "spatial",
     point: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -207,6 +231,8 @@ def frame_acceleration(
         reference: "body", "world" or "aligned" (axes of the world, origin of the frame).
         kind: "spatial" or "classical".
         point (..., 3): a point in the axes of the frame, m; its origin if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         A (..., 6)
@@ -221,6 +247,8 @@ def jacobian(
     reference: Literal["body", "world", "aligned"] = "body",
     point: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -238,6 +266,8 @@ def jacobian(
         frame: name of a frame or body.
         reference: "body", "world" or "aligned" (axes of the world, origin of the frame).
         point (..., 3): a point in the axes of the frame, m; its origin if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         J (..., 6, nv)
@@ -253,6 +283,8 @@ def jacobian_rate(
     reference: Literal["body", "world", "aligned"] = "body",
     point: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -270,6 +302,8 @@ def jacobian_rate(
         frame: name of a frame or body.
         reference: "body", "world" or "aligned" (axes of the world, origin of the frame).
         point (..., 3): a point in the axes of the frame, m; its origin if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         J (..., 6, nv)
@@ -281,6 +315,8 @@ def partial_velocities(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -293,6 +329,8 @@ def partial_velocities(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         J (..., nb, 6, nv)
@@ -304,6 +342,8 @@ def center_of_mass(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -316,6 +356,8 @@ def center_of_mass(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         c (..., 3)
@@ -328,6 +370,8 @@ def center_of_mass_velocity(
     q: _Numbers,
     v: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -337,6 +381,8 @@ def center_of_mass_velocity(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         c (..., 3)
@@ -348,6 +394,8 @@ def center_of_mass_jacobian(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -360,6 +408,8 @@ def center_of_mass_jacobian(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         J (..., 3, nv)
@@ -374,6 +424,8 @@ def inverse_dynamics(
     a: _Numbers,
     f_ext: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -390,6 +442,8 @@ def inverse_dynamics(
         v (..., nv): velocities, rad/s or m/s.
         a (..., nv): accelerations, rad/s^2 or m/s^2.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         tau (..., nv)
@@ -404,6 +458,8 @@ def forward_dynamics(
     tau: _Numbers,
     f_ext: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -422,6 +478,8 @@ def forward_dynamics(
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         a (..., nv)
@@ -437,6 +495,8 @@ def hybrid_dynamics(
     accelerate: Sequence[str] = (),
     f_ext: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
@@ -457,6 +517,8 @@ def hybrid_dynamics(
         known (..., nv): accelerations of the joints in `accelerate`, generalised forces of the others.
         accelerate: names of the joints whose acceleration is known.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         a (..., nv), tau (..., nv)
@@ -470,6 +532,8 @@ def bias_force(
     v: _Numbers,
     f_ext: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -482,6 +546,8 @@ def bias_force(
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         tau (..., nv)
@@ -493,6 +559,8 @@ def gravity_force(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -505,6 +573,8 @@ def gravity_force(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         tau (..., nv)
@@ -516,6 +586,8 @@ def mass_matrix(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -529,6 +601,8 @@ def mass_matrix(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         M (..., nv, nv)
@@ -540,6 +614,8 @@ def inverse_mass_matrix(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -553,6 +629,8 @@ def inverse_mass_matrix(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         inverse (..., nv, nv)
@@ -565,6 +643,8 @@ def mass_matrix_rate(
     q: _Numbers,
     v: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -578,6 +658,8 @@ def mass_matrix_rate(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         rate (..., nv, nv)
@@ -590,6 +672,8 @@ def mass_matrix_product(
     q: _Numbers,
     x: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -603,6 +687,8 @@ def mass_matrix_product(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         x (..., nv): any vector over the velocities.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         tau (..., nv)
@@ -615,6 +701,8 @@ def mass_matrix_solve(
     q: _Numbers,
     x: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -628,6 +716,8 @@ def mass_matrix_solve(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         x (..., nv): any vector over the velocities.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         a (..., nv)
@@ -639,6 +729,8 @@ def mass_matrix_logdet(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Scalar:
@@ -648,6 +740,8 @@ def mass_matrix_logdet(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         value (...)
@@ -659,6 +753,8 @@ def mass_matrix_trace(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Scalar:
@@ -667,6 +763,8 @@ def mass_matrix_trace(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         value (...)
@@ -678,6 +776,8 @@ def composite_inertias(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -690,6 +790,8 @@ def composite_inertias(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         I (..., nb, 6, 6)
@@ -701,6 +803,8 @@ def composite_moments(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array, _Array]:
@@ -712,6 +816,8 @@ def composite_moments(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         mass (..., nb), com (..., nb, 3), inertia (..., nb, 3, 3)
@@ -723,6 +829,8 @@ def articulated_inertias(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -736,6 +844,8 @@ def articulated_inertias(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         I (..., nb, 6, 6)
@@ -748,6 +858,8 @@ def coriolis_matrix(
     q: _Numbers,
     v: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -763,6 +875,8 @@ def coriolis_matrix(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         C (..., nv, nv)
@@ -775,6 +889,8 @@ def coriolis_matrices(
     q: _Numbers,
     v: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array, _Array]:
@@ -784,6 +900,8 @@ def coriolis_matrices(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         M (..., nv, nv), rate (..., nv, nv), C (..., nv, nv)
@@ -797,6 +915,8 @@ def coriolis_product(
     v: _Numbers,
     x: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -811,6 +931,8 @@ def coriolis_product(
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         x (..., nv): any vector over the velocities.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         tau (..., nv)
@@ -824,6 +946,8 @@ def coriolis_transpose_product(
     v: _Numbers,
     x: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -838,6 +962,8 @@ def coriolis_transpose_product(
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         x (..., nv): any vector over the velocities.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         tau (..., nv)
@@ -849,6 +975,8 @@ def christoffel_symbols(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -869,6 +997,8 @@ def christoffel_symbols(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         Gamma (..., nv, nv, nv)
@@ -881,6 +1011,8 @@ def kinetic_energy(
     q: _Numbers,
     v: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Scalar:
@@ -890,6 +1022,8 @@ def kinetic_energy(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         T (...)
@@ -901,6 +1035,8 @@ def potential_energy(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Scalar:
@@ -913,6 +1049,8 @@ def potential_energy(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         U (...)
@@ -926,6 +1064,8 @@ def momentum(
     v: _Numbers,
     frame: str = "world",
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -940,6 +1080,8 @@ def momentum(
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         frame: name of a frame or body.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         h (..., 6)
@@ -952,6 +1094,8 @@ def centroidal_momentum(
     q: _Numbers,
     v: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -961,6 +1105,8 @@ def centroidal_momentum(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         h (..., 6)
@@ -972,6 +1118,8 @@ def centroidal_momentum_matrix(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -984,6 +1132,8 @@ def centroidal_momentum_matrix(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         A (..., 6, nv)
@@ -996,6 +1146,8 @@ def centroidal_momentum_matrix_rate(
     q: _Numbers,
     v: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -1011,6 +1163,8 @@ def centroidal_momentum_matrix_rate(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         A (..., 6, nv)
@@ -1022,6 +1176,8 @@ def system_inertia(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -1034,6 +1190,8 @@ def system_inertia(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         I (..., 6, 6)
@@ -1048,6 +1206,8 @@ def joint_wrenches(
     a: _Numbers,
     f_ext: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -1065,6 +1225,8 @@ def joint_wrenches(
         v (..., nv): velocities, rad/s or m/s.
         a (..., nv): accelerations, rad/s^2 or m/s^2.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         f (..., nb, 6)
@@ -1079,6 +1241,8 @@ def constraint_forces(
     a: _Numbers,
     f_ext: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -1095,6 +1259,8 @@ def constraint_forces(
         v (..., nv): velocities, rad/s or m/s.
         a (..., nv): accelerations, rad/s^2 or m/s^2.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         f (..., nb, 6)
@@ -1109,6 +1275,8 @@ def base_reaction(
     a: _Numbers,
     f_ext: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -1124,6 +1292,8 @@ def base_reaction(
         v (..., nv): velocities, rad/s or m/s.
         a (..., nv): accelerations, rad/s^2 or m/s^2.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         f (..., 6)
@@ -1138,6 +1308,8 @@ def composite_wrenches(
     a: _Numbers,
     f_ext: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
@@ -1153,6 +1325,8 @@ def composite_wrenches(
         v (..., nv): velocities, rad/s or m/s.
         a (..., nv): accelerations, rad/s^2 or m/s^2.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         inertial (..., nb, 6), rest (..., nb, 6)
@@ -1168,6 +1342,8 @@ def articulated_wrenches(
     side: Literal["outboard", "inboard"] = "outboard",
     f_ext: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
@@ -1187,6 +1363,8 @@ def articulated_wrenches(
         tau (..., nv): generalised forces, N m or N.
         side: "outboard" or "inboard".
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         inertial (..., nb, 6), rest (..., nb, 6)
@@ -1201,6 +1379,8 @@ def inverse_dynamics_composite(
     a: _Numbers,
     f_ext: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -1217,6 +1397,8 @@ def inverse_dynamics_composite(
         v (..., nv): velocities, rad/s or m/s.
         a (..., nv): accelerations, rad/s^2 or m/s^2.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         tau (..., nv)
@@ -1231,6 +1413,8 @@ def inverse_dynamics_inertial(
     a: _Numbers,
     f_ext: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -1246,6 +1430,8 @@ def inverse_dynamics_inertial(
         v (..., nv): velocities, rad/s or m/s.
         a (..., nv): accelerations, rad/s^2 or m/s^2.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         tau (..., nv)
@@ -1260,6 +1446,8 @@ def forward_dynamics_concurrent(
     tau: _Numbers,
     f_ext: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -1278,6 +1466,8 @@ def forward_dynamics_concurrent(
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         a (..., nv)
@@ -1289,6 +1479,8 @@ def gravity_force_composite(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -1299,6 +1491,8 @@ def gravity_force_composite(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         tau (..., nv)
@@ -1310,6 +1504,8 @@ def mass_matrix_inertial(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
@@ -1318,6 +1514,8 @@ def mass_matrix_inertial(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         M (..., nv, nv)
@@ -1329,6 +1527,8 @@ def composite_moments_walker_orin(
     model: Model,
     q: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array, _Array]:
@@ -1341,6 +1541,8 @@ def composite_moments_walker_orin(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         mass (..., nb), com (..., nb, 3), inertia (..., nb, 3, 3)
@@ -1348,24 +1550,76 @@ def composite_moments_walker_orin(
     Reference: Walker and Orin (1982), as told by Jain, spatial operator algebra part 4.
     """
 
-def christoffel_symbols_second_kind(model: Model, q: _Numbers, *, target: str | None = None) -> _Array:
-    """Christoffel symbols of the second kind, (..., nv, nv, nv): a = -Gamma[:, j, k] v_j v_k without forces.
+def christoffel_symbols_second_kind(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Christoffel symbols of the second kind: a = -Gamma[:, j, k] v_j v_k without forces.
 
         Gamma^i_jk = sum_l (M^-1)_il Gamma_ljk
 
     The covariant derivative of geometric control. Cost O(N^2 d^2).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        Gamma (..., nv, nv, nv)
     """
 
-def mass_matrix_partials(model: Model, q: _Numbers, *, target: str | None = None) -> _Array:
-    """The derivatives of the mass matrix, (..., nv, nv, nv): [i, j, k] is that of M_ij along velocity k.
+def mass_matrix_partials(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The derivatives of the mass matrix: [i, j, k] is that of M_ij along velocity k.
 
         X_k M_ij = Gamma_ijk + Gamma_jik        in coordinates as in quasi-velocities
 
     Cost O(N d^2).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        dM (..., nv, nv, nv)
     """
 
-def bias_force_hessian(model: Model, q: _Numbers, *, target: str | None = None) -> _Array:
-    """Second derivatives of the bias force along v, (..., nv, nv, nv): [i, j, k] = Gamma_ijk + Gamma_ikj."""
+def bias_force_hessian(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Second derivatives of the bias force along v: [i, j, k] = Gamma_ijk + Gamma_ikj. Cost O(N d^2).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        hessian (..., nv, nv, nv)
+    """
 
 def admissibility(
     model: Model,
@@ -1373,6 +1627,9 @@ def admissibility(
     v: _Numbers,
     C: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> Admissibility:
     """Whether a matrix may serve as the Coriolis matrix, and whether it is the one of the Christoffel
@@ -1380,6 +1637,17 @@ def admissibility(
 
     Many matrices give the right C v; passivity needs M' - 2 C skew; only one has the entries C_ij = sum
     Gamma_ijk v_k. Measured, not judged: compare the errors with a tolerance.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        C (..., nv, nv): a matrix to be compared with the Coriolis matrix.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        bias_error (...), skew_error (...), christoffel_error (...)
 
     Reference: thesis eq. 2.13, with the correction that admissible matrices are not unique.
     """
@@ -1390,19 +1658,29 @@ def nullify_momentum(
     v: _Numbers,
     momentum: _Numbers | None = None,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The velocity (..., nv) with another motion of the floating base, so that the whole has no momentum.
+    """The velocity with another motion of the floating base, so that the whole has no momentum.
 
         V_base <- V_base - I_S^-1 (h_S - h)
 
     with the inertia I_S and the momentum h_S of the whole, seen at the base. The joints move on as before.
-    `momentum` (..., 6) sets another value h, in world axes about the world origin. Integrators drift; this
-    puts a conserved momentum back.
+    `momentum` sets another value h, in world axes about the world origin. Integrators drift; this puts a
+    conserved momentum back. A model that does not stand on exactly one free joint is a ModelError.
 
-    Raises:
-        ModelError: if the model does not stand on exactly one free joint.
-        SingularError: if the whole has no inertia about some axis.
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        momentum (..., 6): the wanted momentum [angular; linear], world axes, about the world origin, N m s and N s; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        v (..., nv)
 
     Reference: Jain, spatial operator algebra part 4 (nullifying the momentum).
     """
@@ -1411,16 +1689,30 @@ def operational_space_inertia(
     model: Model,
     q: _Numbers,
     frames: str | Sequence[str],
-    *,
     reference: Literal["body", "world", "aligned"] = "body",
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """The inertia Lambda that forces on frames feel, and its inverse, (..., 6m, 6m) for m frames.
+    """The inertia Lambda that forces on frames feel, and its inverse, for one frame or several.
 
         Lambda^-1 = J M^-1 J^T        with J the Jacobians of the frames, one above the other
 
     A motion that the frames cannot make has no inertia: Lambda is the pseudo-inverse where Lambda^-1 is
     singular. Cost O(N) for each row of J.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        frames: names of frames or bodies.
+        reference: "body", "world" or "aligned" (axes of the world, origin of the frame).
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        Lambda (..., 6 frames, 6 frames), inverse (..., 6 frames, 6 frames)
 
     Reference: Khatib (1987); Jain, spatial operator algebra (Lambda^-1 = B* Omega B).
     """
@@ -1430,26 +1722,81 @@ def impulse_response(
     q: _Numbers,
     frame: str,
     impulse: _Numbers,
-    *,
     reference: Literal["body", "world", "aligned"] = "aligned",
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The change of velocity (..., nv) by an impulse [angular; linear] on a frame: M^-1 J^T impulse. Cost
-    O(N).
+    """The change of velocity by an impulse [angular; linear] on a frame: M^-1 J^T impulse. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        frame: name of a frame or body.
+        impulse (..., 6): [angular; linear], on the frame, N m s and N s.
+        reference: "body", "world" or "aligned" (axes of the world, origin of the frame).
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        v (..., nv)
     """
 
-def passive_force(model: Model, q: _Numbers, v: _Numbers, *, smoothing: float = 0.0) -> _Array:
-    """The generalised force (..., nv) of what the joints do by themselves: damping, Coulomb friction,
-    springs.
+def passive_force(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    smoothing: float = 0.0,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The generalised force of what the joints do by themselves: damping, Coulomb friction, springs.
 
         tau = -d v - f sign(v) - k (q - q_0)
 
-    Inverse and forward dynamics take the total force of a joint: tau_total = tau_motor + passive_force. With
-    `smoothing` (a velocity) the sign is tanh(v / smoothing), which integrators like better.
+    Inverse and forward dynamics take the total force of a joint:
+
+        a = forward_dynamics(model, q, v, tau_motor + passive_force(model, q, v))
+
+    With `smoothing` (a velocity) the sign is tanh(v / smoothing), which integrators like better. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        smoothing: velocity over which friction changes its sign, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        tau (..., nv)
     """
 
-def spring_energy(model: Model, q: _Numbers) -> _Array:
-    """The energy of the springs of all joints, sum k (q - q_0)^2 / 2."""
+def spring_energy(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Scalar:
+    """The energy of the springs of all joints, sum k (q - q_0)^2 / 2. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        energy (...)
+    """
 
 def rotor_error(
     model: Model,
@@ -1458,18 +1805,41 @@ def rotor_error(
     tau: _Numbers,
     rotors: Literal["reflected", "none"] = "reflected",
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> RotorError:
     """What it costs to treat rotors approximately: `rotors` is "reflected" (n^2 J on the diagonal) or "none".
 
-    Each number is the largest entry of the difference over the largest entry of the exact quantity, for each
-    state.
+    Each number is the largest entry of the difference over the largest entry of the exact quantity.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        tau (..., nv): generalised forces, N m or N.
+        rotors: "reflected" or "none".
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        mass_matrix (...), bias (...), acceleration (...)
 
     Reference: thesis section 4.4, with the exact algorithm for comparison.
     """
 
-def system_velocity(model: Model, q: _Numbers, v: _Numbers, *, target: str | None = None) -> _Array:
-    """The spatial velocity (..., 6) that the whole would have as one rigid body with its momentum.
+def system_velocity(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The spatial velocity that the whole would have as one rigid body with its momentum.
 
         V_C = I_S^-1 h_S        about the centre of mass: [J^-1 (angular momentum); velocity of the centre
         of mass]
@@ -1477,24 +1847,50 @@ def system_velocity(model: Model, q: _Numbers, v: _Numbers, *, target: str | Non
     In world axes at the centre of mass; J is the inertia of the whole about it, in its present posture. About
     an axis without inertia it does not turn.
 
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        V (..., 6)
+
     Reference: Jain, spatial operator algebra part 4 (velocity of the centre of mass).
     """
 
 def external_wrenches(
     model: Model,
     q: _Numbers,
-    forces: Mapping[str, _Numbers],
-    *,
+    forces: Mapping[str, _Numbers] | _Numbers,
+    frames: str | Sequence[str] = (),
     reference: Literal["body", "world", "aligned"] = "aligned",
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """Wrenches on frames, {frame: [moment; force]} about the frames' origins, as `f_ext` (..., nb, 6).
+    """Wrenches on frames, {frame: [moment; force]} about the frames' origins, as `f_ext`.
 
         f_body = X^T f_frame
 
     `reference`: the axes of the wrenches; "aligned" for those of the world, "body" for the frame's own,
     "world" for the world's axes and moments about the world origin. Wrenches on one body add up; those on the
     world have no effect.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        forces (..., frames, 6): a wrench [moment; force] for each frame by name.
+        frames: names of frames or bodies.
+        reference: "body", "world" or "aligned" (axes of the world, origin of the frame).
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        f_ext (..., nb, 6)
 
     Reference: external forces at nodes, Jain, spatial operator algebra part 4; impact points of concurrent
     dynamics.
@@ -1506,48 +1902,60 @@ def rotor_wrenches(
     v: _Numbers,
     a: _Numbers,
     *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The wrench (..., nr, 6) on each rotor from its bearings, gears and motor together.
+    """The wrench on each rotor from its bearings, gears and motor together.
 
         f = I (A - g) + V x* I V
 
     in the axes of the rotor's placement, which do not turn with it, about its origin. The moment along the
-    rotor's axis is what motor and gear leave over to accelerate it; the other five components load the
-    bearings.
+    rotor's axis is the net torque of motor and gear that accelerates it; the other five components load the
+    bearings. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        F (..., nr, 6)
 
     Reference: thesis eq. 4.3 and 4.18, with the rotor's own transform.
     """
 
-def motor_torques(model: Model, tau: _Numbers) -> _Array:
-    """The torques (..., nr) of the motors that give the generalised forces `tau`, at the rotors' own speeds.
+def motor_torques(
+    model: Model,
+    tau: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The torques of the motors that give the generalised forces `tau`, at the rotors' own speeds.
 
         tau = N^T tau_m        N the ratios of the rotors
 
     tau / n for a joint with one rotor; where several rotors drive a joint, the solution with the least
-    squares. Joints without a rotor are not served.
+    squares. Joints without a rotor are not served. Cost O(N).
+
+    Args:
+        model: the robot.
+        tau (..., nv): generalised forces, N m or N.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        motors (..., nr)
 
     Reference: thesis section 4.2: the motor acts between rotor and carrier.
     """
 
 def rotor_ratios(model: Model) -> _Array:
     """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv)."""
-
-def operators(model: Model, q: _Numbers, v: _Numbers | None = None) -> SpatialOperators:
-    """The spatial operators of a model at positions q and, for `V`, `a` and `b`, velocities v.
-
-        op = operators(model, q)
-        op.H @ op.phi @ op.M @ op.phi.T @ op.H.T
-
-    is the mass matrix as a product of operators: `@` with a vector costs O(N), `.dense()` gives the numbers.
-
-    Args:
-        q: positions of the joints, (nq,): one state, no batch.
-        v: velocities, (nv,).
-
-    Raises:
-        ShapeError: if q or v has another shape.
-        SingularError: at the first use of P, D and what follows from them, if a joint moves no inertia.
-
-    Reference: Jain (2011); Jain, spatial operator algebra part 4.
-    """

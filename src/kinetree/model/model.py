@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -46,6 +46,16 @@ class Model:
     rotors: tuple[Rotor, ...]
     frames: tuple[Frame, ...]
     report: Any  # what the loader of a file found; None for models built otherwise
+
+    def memo(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What `make()` gives, cached on the model under `key`."""
+        kept = self.__dict__.setdefault("_memo", {})
+        return kept[key] if key in kept else kept.setdefault(key, make())
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """(nb, 10)."""
+        return np.array([body.inertia.parameters for body in self.bodies], float).reshape(-1, 10)
 
     # --- names -------------------------------------------------------------------------------------
     @property

@@ -43,7 +43,7 @@ kt.body_accelerations(robot, q, v, a, kind="spacial")  # wrong
 kt.articulated_wrenches(robot, q, v, tau, side="left")  # wrong
 kt.hybrid_dynamics(robot, q, v, tau, accelerate=3)  # wrong
 kt.operational_space_inertia(robot, q, frames=1)  # wrong
-kt.external_wrenches(robot, q, [f])  # wrong
+kt.external_wrenches(robot, q, "tool")  # wrong
 mass, com = kt.composite_moments(robot, q)  # wrong
 text: str = kt.mass_matrix(robot, q)  # wrong
 kt.load("robot.urdf", repiar=True)  # wrong
