@@ -13,7 +13,6 @@ import numpy as np
 
 from kinetree import functions as of
 from kinetree.errors import ModelError, SingularError
-from kinetree.joints import Free
 from kinetree.model import Model
 from kinetree.sweep import choice
 
@@ -106,7 +105,7 @@ def nullify_momentum(
     Reference: Jain, spatial operator algebra part 4 (nullifying the momentum).
     """
     roots = [body for body in model.bodies if body.parent == 0]
-    if len(roots) != 1 or not isinstance(roots[0].joint, Free):
+    if len(roots) != 1 or not roots[0].joint.is_free:
         raise ModelError(
             f"nullify_momentum: model {model.name!r} does not float: it needs one root body on a free joint, "
             f"but has {', '.join(f'{b.name!r} on a {b.joint.type_name} joint' for b in roots) or 'no body'}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from kinetree.model.table import table
 from kinetree.model.topology import Topology
 from kinetree.model.validate import WORLD, unknown
 from kinetree.spatial.transform import Transform
+
+T = TypeVar("T")
 
 
 class Model:
@@ -37,7 +39,7 @@ class Model:
         report: Any = None,
     ):
         self.__dict__.update(
-            name=name, gravity=gravity, bodies=bodies, rotors=rotors, frames=frames, report=report
+            name=name, gravity=gravity, bodies=bodies, rotors=rotors, frames=frames, report=report, _memo={}
         )
 
     name: str
@@ -46,6 +48,7 @@ class Model:
     rotors: tuple[Rotor, ...]
     frames: tuple[Frame, ...]
     report: Any  # what the loader of a file found; None for models built otherwise
+    _memo: dict[Hashable, Any]
 
     # --- names -------------------------------------------------------------------------------------
     @property
@@ -329,6 +332,17 @@ class Model:
             check: as for `ModelBuilder.build`; the entry "check" of the dictionary if None, else "physical".
         """
         return serialize.from_dict(data, check)
+
+    def memo(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, computed once for this model and kept with it under `key`.
+
+        For what follows from the model and is costly: kernels, tables, bounds. It is neither pickled nor
+        copied to other models. Two threads that ask at once may both compute; both get the same object.
+        """
+        try:
+            return self._memo[key]
+        except KeyError:
+            return self._memo.setdefault(key, make())
 
     # --- values ------------------------------------------------------------------------------------
     def __setattr__(self, name: str, value: Any) -> None:

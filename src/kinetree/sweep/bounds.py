@@ -23,10 +23,7 @@ def inertia_bounds(model: Any) -> np.ndarray:
     sqrt(m) |r|. Joints outboard are free to move, so what lies many joints away hardly counts: m and k^2 fade
     by a tenth at each. A bound that is zero, or not a plain number, is replaced by 1.
     """
-    found = model.__dict__.get("_inertia_bounds")
-    if found is None:
-        found = model.__dict__["_inertia_bounds"] = _bounds(model.nodes, model.nv)
-    return found
+    return model.memo("inertia bounds", lambda: _bounds(model.nodes, model.nv))
 
 
 def _bounds(nodes: Sequence[Node], nv: int) -> np.ndarray:
