@@ -32,11 +32,15 @@ def build(
     align(robot, log)
     if merge:
         merge_fixed(robot, log)
+    try:
+        model = assemble(robot)
+        if check_motion(robot, model, log):
+            model = assemble(robot)
+    except FileError:
+        if not log.errors:
+            raise
     if log.errors:
         return None
-    model = assemble(robot, log)
-    if check_motion(robot, model, log):
-        model = assemble(robot, log)
     report = LoadReport(robot.file, robot.format, tuple(log.findings))
     return Model(model.name, model.gravity, model.bodies, model.rotors, model.frames, report)
 
@@ -68,9 +72,8 @@ def align(robot: Description, log: Log) -> None:
         log.add("planar-normal", joint.where, f"the plane's normal is {normal}")
 
 
-def assemble(robot: Description, log: Log) -> Model:
+def assemble(robot: Description) -> Model:
     """The model of a description in which nothing is left to do."""
-    log.raise_errors()
     builder = ModelBuilder(robot.name.strip() or "robot", robot.gravity)
     where = Where(robot.file, 0, "robot")
     try:

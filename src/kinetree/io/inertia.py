@@ -45,7 +45,7 @@ def _checked(link: Link, inertia: Inertia, log: Log) -> Inertia:
         return inertia
     if mass == 0:
         log.add("inertia-massless", link.where, "the mass is zero, the inertia is not")
-    low, middle, high = principal = np.linalg.eigvalsh(np.array(sym_matrix(moments)))
+    low, middle, high = principal = np.linalg.eigvalsh(np.array(sym_matrix(moments))).tolist()
     shown = ", ".join(f"{m:.4g}" for m in principal)
     rounding = _ROUNDING * max(abs(low), abs(high)) + _TINY
     rule = problem = ""
