@@ -17,7 +17,7 @@ import kinetree as kt
 from kinetree import algorithms, derived, drives
 from kinetree.arguments import taken
 from kinetree.sweep import Algorithm
-from kinetree.sweep.algorithm import REQUIRED
+from kinetree.sweep import REQUIRED
 
 FOLDER = Path(__file__).parent / "algorithms"
 

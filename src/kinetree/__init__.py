@@ -36,8 +36,8 @@ _HOME = {
         "rotor_error system_velocity external_wrenches"
     ),
     "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
-    "kinetree.export": "export_c",
-    "kinetree.kernels": "compile",
+    "kinetree.stages.targets.c": "export_c",
+    "kinetree.stages": "compile function Function",
     "kinetree.io.load": "load",
     "kinetree.io.save": "save",
     "kinetree.joints": "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free",

@@ -11,7 +11,7 @@ import pytest
 from tests.golden.counts import static_options
 
 import kinetree as kt
-from kinetree import kernels
+from kinetree.stages import sweeps
 from kinetree.compiler.emit.c import c_source
 from kinetree.compiler.emit.python import run
 from kinetree.compiler.ir.check import check
@@ -46,7 +46,7 @@ def traced(name: str, robot: str, mode: str = "unrolled") -> Program:
     algorithm = REGISTRY[name]
     present = tuple(a.name for a in algorithm.inputs if not a.optional)
     return check(
-        kernels.trace(algorithm, model(robot), present, static_options(algorithm, model(robot)), mode)
+        sweeps.lower(algorithm, model(robot), present, static_options(algorithm, model(robot)), mode)
     )
 
 

@@ -210,6 +210,24 @@ class TestSplit:
         parts = [s for s in walk(program.body) if isinstance(s, Part)]
         assert any(captured(p) for p in parts) and all(e.is_integer for p in parts for e in captured(p))
 
+    def test_a_part_inside_a_loop_loads_inputs_anew(self):
+        """Although an equal load stands outside the loop, where a part cannot see it."""
+        graph = Graph()
+        x, y = graph.array("x", "input", 2), graph.array("y", "output", 3)
+        factor, total = graph.load(x, 0), graph.load(x, 1)
+        for _ in range(100):
+            total = total * factor + 0.5
+        with graph.loop(3) as i:
+            value = factor
+            for _ in range(400):
+                value = value * factor + 0.25
+            graph.store(y, i, value + total)
+        program = Program("p", (x,), (y,), (), (), graph.root, graph)
+        cut = optimize(program, 200)
+        assert any(isinstance(s, Part) for s in walk(cut.body))
+        state = np.array([0.9, 2.0])
+        np.testing.assert_allclose(interpret(cut, state)[0], interpret(program, state)[0], rtol=1e-14)
+
 
 class TestIndices:
     def test_facts_hold(self):

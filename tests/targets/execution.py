@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tests.targets.cases import STATES, Setting
 
-from kinetree import kernels
+from kinetree.stages import sweeps
 from kinetree.compiler.emit.python import run
 from kinetree.compiler.ir.check import check
 from kinetree.compiler.ir.program import Program
@@ -38,7 +38,7 @@ def chosen(mode: str) -> Runner:
     """What `compile` makes of it: canonical nodes, the cheaper frames, all passes."""
 
     def runner(s: Setting) -> tuple[Any, ...]:
-        return printed(optimize(kernels.trace(s.algorithm, s.model, s.present, s.options, mode), 300), s)
+        return printed(optimize(sweeps.lower(s.algorithm, s.model, s.present, s.options, mode), 300), s)
 
     return runner
 

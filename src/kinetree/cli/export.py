@@ -66,7 +66,7 @@ def chosen(name: str, frame: str | None) -> tuple[Any, dict[str, Any]]:
     """The function with this name and its options; Misuse if there is none, or if an option is missing."""
     from kinetree import functions
 
-    known = {n: f for n, f in vars(functions).items() if isinstance(f, functions.ModelFunction)}
+    known = {n: f for n, f in vars(functions).items() if isinstance(f, Function)}
     known = {n: f for n, f in known.items() if not {"frames", "accelerate"} & set(f.algorithm.options)}
     if name not in known:
         hint = closest(name, known) or f"Functions: {', '.join(sorted(known))}."

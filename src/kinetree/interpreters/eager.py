@@ -1,4 +1,4 @@
-"""Eager execution: the text of an algorithm run as plain Python, node by node, on numbers of any kind.
+"""Eager execution: the body of an algorithm run as plain Python, node by node, on numbers of any kind.
 
 With floats it computes; with NumPy arrays it computes a batch; with 50-digit numbers, symbols or expressions
 it gives reference values, equations, or a straight-line program (`unrolled.py`): the interpreter does not
@@ -29,6 +29,7 @@ from kinetree.spatial import (
 )
 from kinetree.sweep import Algorithm, Argument, Sweep
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
+from kinetree.sweep.numbers import with_numbers
 from kinetree.sweep.sweep import Frame, carry, marked_nodes
 
 
@@ -323,7 +324,7 @@ class BodyInput:
 
 
 def bind(tree: Any, algorithm: Algorithm, values: dict[str, Any], make: Any) -> list[Any]:
-    """The inputs of an algorithm as the text indexes them: by node."""
+    """The inputs of an algorithm as the body indexes them: by node."""
     return [make(tree, argument, values.get(argument.name)) for argument in algorithm.inputs]
 
 
@@ -346,13 +347,14 @@ def run(
     frames: str = "body",
     nodes: tuple[Node, ...] | None = None,
 ) -> tuple[EagerSweep, tuple[Output, ...]]:
-    """Run the text of an algorithm; `values` holds nested sequences of numbers for the inputs that are given.
+    """Run the body of an algorithm; `values` holds nested sequences of numbers for the inputs that are given.
 
     `nodes` replaces the model's own by others with the same dynamics (`kinetree.model.canonical`).
     """
+    model = with_numbers(model, values.get("parameters"), values.get("gravity"))
     nodes = _lifted(model.nodes if nodes is None else nodes, values)
     tree = EagerSweep(model, frames, nodes, marked_nodes(model, options))
-    result = algorithm.text(tree, *bind(tree, algorithm, values, eager_input), **options)
+    result = algorithm.body(tree, *bind(tree, algorithm, values, eager_input), **options)
     return tree, result if isinstance(result, tuple) else (result,)
 
 

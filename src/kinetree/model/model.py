@@ -262,6 +262,15 @@ class Model:
             rotor.inertia.mass for rotor in self.rotors
         )
 
+    @property
+    def parameters(self) -> np.ndarray:
+        """(nb, 10): mass, m c (3) and inertia about the body origin (xx, yy, zz, xy, xz, yz) of each body.
+
+        The order of `Inertia.parameters`, and what functions of a model take as `parameters=`.
+        """
+        rows = np.array([body.inertia.parameters for body in self.bodies])
+        return rows.reshape(-1, 10) if rows.dtype == object else rows.astype(float).reshape(-1, 10)
+
     # --- joints as vectors over v; a mimic joint counts for the coordinate that it follows ---------
     @property
     def armature(self) -> np.ndarray:
@@ -305,6 +314,14 @@ class Model:
             armature, damping, friction, stiffness, spring_reference, limits: dicts from joint names.
         """
         return edit.replace(self, changes)
+
+    def with_parameters(self, parameters: Any, check: str = "physical") -> Model:
+        """The model whose bodies have these inertias (nb, 10), as `parameters` gives them.
+
+        Args:
+            check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
+        """
+        return edit.with_parameters(self, parameters, check)
 
     def lock(self, positions: Mapping[str, Any]) -> Model:
         """The model with joints fixed at the given positions, and with them the joints that mimic them."""

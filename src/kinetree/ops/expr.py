@@ -22,6 +22,7 @@ from kinetree.errors import TraceError
 if TYPE_CHECKING:
     from kinetree.compiler.ir.graph import Block, Graph
 
+ndarray = np.ndarray
 INTEGER_OPS = frozenset(("iload", "iadd", "imul", "counter", "variable"))
 BOOLEAN_OPS = frozenset(("lt", "le", "eq", "and", "or", "not"))
 COMMUTATIVE_OPS = frozenset(("add", "mul", "min", "max", "eq", "and", "or"))
@@ -66,28 +67,28 @@ class Expr:
         )
 
     def __add__(self, other: Any) -> Any:
-        return add(self, other)
+        return add(self, other) if type(other) is not ndarray else _each(add, self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return add(other, self)
+        return add(other, self) if type(other) is not ndarray else _each(add, other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return sub(self, other)
+        return sub(self, other) if type(other) is not ndarray else _each(sub, self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return sub(other, self)
+        return sub(other, self) if type(other) is not ndarray else _each(sub, other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return mul(self, other)
+        return mul(self, other) if type(other) is not ndarray else _each(mul, self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return mul(other, self)
+        return mul(other, self) if type(other) is not ndarray else _each(mul, other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return div(self, other)
+        return div(self, other) if type(other) is not ndarray else _each(div, self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return div(other, self)
+        return div(other, self) if type(other) is not ndarray else _each(div, other, self)
 
     def __neg__(self) -> Any:
         return neg(self)
@@ -123,6 +124,16 @@ class Expr:
 
     def __ge__(self, other: Any) -> Any:
         return compare("le", other, self)
+
+
+def _each(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> np.ndarray:
+    """An operation of an expression with each entry of an array."""
+    array = a if type(a) is ndarray else b
+    result = np.empty(array.shape, object)
+    for index in np.ndindex(array.shape):
+        x = array[index]
+        result[index] = operation(x, b) if array is a else operation(a, x)
+    return result
 
 
 def literal(value: Any) -> Any:
@@ -238,13 +249,14 @@ def div(a: Any, b: Any) -> Any:
 _LITERAL_UNARY: dict[str, Callable] = {
     "sqrt": math.sqrt, "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin,
     "acos": math.acos, "atan": math.atan, "exp": math.exp, "log": math.log, "abs": abs,
+    "tanh": math.tanh, "sign": lambda x: float(np.sign(x)), "floor": lambda x: float(np.floor(x)),
 }  # fmt: skip
-_ODD = frozenset(("sin", "tan", "asin", "atan"))
+_ODD = frozenset(("sin", "tan", "asin", "atan", "tanh", "sign"))
 _EVEN = frozenset(("cos", "abs"))
 
 
 def unary(op: str, a: Any) -> Any:
-    """sqrt, sin, cos, tan, asin, acos, atan, exp, log or abs of `a`; signs move outwards."""
+    """A primitive of one number; signs move outwards."""
     a = literal(a)
     if type(a) is not Expr:
         return _LITERAL_UNARY[op](a)

@@ -86,6 +86,33 @@ atan = _unary("atan", np.arctan)
 sqrt = _unary("sqrt", np.sqrt)
 exp = _unary("exp", np.exp)
 log = _unary("log", np.log)
+tanh = _unary("tanh", np.tanh)
+
+
+def _stepped(name: str, numpy_function: Callable) -> Callable[[Any], Any]:
+    """A function of the real part that is constant between its steps."""
+
+    def function(x: Any) -> Any:
+        if isinstance(x, Expr):
+            return ex.unary(name, x)
+        if isinstance(x, np.ndarray):
+            if x.dtype == object:
+                return np.frompyfunc(function, 1, 1)(x)
+            return numpy_function(x.real)
+        if isinstance(x, (*_REAL, complex, np.complexfloating)):
+            return float(numpy_function(x.real))
+        module = _foreign(x)
+        if module is None:
+            raise _unknown(name, x)
+        return getattr(module, name)(x)
+
+    return function
+
+
+sign = _stepped("sign", np.sign)
+sign.__doc__ = "-1, 0 or 1 with the sign of a number of any kind (of the real part, for complex numbers)."
+floor = _stepped("floor", np.floor)
+floor.__doc__ = "The largest whole number that is not above a number of any kind (its real part)."
 
 
 def abs(x: Any) -> Any:

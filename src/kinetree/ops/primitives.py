@@ -69,6 +69,9 @@ _ROWS = (
     ),
     Primitive("exp", 1, np.exp, lambda x, y: (y,), {"other": 1}),
     Primitive("log", 1, np.log, lambda x, y: (1.0 / x[0],), {"other": 1}),
+    Primitive("tanh", 1, np.tanh, lambda x, y: (1.0 - y * y,), {"other": 1}),
+    Primitive("sign", 1, np.sign, lambda x, y: (0.0,), {"other": 1}),
+    Primitive("floor", 1, np.floor, lambda x, y: (0.0,), {"other": 1}),
     Primitive("abs", 1, np.abs, lambda x, y: (fn.where(fn.less(x[0], 0.0), -1.0, 1.0),), {"other": 1}),
     Primitive(
         "min", 2, np.minimum,

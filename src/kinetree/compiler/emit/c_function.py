@@ -25,10 +25,12 @@ _PATTERNS = {
     "iadd": "{} + {}", "imul": "{} * {}", "lt": "{} < {}", "le": "{} <= {}", "eq": "{} == {}",
     "and": "{} && {}", "or": "{} || {}", "not": "!{}", "where": "{} ? {} : {}",
     "fma": "FMA({}, {}, {})", "fms": "FMA({}, {}, -({}))", "fnma": "FMA(-({}), {}, {})",
+    "sign": "{0} > 0 ? 1 : {0} < 0 ? -1 : {0} == 0 ? 0 : {0}",
     "min": "MIN({}, {})", "max": "MAX({}, {})",
 }  # fmt: skip
 _LIBRARY = {
-    **{op: op for op in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "atan2")},
+    **{op: op for op in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "atan2",
+                        "tanh", "floor")},
     "abs": "fabs",
 }  # fmt: skip
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{,30}\Z")

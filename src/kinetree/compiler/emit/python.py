@@ -25,7 +25,7 @@ _PATTERNS = {
     "lt": "ops.less({}, {})", "le": "ops.less_equal({}, {})", "eq": "ops.equal({}, {})",
     "and": "np.logical_and({}, {})", "or": "np.logical_or({}, {})", "not": "np.logical_not({})",
     **{op: f"ops.{op}({{}})" for op in
-       ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "abs")},
+       ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "tanh", "sign", "floor", "abs")},
     **{op: f"ops.{op}({{}}, {{}})" for op in ("atan2", "min", "max")},
     "where": "ops.where({}, {}, {})",
 }  # fmt: skip

@@ -112,6 +112,7 @@ class Graph:
         self.root = Block()
         self.block = self.root
         self.arrays: list[Array] = []
+        self.guards: list[Any] = []  # numbers that are at least 1 if the result can be trusted
         self._shared: dict[tuple, Expr] = {}
         self._count = 0
 
@@ -232,12 +233,15 @@ class Graph:
 
     @contextmanager
     def part(self) -> Iterator[Block]:
-        """A part: a block that runs once, in its place."""
+        """A part: a block that runs once, in its place, and shares only integers with what is around it."""
         body = Block()
         self.block.statements.append(Part(body))
         self.open(body)
+        around = self._shared
+        self._shared = {key: value for key, value in around.items() if value.is_integer}
         yield body
         self.close(body)
+        self._shared = around
 
     @contextmanager
     def repeat(self, initial: Index) -> Iterator[While]:

@@ -32,7 +32,8 @@ def _binary(op: str) -> Callable[..., Any]:
 # How an operation is written so that it folds; those that are not here never fold.
 FOLDING: dict[str, Callable[..., Any]] = {
     "add": ex.add, "sub": ex.sub, "mul": ex.mul, "div": ex.div, "neg": ex.neg, "where": ex.select,
-    **{op: _unary(op) for op in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "abs")},
+    **{op: _unary(op) for op in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan",
+                                  "exp", "log", "tanh", "sign", "floor", "abs")},
     **{op: _binary(op) for op in ("atan2", "min", "max")},
     **{op: _compared(op) for op in ("lt", "le", "eq")},
 }  # fmt: skip

@@ -69,7 +69,7 @@ _known: dict[str, int] = {}
 def _library_functions() -> dict[str, int]:
     """The C library's functions that machine code may call, by address."""
     if not _known:
-        names = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "fma")
+        names = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "floor", "fma")
         wanted = {symbol for name in names for symbol in (name, f"{name}f")} | {"memset", "memcpy"}
         for library in _c_libraries():
             for symbol in sorted(wanted - _known.keys()):

@@ -17,9 +17,9 @@ from kinetree.ops import Expr
 ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARISON = {"lt": "olt", "le": "ole", "eq": "oeq"}
 LOGIC = {"and": "and", "or": "or"}
-INTRINSIC = {"sqrt": "sqrt", "abs": "fabs"}
+INTRINSIC = {"sqrt": "sqrt", "abs": "fabs", "floor": "floor"}
 FUSED = {"fma": -1, "fms": 2, "fnma": 0}  # which argument changes its sign
-LIBRARY = {"tan": 1, "asin": 1, "acos": 1, "atan": 1, "exp": 1, "log": 1, "atan2": 2}
+LIBRARY = {"tan": 1, "asin": 1, "acos": 1, "atan": 1, "exp": 1, "log": 1, "tanh": 1, "atan2": 2}
 SIGNATURE = "ptr noalias %ws, ptr noalias readonly %tables, ptr noalias readonly %args"
 ARGUMENTS = "ptr %ws, ptr %tables, ptr %args"
 
@@ -233,6 +233,8 @@ class Printer:
                 name = self._fresh(f"select {boolean} {args[0]}, {vector} {args[1]}, {vector} {args[2]}")
             elif op in ("min", "max"):
                 name = self._extreme(op, args[0], args[1])
+            elif op == "sign":
+                name = self._sign(args[0])
             elif op in LIBRARY:
                 self.library.add(op)
                 name = self._fresh(f"call {vector} @each_{op}({', '.join(f'{vector} {a}' for a in args)})")
@@ -269,6 +271,17 @@ class Printer:
         take = self._fresh(f"or {boolean} {first}, {undefined}")
         return self._fresh(f"select {boolean} {take}, {vector} {a}, {vector} {b}")
 
+    def _sign(self, a: str) -> str:
+        """-1, 0 or 1; NaN if it is NaN."""
+        vector, boolean, zero = self.number.vector, self.number.boolean, self.number.constant(0.0)
+        undefined = self._fresh(f"fcmp uno {vector} {a}, {a}")
+        result = self._fresh(f"select {boolean} {undefined}, {vector} {a}, {vector} {zero}")
+        for test, value in (("ogt", 1.0), ("olt", -1.0)):
+            take = self._fresh(f"fcmp {test} {vector} {a}, {zero}")
+            one = self.number.constant(value)
+            result = self._fresh(f"select {boolean} {take}, {vector} {one}, {vector} {result}")
+        return result
+
     def _sincos(self, e: Expr) -> None:
         """Sine and cosine of one argument come from one call."""
         key = ("sincos", e.args[0])
@@ -284,7 +297,7 @@ class Printer:
 
     def _store(self, s: Store) -> None:
         if self.results is not None and s.array in self.results.elements:
-            number = self.results.values[s.value if type(s.value) is Expr else float(s.value)]
+            number = self.results.values[self.results.key(s.value)]
             if number and number not in self._stored:
                 self._stored.add(number)
                 self._store_slot(self.layout.values + number, self._operand(s.value))

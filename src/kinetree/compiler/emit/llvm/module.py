@@ -94,7 +94,7 @@ def _declarations(number: Number, wide: Number, library: set[str]) -> list[str]:
     for kind in sorted({number, wide, Number(number.dtype, 1)}, key=lambda k: k.lanes):
         v, suffix = kind.vector, kind.suffix
         lines.append(f"declare {v} @llvm.fma.{suffix}({v}, {v}, {v})")
-        lines += [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs")]
+        lines += [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs", "floor")]
     scalar, letter = number.scalar, "" if number.dtype == "float64" else "f"
     for name in sorted({"sin", "cos"} | library):
         arguments = ", ".join([scalar] * LIBRARY.get(name, 1))
