@@ -13,8 +13,6 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from kinetree.arguments import taken
-
 import kinetree as kt
 from docs import stubs
 from kinetree.functions import SWEEPS
