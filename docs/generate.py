@@ -13,11 +13,11 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from kinetree.arguments import taken
+
 import kinetree as kt
 from kinetree import algorithms, derived, drives
-from kinetree.arguments import taken
-from kinetree.sweep import Algorithm
-from kinetree.sweep import REQUIRED
+from kinetree.sweep import REQUIRED, Algorithm
 
 FOLDER = Path(__file__).parent / "algorithms"
 

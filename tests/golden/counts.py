@@ -12,10 +12,10 @@ from typing import Any
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.stages import sweeps
 from kinetree.compiler.ir.program import walk
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.ops import PRIMITIVES, Expr
+from kinetree.stages import sweeps
 from kinetree.sweep import REGISTRY, Algorithm
 from kinetree.zoo.arm7 import LINKS
 
@@ -73,7 +73,7 @@ def measure(algorithm: Algorithm, model: kt.Model) -> dict[str, int]:
     program = sweeps.lower(algorithm, model, present, static_options(algorithm, model), "unrolled")
     counts = {k: n for k, n in program.ops.items() if n}
     fused = walk(optimize(program).body)
-    counts["instructions"] = sum(isinstance(s, Expr) and s.op in PRIMITIVES for s in fused)
+    counts["instructions"] = sum(isinstance(s, Expr) and bool(PRIMITIVES[s.op].cost) for s in fused)
     return counts
 
 

@@ -24,9 +24,6 @@ import numpy as np
 from kinetree import ops
 from kinetree.compiler.ir.graph import Array, Block, Graph, Store
 from kinetree.compiler.ir.program import Program
-from kinetree.compiler.passes.interleave import interleave
-from kinetree.compiler.passes.literals import replace_constant_arrays
-from kinetree.compiler.passes.simplify import simplify
 from kinetree.errors import TraceError
 from kinetree.interpreters.handles import Handle, Velocity, World
 from kinetree.interpreters.kinds import structure_of
@@ -306,7 +303,10 @@ def trace(
     if tree.least is not None:
         guard = graph.array("guard", "output", 1)
         graph.store(guard, 0, graph.load(tree.least, 0))
-    program = Program(
+    for array in outputs:
+        if array.size > model.nv or array.size <= 1:  # loops may leave some elements out
+            graph.clear(array)
+    return Program(
         name=algorithm.name,
         inputs=tuple(given.values()),
         outputs=tuple(outputs),
@@ -314,7 +314,5 @@ def trace(
         tables=tuple(a for a in graph.arrays if a.kind in ("table", "itable")),
         body=graph.root,
         graph=graph,
-        zeroed=tuple(a for a in outputs if a.size > model.nv or a.size <= 1),
         guard=guard,
     )
-    return interleave(simplify(replace_constant_arrays(simplify(program))))

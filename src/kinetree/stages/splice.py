@@ -1,9 +1,9 @@
 """Functions inside functions: the program of one becomes part of another that is being traced.
 
-A function that is called with expressions is lowered for its model as always, with canonical frames and loops
-where these pay. Its statements are then copied into the graph of the expressions. A straight program takes the
-expressions in the place of its inputs, so that whatever is known about them folds; a program with loops takes
-them through memory.
+A function that is called with expressions is lowered for its model as always, with canonical frames and
+loops where these pay. Its statements are then copied into the graph of the expressions. A straight program
+takes the expressions in the place of its inputs, so that whatever is known about them folds; a program with
+loops takes them through memory.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.compiler.ir.graph import Array, Graph, Store
+from kinetree.compiler.ir.graph import Array, Clear, Graph, Store
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.ir.rebuild import Folding
 from kinetree.compiler.passes.simplify import simplify
@@ -35,7 +35,7 @@ def inlined(
     for (name, array), shape in zip(arrays.items(), inputs, strict=True):
         if array.shape != shape:
             raise ShapeError(
-                f"{function.name}: {name} has shape {array.shape} inside a function, where there is no batch: "
+                f"{function.name}: {name} has shape {array.shape} inside a function, where no batch is: "
                 f"{shape} is needed"
             )
     program = lowered(Job(function, model, tuple(arrays), options))
@@ -63,7 +63,9 @@ def graph_of(arrays: dict[str, np.ndarray]) -> Graph:
                     raise TraceError("expressions of two different traces cannot be combined")
                 found = x.graph
             elif not is_literal(x):
-                raise TraceError(f"{name} mixes expressions with {type(x).__name__} {x!r}: only real numbers can be")
+                raise TraceError(
+                    f"{name} mixes expressions with {type(x).__name__} {x!r}: only real numbers can be"
+                )
     assert found is not None
     return found
 
@@ -82,31 +84,27 @@ class _Splice(Folding):
         self.values: dict[Expr, Any] = {}
         self.known: dict[Array, list[Any]] = {}  # arrays whose elements are values instead of memory
         self.moved: dict[Array, Array] = {}
-        results = [*program.outputs, *([program.guard] if program.guard is not None else [])]
         for array, numbers in zip(program.inputs, inputs, strict=True):
             values = [x if type(x) is Expr else float(x) for x in numbers]
             if program.is_straight:
                 self.known[array] = values
-            else:
-                self._memory(array, values)
-        for array in results:
+                continue
+            place = self._move(array, "work")
+            for k, value in enumerate(values):
+                graph.store(place, k, value)
+        for array in program.results:
             if program.is_straight:
                 self.known[array] = [0.0] * array.size
             else:
-                self._memory(array, [0.0] * array.size if array in program.zeroed else ())
+                self._move(array, "work")
         for array in (*program.work, *program.tables):
-            self.moved[array] = graph.array(f"{array.name}_{len(graph.arrays)}", array.kind, array.size, array.data)
+            self._move(array, array.kind)
 
-    def _memory(self, array: Array, values: Any) -> None:
-        place = self.moved[array] = self.graph.array(f"{array.name}_{len(self.graph.arrays)}", "work", array.size)
-        if len(values) and all(value == 0.0 for value in values if type(value) is float) and not any(
-            type(value) is Expr for value in values
-        ):
-            with self.graph.loop(array.size) as k:
-                self.graph.store(place, k, 0.0)
-            return
-        for k, value in enumerate(values):
-            self.graph.store(place, k, value)
+    def _move(self, array: Array, kind: str) -> Array:
+        """An array of the program as one of the graph."""
+        name = f"{array.name}_{len(self.graph.arrays)}"
+        self.moved[array] = self.graph.array(name, kind, array.size, array.data)
+        return self.moved[array]
 
     def results(self) -> list[list[Any]]:
         """Copy everything; the values of the outputs."""
@@ -135,3 +133,7 @@ class _Splice(Folding):
             place[index] = place[index] + value if old.accumulate else value
         else:
             self.graph.store(self.moved[old.array], index, value, old.accumulate)
+
+    def clear(self, old: Clear) -> None:
+        if old.array in self.moved:
+            self.graph.clear(self.moved[old.array])

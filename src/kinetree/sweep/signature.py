@@ -12,7 +12,7 @@ from typing import Any
 Dimension = str | int
 REQUIRED = inspect.Parameter.empty  # the default of an option that must be given
 
-# What a name in a signature stands for, unless the signature gives its dimensions; any other name is a scalar.
+# What a name stands for, unless the signature gives its dimensions; any other name is a scalar.
 SHAPES: dict[str, tuple[Dimension, ...]] = {
     "q": ("nq",),
     "v": ("nv",),

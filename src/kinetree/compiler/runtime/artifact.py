@@ -19,7 +19,7 @@ from kinetree.compiler.runtime.batching import Core
 from kinetree.compiler.runtime.entry import Description, Entry
 from kinetree.compiler.runtime.loaded import Loaded
 from kinetree.compiler.runtime.machine import Target, host
-from kinetree.ops import Expr
+from kinetree.ops import PRIMITIVES, Expr
 
 VERSION = "5"  # of everything that decides which machine code a program becomes
 GUESS = 10.0  # turns of a while loop
@@ -156,7 +156,7 @@ def _weight(block: Block) -> float:
     total = 0.0
     for statement in block.statements:
         if isinstance(statement, Expr):
-            total += 20.0 if statement.op in ("sin", "cos") else 1.0
+            total += PRIMITIVES[statement.op].weight
         elif isinstance(statement, (Loop, Part, While)):
             turns = (
                 statement.count
