@@ -34,7 +34,7 @@ from kinetree.spatial import Inertia, Motion
 from kinetree.sweep import Algorithm, Argument, Sweep
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
 from kinetree.sweep.signature import MODEL_INPUTS
-from kinetree.sweep.sweep import Frame, carry, marked_nodes
+from kinetree.sweep.sweep import Frame, marked_nodes
 
 LARGE = 1e300  # larger than any pivot
 
@@ -150,7 +150,7 @@ class LoopedSweep(Sweep):
         yield (j, *carried)
         if j.kind.is_root:
             return
-        moved = [carry(X[j], value) for value in carried]
+        moved = [value.carried(X[j]) for value in carried]
         kept = [Kept(self, value) for value in moved]
         for keep, value in zip(kept, moved, strict=True):
             keep.store(value)
@@ -165,7 +165,7 @@ class LoopedSweep(Sweep):
                 yield (i, *values)
                 if not kind.is_root:
                     for keep, value in zip(kept, values, strict=True):
-                        keep.store(carry(X[i], value))
+                        keep.store(value.carried(X[i]))
             loop.successor = self.lookup("above", structure.above_slot, slot)
 
     # -- storage
