@@ -105,7 +105,7 @@ def nullify_momentum(model: Model, q: Array, v: Array, momentum: Array | None) -
     Reference: Jain, spatial operator algebra part 4 (nullifying the momentum).
     """
     roots = [body for body in model.bodies if body.parent == 0]
-    if len(roots) != 1 or roots[0].joint.nv != 6:
+    if len(roots) != 1 or not roots[0].joint.is_free:
         raise ModelError(
             f"nullify_momentum: model {model.name!r} does not float: it needs one root body on a free joint, "
             f"but has {', '.join(f'{b.name!r} on a {b.joint.type_name} joint' for b in roots) or 'no body'}"
@@ -154,13 +154,14 @@ def system_velocity(model: Model, q: Array, v: Array) -> Array:
 class _WrenchesOnFrames(OwnFunction):
     """A function that also takes {frame: wrench} for its frames and their wrenches."""
 
-    def __call__(self, model: Model, q: Any, forces: Any, *args: Any, **keywords: Any) -> Any:
+    def prepare(self, given: dict[str, Any]) -> dict[str, Any]:
+        forces = given.get("forces")
         if not isinstance(forces, Mapping):
-            return super().__call__(model, q, forces, *args, **keywords)
-        shape = np.broadcast_shapes(*(np.shape(w) for w in forces.values()), (6,))
-        wrenches = [np.broadcast_to(w, shape) for w in forces.values()]
+            return given
+        shape = np.broadcast_shapes(*(np.shape(wrench) for wrench in forces.values()), (6,))
+        wrenches = [np.broadcast_to(wrench, shape) for wrench in forces.values()]
         stacked = np.stack(wrenches, -2) if wrenches else np.zeros((0, 6))
-        return super().__call__(model, q, stacked, *args, frames=tuple(forces), **keywords)
+        return given | {"forces": stacked, "frames": tuple(forces)}
 
 
 def _external_wrenches(

@@ -9,6 +9,7 @@ import numpy as np
 from kinetree import functions as of
 from kinetree.joints import Revolute
 from kinetree.model import Model
+from kinetree.model.coupling import Linear
 from kinetree.model.parts import Rotor
 from kinetree.spatial import Motion, Transform
 from kinetree.stages import function
@@ -20,8 +21,9 @@ def rotor_ratios(model: Model) -> Array:
     """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv)."""
     ratios = np.zeros((len(model.rotors), model.nv))
     for k, rotor in enumerate(model.rotors):
-        start, multiplier, _ = _leader(model, rotor)
-        ratios[k, start : start + len(rotor.ratio)] = np.asarray(rotor.ratio, float) * multiplier
+        (row,) = _coupling(model, rotor).G(())
+        for place, ratio in row:
+            ratios[k, place] = ratio
     return ratios
 
 
@@ -70,15 +72,8 @@ def _wrench(model: Model, rotor: Rotor, q: Array, v: Array, a: Array, V: Motion,
     """The wrench on one rotor, given the velocity and acceleration (less gravity) of the body that carries
     it.
     """
-    start, multiplier, offset = _leader(model, rotor)
-    place = _position(model, rotor)
-    width = range(len(rotor.ratio))
-    joint = Revolute(rotor.axis)
-    angle = sum(
-        n * (multiplier * q[place + k] + offset) for k, n in zip(width, rotor.ratio, strict=True)
-    )
-    rate = sum(n * multiplier * v[start + k] for k, n in zip(width, rotor.ratio, strict=True))
-    change = sum(n * multiplier * a[start + k] for k, n in zip(width, rotor.ratio, strict=True))
+    coupling, joint = _coupling(model, rotor), Revolute(rotor.axis)
+    (angle,), (rate,), (change,) = coupling.positions(q), coupling.velocities(q, v), coupling.velocities(q, a)
     spin: Transform = joint.placement((angle,))
     X = spin @ rotor.placement.transform()
     (axis,) = joint.subspace((angle,)).columns
@@ -87,19 +82,6 @@ def _wrench(model: Model, rotor: Rotor, q: Array, v: Array, a: Array, V: Motion,
     return spin.T @ (rotor.inertia @ A + V.cross_star(rotor.inertia @ V))
 
 
-def _leader(model: Model, rotor: Rotor) -> tuple[int, Any, Any]:
-    """Where in v the rotor's joint finds its velocities, and the multiplier and offset if it follows another
-    joint.
-    """
-    i = model.joint_index(rotor.joint)
-    rule = model.layout.follows.get(i)
-    if rule is None:
-        return model.layout.v_start[i], 1, 0
-    return model.layout.v_start[rule.leader], rule.multiplier, rule.offset
-
-
-def _position(model: Model, rotor: Rotor) -> int:
-    """Where in q the rotor's joint finds its coordinates."""
-    i = model.joint_index(rotor.joint)
-    rule = model.layout.follows.get(i)
-    return model.layout.q_start[i if rule is None else rule.leader]
+def _coupling(model: Model, rotor: Rotor) -> Linear:
+    """The angle of a rotor in terms of q."""
+    return model.layout.couplings[model.joint_index(rotor.joint)].combined(rotor.ratio)

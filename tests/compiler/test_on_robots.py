@@ -11,13 +11,13 @@ import pytest
 from tests.golden.counts import static_options
 
 import kinetree as kt
-from kinetree.stages import sweeps
 from kinetree.compiler.emit.c import c_source
 from kinetree.compiler.emit.python import run
 from kinetree.compiler.ir.check import check
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.differentiate import forward, jacobian, reverse
 from kinetree.compiler.passes.pipeline import optimize
+from kinetree.stages import sweeps
 from kinetree.sweep import REGISTRY
 
 

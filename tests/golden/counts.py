@@ -12,10 +12,10 @@ from typing import Any
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.stages import sweeps
 from kinetree.compiler.ir.program import walk
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.ops import PRIMITIVES, Expr
+from kinetree.stages import sweeps
 from kinetree.sweep import REGISTRY, Algorithm
 from kinetree.zoo.arm7 import LINKS
 

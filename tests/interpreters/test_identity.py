@@ -7,9 +7,9 @@ import pytest
 from tests.interpreters.samples import HEAVY, LINK, of
 
 import kinetree as kt
-from kinetree.stages import SweepFunction
 from kinetree.joints import Revolute
 from kinetree.spatial import Subspace
+from kinetree.stages import SweepFunction
 
 
 def geared(ratio: float) -> type:

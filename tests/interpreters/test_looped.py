@@ -8,12 +8,12 @@ from tests.interpreters.samples import HEAVY, LINK, TURN, arm
 from tests.reference.random_mechanism import random_mechanism
 
 import kinetree as kt
-from kinetree.stages import sweeps
 from kinetree.compiler.ir.graph import Loop, Switch, While
 from kinetree.compiler.ir.program import walk
 from kinetree.interpreters import looped
 from kinetree.interpreters.kinds import Structure
 from kinetree.ops import Expr
+from kinetree.stages import sweeps
 from kinetree.sweep import REGISTRY
 
 

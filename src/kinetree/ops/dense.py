@@ -1,7 +1,7 @@
 """Small dense matrices of numbers of any kind: what a function of your own needs of linear algebra.
 
-Arguments and results are NumPy arrays, of floats or of objects (expressions, symbols, many digits). Nothing here
-looks at values: pivots are chosen by `where`, so that a trace computes the same as floats do.
+Arguments and results are NumPy arrays, of floats or of objects (expressions, symbols, many digits). Nothing
+here looks at values: pivots are chosen by `where`, so that a trace computes the same as floats do.
 """
 
 from __future__ import annotations

@@ -36,6 +36,11 @@ class Turn(NamedTuple):
     def inverse(self) -> Turn:
         return Turn(self.axis, self.cos, -self.sin)
 
+    def then(self, other: Turn) -> Turn:
+        """This turn followed by another about the same axis."""
+        c, s = other.cos, other.sin
+        return Turn(self.axis, c * self.cos - s * self.sin, s * self.cos + c * self.sin)
+
     def undo_symmetric(self, m: Symmetric) -> Symmetric:
         """R M R^T. The block in the plane of the turn needs only t = s (Muu - Mww) + 2 c Muw."""
         k, u, w = self.axis, (self.axis + 1) % 3, (self.axis + 2) % 3
@@ -122,3 +127,12 @@ def factors(E: Matrix) -> tuple[Factor, ...]:
         if around and E[u][u] == E[w][w] and E[u][w] == -E[w][u]:
             return (Turn(k, E[u][u], E[u][w]),)
     return (Dense(E),)
+
+
+def adjoined(first: tuple[Factor, ...], second: tuple[Factor, ...]) -> tuple[Factor, ...]:
+    """The factors of two rotations in sequence; turns about one axis that meet become one."""
+    if first and second:
+        a, b = first[-1], second[0]
+        if isinstance(a, Turn) and isinstance(b, Turn) and a.axis == b.axis:
+            return (*first[:-1], a.then(b), *second[1:])
+    return first + second

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree.spatial import vector as vec
-from kinetree.spatial.factors import Factor, Turn, factors
+from kinetree.spatial.factors import Factor, Turn, adjoined, factors
 from kinetree.spatial.frames import joined
 from kinetree.spatial.matrix import Transposed
 from kinetree.spatial.motion import Force, ForceSet, Motion
@@ -111,9 +111,12 @@ class Transform:
         return Motion(self.turned(m.angular), self.turned(at_origin), self.target)
 
     def following(self, first: Transform) -> Transform:
-        """self @ first with the rotation kept as factors: for a joint's motion after a constant placement."""
+        """self @ first with the rotation kept as factors: for a joint's motion after a constant placement.
+
+        Two turns about the same axis that meet become one, by the addition theorem.
+        """
         shift = vec.add(first.translation, first.turned_back(self.translation))
-        return Transform.from_factors(shift, first.factors + self.factors)
+        return Transform.from_factors(shift, adjoined(first.factors, self.factors))
 
     def turned_only(self) -> Transform:
         """From the successor to a frame at its origin whose axes are the predecessor's."""

@@ -41,7 +41,10 @@ def bound(
         if name in given:
             raise ArgumentError(f"{function.name}: argument {name!r} was given twice")
         given[name] = value
-    options = chosen(function, {name: given[name] for name in function.options if name in given}, function.name)
+    given = function.prepare(given)
+    options = chosen(
+        function, {name: given[name] for name in function.options if name in given}, function.name
+    )
     arrays = {}
     for argument in function.inputs:
         value = given.get(argument.name)
@@ -85,9 +88,7 @@ def as_array(
     if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
         raise ShapeError(wrong_shape(function, model, argument, array.shape, options))
     if array.dtype.kind == "O" and any(x is None or isinstance(x, (str, bytes)) for x in array.flat):
-        raise ShapeError(
-            f"{function}: {argument.name} holds non-numeric values: {array.ravel()[:3]!r} ..."
-        )
+        raise ShapeError(f"{function}: {argument.name} holds non-numeric values: {array.ravel()[:3]!r} ...")
     return array
 
 
@@ -134,7 +135,9 @@ def signature(function: Function) -> inspect.Signature:
     ]
     names = [*(a.name for a in MODEL_INPUTS), "out", "target"]
     common = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names]
-    return inspect.Signature([inspect.Parameter("model", inspect.Parameter.POSITIONAL_OR_KEYWORD), *own, *common])
+    return inspect.Signature(
+        [inspect.Parameter("model", inspect.Parameter.POSITIONAL_OR_KEYWORD), *own, *common]
+    )
 
 
 def documentation(function: Function, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Batches of numbers of any kind: how arrays become numbers for the interpreter, and results become arrays."""
+"""Batches of numbers of any kind: arrays become numbers for the interpreter, and results become arrays."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _split(array: np.ndarray, depth: int) -> Any:
 def poisoned(
     results: list[Any], arrays: Mapping[str, np.ndarray], cores: Mapping[str, int], batch: Shape
 ) -> list[Any]:
-    """NaN in every number of a state into which a NaN or infinity went, also where it does not depend on it."""
+    """NaN in every number of a state into which a NaN or infinity went, whatever depends on it."""
     bad: Any = np.zeros(batch, bool)
     for name, array in arrays.items():
         if array.dtype != object:

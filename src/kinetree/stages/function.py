@@ -33,9 +33,9 @@ ndarray = np.ndarray
 class Function(ABC):
     """A function of a model that broadcasts over leading batch axes like a NumPy gufunc.
 
-    The kind of number decides how a call runs. Floats run as machine code that is compiled once for the model;
-    complex numbers, 50-digit numbers and symbols run eagerly, in plain Python; expressions of a trace become
-    part of that trace. `target` names another choice.
+    The kind of number decides how a call runs. Floats run as machine code that is compiled once for the
+    model; complex numbers, 50-digit numbers and symbols run eagerly, in plain Python; expressions of a trace
+    become part of that trace. `target` names another choice.
     """
 
     def __init__(
@@ -77,6 +77,10 @@ class Function(ABC):
     def evaluate(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
         """The results for numbers of any kind, in plain Python; batch axes lead."""
 
+    def prepare(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a call by name; a function may take some in other forms too."""
+        return given
+
     # -- calls
 
     def __call__(
@@ -84,16 +88,9 @@ class Function(ABC):
     ) -> Any:
         plan = self._plans.get((len(args), *keywords) if keywords else len(args))
         if plan is not None and target is None:
-            given = (*args, *keywords.values()) if keywords else args
-            options = () if plan.options is None else tuple([given[k] for k in plan.options])
-            arrays = doubles(given if plan.arrays is None else tuple([given[k] for k in plan.arrays]))
-            try:
-                call = model.__dict__["_calls"].get((plan, options))
-            except (KeyError, TypeError, AttributeError):  # the first call, or an option that is a list
-                call = None
-            if call is not None and arrays is not None:
-                value = call(*arrays) if out is None else call(*arrays, out=out)
-                return value if self.result is None else self.result(*value)
+            call, arrays = plan(model, (*args, *keywords.values()) if keywords else args)
+            if call is not None:
+                return call(*arrays) if out is None else call(*arrays, out=out)
         return self._first_call(model, args, keywords, out, target)
 
     def _first_call(self, model: Model, args: tuple, keywords: dict, out: Any, target: str | None) -> Any:
@@ -112,10 +109,11 @@ class Function(ABC):
             executable = TARGETS[target].executable(job)
             if target == "cpu" and dtype == "float64":
                 self._remember(job, executable, args, keywords)
-            value = executable(*arrays.values(), out=out)
+            keywords = {} if out is None else {"out": out}
+            return self._finished(executable)(*arrays.values(), **keywords)
         return value if self.result is None else self.result(*value)
 
-    def _remember(self, job: Job, call: Any, args: tuple, keywords: dict[str, Any]) -> None:
+    def _remember(self, job: Job, executable: Any, args: tuple, keywords: dict[str, Any]) -> None:
         """Let the next call of this form go straight to the machine code, which checks its arrays."""
         names = [*self.order[: len(args)], *keywords]
         given = (*args, *keywords.values())
@@ -124,10 +122,22 @@ class Function(ABC):
         form = (len(args), *keywords) if keywords else len(args)
         arrays = tuple(names.index(name) for name in job.present)
         options = tuple(k for k, name in enumerate(names) if name in self.options)
-        straight = arrays == tuple(range(len(names)))
-        plan = self._plans.setdefault(form, _Plan(None if straight else arrays, options or None))
-        with contextlib.suppress(TypeError):  # an option that cannot be hashed
-            job.model.__dict__.setdefault("_calls", {})[plan, tuple([given[k] for k in options])] = call
+        if form not in self._plans:
+            self._plans[form] = (
+                _Plan(arrays, options) if options or arrays != (*range(len(names)),) else _Straight()
+            )
+        self._plans[form].learn(job.model, given, self._finished(executable))
+
+    def _finished(self, executable: Callable[..., Any]) -> Callable[..., Any]:
+        """The executable, its results as one value of their own type where the function has one."""
+        result = self.result
+        if result is None:
+            return executable
+
+        def finished(*arrays: Any, **out: Any) -> Any:
+            return result(*executable(*arrays, **out))
+
+        return finished
 
     # -- what it is
 
@@ -150,17 +160,55 @@ class Function(ABC):
 
 
 class _Plan:
-    """Where in the arguments of a call, in the order given, its arrays and options stand; None: all, none."""
+    """What is known about calls of one form: where their arrays and options stand, and what runs them.
+
+    Models keep the executables under the plan and the options, so that the next call finds them at once.
+    """
 
     __slots__ = ("arrays", "options")
 
-    def __init__(self, arrays: tuple[int, ...] | None, options: tuple[int, ...] | None):
+    def __init__(self, arrays: tuple[int, ...] = (), options: tuple[int, ...] = ()):
         self.arrays, self.options = arrays, options
+
+    def __call__(self, model: Model, given: tuple) -> tuple[Callable[..., Any] | None, tuple]:
+        """What runs the call, None if that is not known, and its arrays."""
+        arrays = doubles(tuple([given[k] for k in self.arrays]))
+        try:
+            call = model._calls.get((self, *[given[k] for k in self.options]))  # type: ignore[attr-defined]
+        except (AttributeError, TypeError):  # the first call for this model, or an option that is a list
+            return None, ()
+        return (None, ()) if arrays is None else (call, arrays)
+
+    def learn(self, model: Model, given: tuple, call: Callable[..., Any]) -> None:
+        with contextlib.suppress(TypeError):  # an option that cannot be hashed
+            model.__dict__.setdefault("_calls", {})[self, *[given[k] for k in self.options]] = call
+
+
+class _Straight(_Plan):
+    """All arguments are arrays, in the order of the signature."""
+
+    __slots__ = ()
+
+    def __call__(self, model: Model, given: tuple) -> tuple[Callable[..., Any] | None, tuple]:
+        for a in given:  # a plain loop: this is on the way of every call
+            if type(a) is not ndarray or a.dtype is not FLOAT64:
+                arrays = doubles(given)
+                if arrays is None:
+                    return None, ()
+                given = arrays
+                break
+        try:
+            return model._calls.get(self), given  # type: ignore[attr-defined]
+        except AttributeError:
+            return None, ()
+
+    def learn(self, model: Model, given: tuple, call: Callable[..., Any]) -> None:
+        model.__dict__.setdefault("_calls", {})[self] = call
 
 
 def doubles(arrays: tuple) -> tuple | None:
     """The arguments as arrays of doubles; None if that is not what they are meant to be."""
-    for a in arrays:  # a plain loop: this is on the way of every call
+    for a in arrays:
         if type(a) is not ndarray or a.dtype is not FLOAT64:
             break
     else:

@@ -1,12 +1,12 @@
 """Functions of your own: a Python function of a model and arrays, traced to a program like the built-in ones.
 
-    @kt.function("q, v, goal(3), gain -> tau")
-    def reach(model, q, v, goal, gain):
-        J = kt.jacobian(model, q, "tool", "aligned")[3:]
-        p = kt.frame_placement(model, q, "tool")[:3, 3]
-        return J.T @ (gain * (goal - p)) + kt.gravity_force(model, q)
+@kt.function("q, v, goal(3), gain -> tau")
+def reach(model, q, v, goal, gain):
+    J = kt.jacobian(model, q, "tool", "aligned")[3:]
+    p = kt.frame_placement(model, q, "tool")[:3, 3]
+    return J.T @ (gain * (goal - p)) + kt.gravity_force(model, q)
 
-    tau = reach(robot, q, v, goal, 200.0)          # compiled for the robot; batches, out= and the rest as usual
+tau = reach(robot, q, v, goal, 200.0)          # compiled for the robot; batches, out= and the rest as usual
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class OwnFunction(Function):
                 values[argument.name] = loads.reshape(shape) if shape else loads[0]
         results = self._run(model, values, options)
         outputs = tuple(
-            _stored(graph, argument.name, value) for argument, value in zip(self.outputs, results, strict=True)
+            _stored(graph, argument.name, value)
+            for argument, value in zip(self.outputs, results, strict=True)
         )
         return Program(
             name=self.name,
@@ -93,8 +94,8 @@ class OwnFunction(Function):
             array, shape = np.asarray(value), argument.sizes(model, options)
             if array.shape != shape:
                 raise ShapeError(
-                    f"{self.name}: the result {argument.name} has shape {array.shape}, but its signature says "
-                    f"{argument.text}, which is {shape} for model {model.name!r}"
+                    f"{self.name}: the result {argument.name} has shape {array.shape}, but its signature "
+                    f"says {argument.text}, which is {shape} for model {model.name!r}"
                 )
             checked.append(array)
         return checked
@@ -106,11 +107,13 @@ def function(
     """Declare a function of a model: `@kt.function("q, v, goal(3), gain -> tau")` over
     `def name(model, q, v, goal, gain)`.
 
-    Names q, v, a, tau, x, f_ext have their usual shapes; others are scalars or carry their shape, in numbers or
-    in nq, nv, nb, nr (rotors). A name with ? may be left out, and then is None. Parameters that the signature does
-    not name are static options. The body sees one state: arrays without batch axes, on which operators, `@`, slices, transposes,
-    np.stack, `kinetree.ops` and all functions of a model work. It cannot look at values: no `if` on numbers
-    (use `ops.where`). `result` makes one value of several results, as a NamedTuple does.
+    Names q, v, a, tau, x, f_ext have their usual shapes; others are scalars or carry their shape, in numbers
+    or in nq, nv, nb, nr (rotors). A name with ? may be left out, and then is None. Parameters that the
+    signature does not name are static options.
+
+    The body sees one state: arrays without batch axes, on which operators, `@`, slices, transposes, np.stack,
+    `kinetree.ops` and all functions of a model work. It cannot look at values: no `if` on numbers (use
+    `ops.where`). `result` makes one value of several results, as a NamedTuple does.
     """
 
     def declare(body: Callable[..., Any]) -> OwnFunction:
@@ -136,7 +139,8 @@ def _number(state: Any) -> Any:
 
 def _stored(graph: Graph, name: str, value: np.ndarray) -> Array:
     """An output array with the numbers of a result."""
-    array = graph.array(name, "output", value.size)
+    taken = {array.name for array in graph.arrays}
+    array = graph.array(f"{name}_out" if name in taken else name, "output", value.size)
     for k, x in enumerate(value.flat):
         if not isinstance(x, Expr) and not ops.is_literal(x):
             raise TraceError(f"the result {name} holds a {type(x).__name__}: only real numbers can be traced")

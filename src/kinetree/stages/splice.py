@@ -1,13 +1,14 @@
 """Functions inside functions: the program of one becomes part of another that is being traced.
 
-A function that is called with expressions is lowered for its model as always, with canonical frames and loops
-where these pay. Its statements are then copied into the graph of the expressions. A straight program takes the
-expressions in the place of its inputs, so that whatever is known about them folds; a program with loops takes
-them through memory.
+A function that is called with expressions is lowered for its model as always, with canonical frames and
+loops where these pay. Its statements are then copied into the graph of the expressions. A straight program
+takes the expressions in the place of its inputs, so that whatever is known about them folds; a program with
+loops takes them through memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def inlined(
     for (name, array), shape in zip(arrays.items(), inputs, strict=True):
         if array.shape != shape:
             raise ShapeError(
-                f"{function.name}: {name} has shape {array.shape} inside a function, where there is no batch: "
+                f"{function.name}: {name} has shape {array.shape} inside a function, where no batch is: "
                 f"{shape} is needed"
             )
     program = lowered(Job(function, model, tuple(arrays), options))
@@ -63,7 +64,9 @@ def graph_of(arrays: dict[str, np.ndarray]) -> Graph:
                     raise TraceError("expressions of two different traces cannot be combined")
                 found = x.graph
             elif not is_literal(x):
-                raise TraceError(f"{name} mixes expressions with {type(x).__name__} {x!r}: only real numbers can be")
+                raise TraceError(
+                    f"{name} mixes expressions with {type(x).__name__} {x!r}: only real numbers can be"
+                )
     assert found is not None
     return found
 
@@ -95,18 +98,20 @@ class _Splice(Folding):
             else:
                 self._memory(array, [0.0] * array.size if array in program.zeroed else ())
         for array in (*program.work, *program.tables):
-            self.moved[array] = graph.array(f"{array.name}_{len(graph.arrays)}", array.kind, array.size, array.data)
+            self.moved[array] = graph.array(
+                f"{array.name}_{len(graph.arrays)}", array.kind, array.size, array.data
+            )
 
-    def _memory(self, array: Array, values: Any) -> None:
-        place = self.moved[array] = self.graph.array(f"{array.name}_{len(self.graph.arrays)}", "work", array.size)
-        if len(values) and all(value == 0.0 for value in values if type(value) is float) and not any(
-            type(value) is Expr for value in values
-        ):
+    def _memory(self, array: Array, values: Sequence[Any]) -> None:
+        place = self.moved[array] = self.graph.array(
+            f"{array.name}_{len(self.graph.arrays)}", "work", array.size
+        )
+        if values and all(type(value) is float and value == 0.0 for value in values):
             with self.graph.loop(array.size) as k:
                 self.graph.store(place, k, 0.0)
             return
-        for k, value in enumerate(values):
-            self.graph.store(place, k, value)
+        for number, value in enumerate(values):
+            self.graph.store(place, number, value)
 
     def results(self) -> list[list[Any]]:
         """Copy everything; the values of the outputs."""

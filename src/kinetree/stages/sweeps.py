@@ -62,12 +62,14 @@ def lower(
     if mode not in MODES:
         raise CompileError(f"compile: mode must be 'unrolled', 'looped' or None, not {mode!r}")
     model_digest(model)  # a model of symbols has none: CompileError
-    nodes = model.nodes
-    own = {"f_ext", "parameters"}.isdisjoint(present)  # nothing is given in the axes of the model's own bodies
-    if algorithm.is_generalised and own and len(nodes) <= CANONICAL_NODES:
+    nodes: tuple[Node, ...] | None = None  # the model's own
+    own = {"f_ext", "parameters"}.isdisjoint(
+        present
+    )  # nothing is given in the axes of the model's own bodies
+    if algorithm.is_generalised and own and len(model.nodes) <= CANONICAL_NODES:
         nodes = canonical_nodes(model)
     if mode is None:
-        mode = "unrolled" if _estimate(algorithm, model, nodes) < UNROLLED_OPERATIONS else "looped"
+        mode = "unrolled" if _estimate(algorithm, nodes or model.nodes) < UNROLLED_OPERATIONS else "looped"
     if mode == "looped":
         frames = "common" if algorithm.pairs else "body"
         return simplify(looped.trace(algorithm, model, present, options, frames, nodes))
@@ -83,7 +85,7 @@ def canonical_nodes(model: Model) -> tuple[Node, ...]:
     return model.memo("canonical nodes", lambda: canonical(model.nodes))
 
 
-def _estimate(algorithm: Algorithm, model: Model, nodes: Sequence[Node]) -> float:
+def _estimate(algorithm: Algorithm, nodes: Sequence[Node]) -> float:
     """Roughly how many operations the unrolled program would have (measured on the robots of the zoo)."""
     bodies = sum(len(node.members) for node in nodes)
     if not algorithm.pairs:

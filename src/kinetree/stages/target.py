@@ -1,11 +1,11 @@
 """Targets: what takes a function of a model to something that runs.
 
-A target is one file. It owns its printer, its run time and its part of the cache key, and is known to everybody
-by being registered here:
+A target is one file. It owns its printer, its run time and its part of the cache key, and is known to
+everybody by being registered here:
 
     class Mine(Target):
         name = "mine"
-        def executable(self, job): ...      # job.program() is what to run, job.model and job.options say for whom
+        def executable(self, job): ...      # job.program() is what to run, for job.model
 
     register(Mine())
 """

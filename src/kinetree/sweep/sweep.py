@@ -24,7 +24,7 @@ from typing import Any
 
 from kinetree.errors import ModelError, TraceError
 from kinetree.model.node import NOTHING, Node, stacked
-from kinetree.spatial import Detached, Factored, Matrix, Motion, Partials, Stack, Subspace, Transform
+from kinetree.spatial import Detached, Factored, Matrix, Motion, Partials, Stack, Transform
 
 
 class Frame:
@@ -150,7 +150,7 @@ class Sweep(ABC):
         """X and S of node i at the coordinates q; with velocities v also the apparent derivative of S."""
         node = self.node(i)
         X, S = node.kinematics(q)
-        ring = None if v is None else self._ring(node, q, v)
+        ring = None if v is None else node.ring(q, v)
         frames = self.frame_of(i)
         if self.frames == "common":
             P = self._pose(i, node, X)
@@ -182,7 +182,7 @@ class Sweep(ABC):
     def complement(self, i: Any, q: Any) -> Any:
         """The directions that the joint of each body of node i constrains, with zero columns up to six."""
         node = self.node(i)
-        found = [m.joint.complement(node.member_coordinates(m, q)).padded(6) for m in node.members]
+        found = [m.joint.complement(m.coupling.positions(q)).padded(6) for m in node.members]
         return stacked([S.tagged(f) for S, f in zip(found, self.frame_of(i), strict=True)])
 
     def gathered(self, i: Any, X: Any, value: Any) -> Any:
@@ -221,18 +221,6 @@ class Sweep(ABC):
         """The frame of the body that carries node i."""
         raise NotImplementedError
 
-    def _ring(self, node: Node, q: Any, v: Any) -> Any:
-        """sum_k v_k dS/dk, zero columns where S is constant."""
-        partials = node.partials(q)
-        if not partials:
-            zero = Subspace(Motion() for _ in node.v_index)
-            return stacked([zero for _ in node.members])
-        scaled = [_scaled(partial, rate) for partial, rate in zip(partials, v, strict=True)]
-        result = scaled[0]
-        for term in scaled[1:]:
-            result = result + term
-        return result
-
     def _pose(self, i: Any, node: Node, X: Any) -> Any:
         """From the common frame to the members of node i; a root of one body is the common frame itself."""
         if self.poses is None:
@@ -258,12 +246,6 @@ def _back(P: Any, S: Any) -> Any:
     return P.inverse() @ S
 
 
-def _scaled(S: Any, factor: Any) -> Any:
-    if isinstance(S, Stack):
-        return Stack(_scaled(s, factor) for s in S.values)
-    return Subspace(column * factor for column in S.columns)
-
-
 def marked_nodes(model: Any, options: dict[str, Any]) -> frozenset[int]:
     """The nodes whose joints the option `accelerate` names; a group of joints is named as a whole or not at
     all.
@@ -272,7 +254,7 @@ def marked_nodes(model: Any, options: dict[str, Any]) -> frozenset[int]:
     bodies = {model.joint_index(name) for name in names}
     found = {model.location(body)[0] for body in bodies}
     for index in found:
-        members = [m for m in model.nodes[index].members if m.body and not m.coupling and m.joint.nv]
+        members = [m for m in model.nodes[index].members if m.body and m.is_independent and m.joint.nv]
         missing = [model.joint_names[m.body - 1] for m in members if m.body not in bodies]
         if missing:
             raise ModelError(

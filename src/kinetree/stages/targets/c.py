@@ -94,14 +94,17 @@ def _state(inputs: Sequence[Argument], job: Job, rng: np.random.Generator) -> li
     """A valid state: positions on their manifold, inertias near the model's, everything else any number."""
     model = job.model
     q, _ = model.random_state(rng)
-    known = {"q": q, "parameters": model.parameters.ravel() * rng.uniform(0.8, 1.2) if model.nbodies else q[:0]}
+    known = {
+        "q": q,
+        "parameters": model.parameters.ravel() * rng.uniform(0.8, 1.2) if model.nbodies else q[:0],
+    }
     return [
         known[a.name] if a.name in known else rng.normal(size=a.length(model, job.options)) for a in inputs
     ]
 
 
 class C(Target):
-    """C99, compiled by the system's C compiler and called one state at a time: slow to call, easy to check."""
+    """C99, compiled by the system's C compiler and called one state at a time: to check what is shipped."""
 
     name = "c"
 
@@ -127,7 +130,9 @@ class Library:
             built = Path(folder, "robot.so")
             command = [compiler, "-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-shared"]
             run = subprocess.run(
-                [*command, str(Path(folder, "robot.c")), "-o", str(built), "-lm"], capture_output=True, text=True
+                [*command, str(Path(folder, "robot.c")), "-o", str(built), "-lm"],
+                capture_output=True,
+                text=True,
             )
             if run.returncode:
                 raise CompileError(f"the C compiler refused the code of {job.function.name}: {run.stderr}")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
-
-import numpy as np
+from typing import Any
 
 from kinetree.compiler.runtime.kernel import Kernel
 from kinetree.stages.job import Job
