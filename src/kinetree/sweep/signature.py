@@ -12,7 +12,6 @@ from typing import Any
 from kinetree.sweep.vocabulary import Dimension, implied
 
 REQUIRED = inspect.Parameter.empty  # the default of an option that must be given
-
 _ARGUMENT = re.compile(r"\s*([A-Za-z]\w*)(\?)?(?:\(([^)]*)\))?\s*(?:,|$)")
 _DIMENSION = re.compile(r"\d+|[A-Za-z]\w*|\d+ [A-Za-z]\w*")
 
