@@ -81,8 +81,9 @@ def unit(a: Vector) -> Vector:
     return a if abs(length - 1.0) < _EXACT else divide(a, length)
 
 
-def to_rpy(R: Matrix) -> Vector:
+def to_rpy(rotation: Rotation) -> Vector:
     """Roll, pitch and yaw of a rotation, in the convention of `from_rpy`."""
+    R = rotation.rows
     level = hypot(R[0][0], R[1][0])
     pitch = atan2(-R[2][0], level)
     if level < 1e-12:  # gimbal lock: yaw takes all of the turn about the vertical

@@ -188,7 +188,7 @@ def _name(model: Model, body: int) -> str:
 
 
 def _origin(pose: Pose) -> str:
-    return f'<origin xyz="{numbers(pose.p)}" rpy="{numbers(to_rpy(pose.R))}"/>'
+    return f'<origin xyz="{numbers(pose.p)}" rpy="{numbers(to_rpy(pose.rotation))}"/>'
 
 
 def _shortest(values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 from kinetree.io.description import Description
 from kinetree.io.report import Log
 from kinetree.model import Model
+from kinetree.model.coupling import Own
 from kinetree.model.node import Node
 from kinetree.soa.kinematics import Array, node_matrices
 from kinetree.spatial.inertia import Inertia
@@ -56,12 +57,9 @@ def _carry(inertias: list[Array], node: Node, inertia: Array) -> None:
 
 
 def _owner(node: Node, velocity: int) -> int:
-    """The member whose joint moves with a velocity of the node."""
-    return next(
-        k
-        for k, m in enumerate(node.members)
-        if m.body and not m.coupling and m.v_start <= velocity < m.v_start + m.joint.nv
-    )
+    """The member whose own joint moves with a velocity of the node."""
+    own = ((k, m.coupling) for k, m in enumerate(node.members) if m.body and isinstance(m.coupling, Own))
+    return next(k for k, of in own if of.v_start <= velocity < of.v_start + of.nv)
 
 
 def _vanished(D: Array, whole: Array, largest: float) -> list[int]:
@@ -87,9 +85,9 @@ def _inverse(D: Array) -> Array:
 def _report(robot: Description, model: Model, body: int, added: Inertia, log: Log) -> bool:
     joint = robot.joints[model.joint_names[body - 1]]
     link = robot.links[joint.child]
-    rigid = next((j.child for j in robot.joints.values() if j.is_fixed and j.parent == link.name), None)
-    if link.virtual and rigid is not None:  # made up: the mass belongs to the link of the file on it
-        link = robot.links[rigid]
+    if link.virtual:  # made up: the mass belongs to the link of the file that is fixed to it
+        rigid = (j.child for j in robot.joints.values() if j.is_fixed and j.parent == link.name)
+        link = robot.links[next(rigid, link.name)]
     problem = f"the joint moves {joint.child!r}, and neither it nor anything behind it resists the motion"
     change = f"link {link.name!r} got {added.mass:.3g} kg and {added.second[0]:.3g} kg m^2"
     if not log.mend("motion-massless", joint.where, problem, change):
