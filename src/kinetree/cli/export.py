@@ -65,9 +65,10 @@ def run(options: argparse.Namespace) -> int:
 def chosen(name: str, frame: str | None) -> tuple[Any, dict[str, Any]]:
     """The function with this name and its options; Misuse if there is none, or if an option is missing."""
     import kinetree
+    from kinetree.names import MODULE_OF
     from kinetree.stages import Function
 
-    functions = {n: f for n in kinetree.__all__ if isinstance(f := getattr(kinetree, n), Function)}
+    functions = {n: f for n in MODULE_OF if isinstance(f := getattr(kinetree, n), Function)}
     known = {n: f for n, f in functions.items() if not {"frames", "accelerate"} & set(f.options)}
     if name not in known:
         hint = closest(name, known) or f"Functions: {', '.join(sorted(known))}."
