@@ -11,13 +11,13 @@ import pytest
 from tests.golden.counts import static_options
 
 import kinetree as kt
-from kinetree import kernels
 from kinetree.compiler.emit.c import c_source
 from kinetree.compiler.emit.python import run
 from kinetree.compiler.ir.check import check
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.differentiate import jacobian, jvp, vjp
 from kinetree.compiler.passes.pipeline import optimize
+from kinetree.stages import sweeps
 from kinetree.sweep import REGISTRY
 
 
@@ -46,7 +46,7 @@ def traced(name: str, robot: str, mode: str = "unrolled") -> Program:
     algorithm = REGISTRY[name]
     present = tuple(a.name for a in algorithm.inputs if not a.optional)
     return check(
-        kernels.trace(algorithm, model(robot), present, static_options(algorithm, model(robot)), mode)
+        sweeps.lower(algorithm, model(robot), present, static_options(algorithm, model(robot)), mode)
     )
 
 

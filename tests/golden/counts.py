@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import kinetree as kt
-from kinetree import algorithms, kernels
+from kinetree import algorithms
 from kinetree.compiler.ir.program import walk
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.ops import PRIMITIVES, Expr
+from kinetree.stages import sweeps
 from kinetree.sweep import REGISTRY, Algorithm
 from kinetree.zoo.arm7 import LINKS
 
@@ -69,7 +70,7 @@ def static_options(algorithm: Algorithm, model: kt.Model) -> dict[str, Any]:
 def measure(algorithm: Algorithm, model: kt.Model) -> dict[str, int]:
     """The counts of `Program.ops`, and `instructions`: how many operations there are after fusing."""
     present = tuple(a.name for a in algorithm.inputs if not a.optional)
-    program = kernels.trace(algorithm, model, present, static_options(algorithm, model), "unrolled")
+    program = sweeps.lower(algorithm, model, present, static_options(algorithm, model), "unrolled")
     counts = {k: n for k, n in program.ops.items() if n}
     fused = walk(optimize(program).body)
     counts["instructions"] = sum(isinstance(s, Expr) and bool(PRIMITIVES[s.op].cost) for s in fused)

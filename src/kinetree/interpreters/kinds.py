@@ -137,7 +137,4 @@ def structure_of(model: Any, nodes: tuple[Node, ...], marks: frozenset[int]) -> 
     """The structure of nodes; that of the model's own nodes is found once."""
     if nodes is not model.nodes or marks:
         return Structure(nodes, marks)
-    found = model.__dict__.get("_structure")
-    if found is None:
-        found = model.__dict__["_structure"] = Structure(nodes)
-    return found
+    return model.memo("structure", lambda: Structure(nodes))

@@ -17,6 +17,7 @@ from kinetree.compiler.ir.program import Program
 from kinetree.interpreters import eager
 from kinetree.model import Node
 from kinetree.sweep import Algorithm
+from kinetree.sweep.signature import MODEL_INPUTS
 
 
 def trace(
@@ -30,7 +31,7 @@ def trace(
     """The program of an algorithm for one model; `present` names the inputs that a caller gives."""
     graph = Graph()
     inputs, values = [], {}
-    for argument in algorithm.inputs:
+    for argument in (*algorithm.inputs, *MODEL_INPUTS):
         if argument.name in present:
             shape = argument.sizes(model)
             array = graph.array(argument.name, "input", math.prod(shape))

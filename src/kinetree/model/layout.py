@@ -14,6 +14,7 @@ import numpy as np
 
 from kinetree.errors import ModelError
 from kinetree.joints import CoordinateJoint
+from kinetree.model.coupling import Coupling, Linear, Own
 from kinetree.model.parts import Body
 from kinetree.model.validate import unknown
 
@@ -34,6 +35,7 @@ class Layout(NamedTuple):
     q_start: tuple[int, ...]
     v_start: tuple[int, ...]
     follows: dict[int, Follow]  # by body, for mimic joints only
+    couplings: tuple[Coupling, ...]  # the coordinates of each joint in terms of q
 
 
 def layout_of(bodies: Sequence[Body], joint_index: dict[str, int], model: str) -> Layout:
@@ -51,7 +53,14 @@ def layout_of(bodies: Sequence[Body], joint_index: dict[str, int], model: str) -
         for i, body in enumerate(bodies, 1)
         if body.mimic is not None
     }
-    return Layout(nq, nv, tuple(q_start), tuple(v_start), follows)
+    couplings: list[Coupling] = [Own(0, 0, 0, 0)]
+    for i, body in enumerate(bodies, 1):
+        if i in follows:
+            leader, multiplier, offset = follows[i]
+            couplings.append(Linear(((q_start[leader], v_start[leader], multiplier),), offset))
+        else:
+            couplings.append(Own(q_start[i], body.joint.nq, v_start[i], body.joint.nv))
+    return Layout(nq, nv, tuple(q_start), tuple(v_start), follows, tuple(couplings))
 
 
 def _resolved(i: int, bodies: Sequence[Body], joint_index: dict[str, int], model: str) -> Follow:

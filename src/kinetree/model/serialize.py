@@ -49,9 +49,10 @@ def _body_to_dict(body: Body, model: Model, what: str) -> dict[str, Any]:
         "placement": _pose_to_dict(body.placement, what),
         "inertia": _plain(body.inertia.parameters, what),
     }
-    if body.joint.type_name not in JOINT_TYPES:
+    if JOINT_TYPES.get(body.joint.type_name) is not type(body.joint):
         raise ModelError(
-            f"{what}: a {body.joint.type_name} joint is made of functions and cannot be written down"
+            f"{what}: {type(body.joint).__name__} is not the joint type called '{body.joint.type_name}' and "
+            "would not read back the same: give the class a type_name of its own"
         )
     if body.mimic is not None:
         entry["mimic"] = [body.mimic.joint, *_plain(body.mimic[1:], what)]
@@ -170,15 +171,8 @@ def _limit(field: str, values: Any) -> Any:
 
 
 def _joint(type_name: Any, parameters: Any, what: str) -> Joint:
-    known = [name for name in JOINT_TYPES if name != "spin"]
-    if type_name not in known:
-        raise unknown(type_name, "joint type", known, what)
-    values = tuple(_numbers(parameters, f"{what}: parameters"))
-    count = len(JOINT_TYPES[type_name]().parameters)
-    if len(values) != count:
-        raise ModelError(f"{what}: a {type_name} joint has {count} parameters, got {len(values)}: {values}")
-    arguments = {"helical": (values[:3], *values[3:]), "universal": (values[:3], values[3:])}
-    return JOINT_TYPES[type_name](*arguments.get(type_name, (values,) if values else ()))
+    kind = Joint.named(type_name, what)
+    return kind.from_parameters(_numbers(parameters, f"{what}: parameters"), what)
 
 
 def _inertia(parameters: Any, what: str) -> Inertia:

@@ -12,6 +12,7 @@ are nested blocks (see `graph.py`), and a value may only be used where its block
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from kinetree.ops.primitives import INTEGER, PRIMITIVES
 
 if TYPE_CHECKING:
     from kinetree.compiler.ir.graph import Block, Graph
+
+ndarray = np.ndarray
 
 
 class Expr:
@@ -58,28 +61,28 @@ class Expr:
         )
 
     def __add__(self, other: Any) -> Any:
-        return add(self, other)
+        return add(self, other) if type(other) is not ndarray else _each(add, self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return add(other, self)
+        return add(other, self) if type(other) is not ndarray else _each(add, other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return sub(self, other)
+        return sub(self, other) if type(other) is not ndarray else _each(sub, self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return sub(other, self)
+        return sub(other, self) if type(other) is not ndarray else _each(sub, other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return mul(self, other)
+        return mul(self, other) if type(other) is not ndarray else _each(mul, self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return mul(other, self)
+        return mul(other, self) if type(other) is not ndarray else _each(mul, other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return div(self, other)
+        return div(self, other) if type(other) is not ndarray else _each(div, self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return div(other, self)
+        return div(other, self) if type(other) is not ndarray else _each(div, other, self)
 
     def __neg__(self) -> Any:
         return neg(self)
@@ -115,6 +118,16 @@ class Expr:
 
     def __ge__(self, other: Any) -> Any:
         return record("le", other, self)
+
+
+def _each(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> np.ndarray:
+    """An operation of an expression with each entry of an array."""
+    array = a if type(a) is ndarray else b
+    result = np.empty(array.shape, object)
+    for index in np.ndindex(array.shape):
+        x = array[index]
+        result[index] = operation(x, b) if array is a else operation(a, x)
+    return result
 
 
 def literal(value: Any) -> Any:

@@ -133,6 +133,7 @@ class Graph:
         self.root = Block()
         self.block = self.root
         self.arrays: list[Array] = []
+        self.guards: list[Any] = []  # numbers that are at least 1 if the result can be trusted
         self._shared: dict[tuple, Expr] = {}
         self._count = 0
 
