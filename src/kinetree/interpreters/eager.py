@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.errors import SingularError, TraceError
-from kinetree.model.node import Node, stacked
+from kinetree.model.node import Node
 from kinetree.ops import Expr
 from kinetree.spatial import Coordinates, Force, Stack
 from kinetree.spatial.value import as_numbers
@@ -282,13 +282,13 @@ class BodyInput:
         self.tree, self.values = tree, values
 
     def __getitem__(self, i: Handle) -> Any:
-        members = self.tree.nodes[i.node].members
-        frames = self.tree.frame_of(i)
-        return stacked([
-            Force() if self.values is None or not m.body
-            else Force.from_components((self.values[m.body - 1][k] for k in range(6)), f)
-            for m, f in zip(members, frames, strict=True)
-        ])  # fmt: skip
+        wrenches = [
+            Force()
+            if self.values is None or not m.body
+            else Force.from_components(self.values[m.body - 1][k] for k in range(6))
+            for m in self.tree.nodes[i.node].members
+        ]
+        return self.tree.wrenches(i, wrenches)
 
 
 def bind(tree: Any, algorithm: Algorithm, values: dict[str, Any], make: Any) -> list[Any]:

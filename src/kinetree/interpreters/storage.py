@@ -349,7 +349,7 @@ class Input:
                 raise IndexError(i)  # ends the iteration over a vector
             return 0 if self.array is None else self.tree.graph.load(self.array, i)
         if self.argument.shape == ("nb", 6):
-            return stacked([self._wrench(i, m) for m in range(i.kind.width)])
+            return self.tree.wrenches(i, [self._wrench(i, m) for m in range(i.kind.width)])
         name = "q_index" if self.argument.shape == ("nq",) else "v_index"
         places = self.tree.places(i, name)
         if self.array is None:
@@ -362,4 +362,4 @@ class Input:
         graph = self.tree.graph
         row = graph.imul(self.tree.body_place(i, member), 6)
         values = [graph.load(self.array, graph.iadd(row, k)) for k in range(6)]
-        return Force.from_components(values, i.frames[member])
+        return Force.from_components(values)

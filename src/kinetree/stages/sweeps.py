@@ -32,7 +32,8 @@ class SweepFunction(Function):
 
     def __init__(self, algorithm: Algorithm):
         self.algorithm = algorithm
-        super().__init__(algorithm.body, algorithm.inputs, algorithm.outputs, algorithm.options)
+        a = algorithm
+        super().__init__(a.body, a.inputs, a.outputs, a.options, a.result, a.order)
 
     def lower(
         self, model: Model, inputs: tuple[str, ...], options: dict[str, Any], mode: str | None = None

@@ -17,7 +17,10 @@ class Algorithm:
 
     `pairs`: the result belongs to pairs of bodies (M, C, Gamma): it may be computed in one common frame.
     `options`: keyword arguments of the body with their defaults; they are fixed when a program is made.
-    `invariant`: a scalar that follows from the mass matrix, whatever frames and inertias give that matrix.
+    `invariant`: the result follows from the equations of motion, whatever frames and inertias give these, and
+    options do not change that.
+    `result`: the type of a result of several parts, as a NamedTuple is; a plain tuple if None.
+    `order`: the names of inputs and options in the order of a call; as a rule what is needed comes first.
     """
 
     name: str
@@ -27,6 +30,8 @@ class Algorithm:
     pairs: bool = False
     options: dict[str, Any] = field(default_factory=dict, hash=False)
     invariant: bool = False
+    order: tuple[str, ...] = ()
+    result: Callable[..., Any] | None = None
 
     @property
     def is_generalised(self) -> bool:
@@ -44,7 +49,7 @@ REGISTRY: dict[str, Algorithm] = {}
 
 
 def algorithm(
-    signature: str, *, pairs: bool = False, invariant: bool = False
+    signature: str, *, pairs: bool = False, invariant: bool = False, order: str = "", result: Any = None
 ) -> Callable[[Callable[..., Any]], Algorithm]:
     """Declare an algorithm: `@algorithm("q, v, a, f_ext? -> tau")` over `def name(tree, q, v, a, f_ext)`.
 
@@ -61,7 +66,7 @@ def algorithm(
             raise TypeError(
                 f"{body.__name__}: the signature {signature!r} does not match the parameters {names}"
             )
-        entry = Algorithm(body.__name__, body, inputs, outputs, pairs, options, invariant)
+        entry = Algorithm(body.__name__, body, inputs, outputs, pairs, options, invariant, tuple(order.split()), result)
         REGISTRY[entry.name] = entry
         return entry
 
