@@ -202,6 +202,17 @@ class Graph:
         """Record the end of a program: inputs that are not finite spoil all outputs."""
         self.root.statements.append(Spoil(inputs, outputs, guard))
 
+    def guard(self) -> Array | None:
+        """The smallest of all guards as an output of its own; None if nothing is guarded."""
+        if not self.guards:
+            return None
+        smallest = self.guards[0]
+        for value in self.guards[1:]:
+            smallest = fn.min(smallest, value)
+        array = self.array("guard", "output", 1)
+        self.store(array, 0, smallest)
+        return array
+
     def iadd(self, a: Index, b: Index) -> Index:
         """The integer a + b."""
         return ex.iadd(a, b)
