@@ -165,9 +165,9 @@ class _WrenchesOnFrames(OwnFunction):
 
 
 def _external_wrenches(
-    model: Model, q: Array, forces: Array, *, frames: tuple[str, ...], reference: str = "aligned"
+    model: Model, q: Array, forces: Array, *, frames: tuple[str, ...] = (), reference: str = "aligned"
 ) -> Array:
-    """`f_ext` for wrenches on frames: {frame: [moment; force]}, each about the frame's origin.
+    """Wrenches on frames, {frame: [moment; force]} about the frames' origins, as `f_ext`.
 
         f_body = X^T f_frame
 

@@ -18,7 +18,7 @@ Array = np.ndarray
 
 
 def rotor_ratios(model: Model) -> Array:
-    """(nr, nv): the speed of each rotor, relative to the body that carries it, per unit of each velocity."""
+    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv)."""
     ratios = np.zeros((len(model.rotors), model.nv))
     for k, rotor in enumerate(model.rotors):
         (row,) = _coupling(model, rotor).G(())

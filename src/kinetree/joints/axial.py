@@ -20,8 +20,8 @@ class AxialJoint(CoordinateJoint):
     __slots__ = ()
     fields: ClassVar[tuple[tuple[str, int], ...]] = (("axis", 3),)
 
-    def __init__(self, axis: Any = (0, 0, 1), *more: Any):
-        super().__init__(*unit_axis(axis, type(self).__name__), *more)
+    def __init__(self, axis: Any = (0, 0, 1)):
+        super().__init__(*unit_axis(axis, type(self).__name__))
 
     @property
     def axis(self) -> Vector:

@@ -8,8 +8,8 @@ from typing import Any
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints.axial import AxialJoint, slides_across, turns_across
-from kinetree.joints.axis import turned_and_shifted
-from kinetree.joints.base import Numbers
+from kinetree.joints.axis import turned_and_shifted, unit_axis
+from kinetree.joints.base import Joint, Numbers
 from kinetree.joints.steps import Step, hinge, slide
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.motion import Motion
@@ -35,7 +35,7 @@ class Helical(AxialJoint):
             raise ModelError(f"Helical: the pitch must be a number in m/rad, got {pitch!r}")
         if ops.is_literal(pitch) and not math.isfinite(pitch):
             raise ModelError(f"Helical: the pitch {pitch} is not finite: give a length per angle in m/rad")
-        super().__init__(axis, pitch)
+        Joint.__init__(self, *unit_axis(axis, type(self).__name__), pitch)
 
     @property
     def pitch(self) -> Any:

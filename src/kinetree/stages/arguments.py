@@ -11,6 +11,7 @@ import numpy as np
 from kinetree.errors import ArgumentError, CompileError, ShapeError
 from kinetree.model import Model
 from kinetree.sweep.signature import MODEL_INPUTS, REQUIRED, Argument
+from kinetree.sweep.vocabulary import meaning
 
 if TYPE_CHECKING:
     from kinetree.stages.function import Function
@@ -115,32 +116,6 @@ def _reason(model: Model, argument: Argument) -> str:
     return "this many numbers per state"
 
 
-MEANING = {
-    "q": "positions of the joints",
-    "v": "velocities",
-    "a": "accelerations",
-    "tau": "generalised forces, N m or N",
-    "x": "any vector over the velocities",
-    "known": "accelerations of the joints in `accelerate`, generalised forces of the others",
-    "f_ext": "wrench [moment; force] on each body, body axes, about the body origin; zero if left out",
-    "point": "a point in the axes of the frame, m; its origin if left out",
-    "frame": "name of a frame or body",
-    "frames": "names of frames or bodies",
-    "reference": '"body", "world" or "aligned" (axes of the world, origin of the frame)',
-    "kind": '"spatial" or "classical"',
-    "accelerate": "names of the joints whose acceleration is known",
-    "side": '"outboard" or "inboard"',
-    "C": "a matrix to be compared with the Coriolis matrix",
-    "momentum": "the wanted momentum [angular; linear], world axes, about the world origin; zero if left out",
-    "forces": "a wrench [moment; force] for each frame",
-    "impulse": "[angular; linear]",
-    "smoothing": "a velocity, rad/s or m/s, within which friction changes its sign smoothly",
-    "rotors": '"reflected" or "none"',
-    "parameters": "mass, first moment and inertia about its origin of each body, instead of the model's",
-    "gravity": "acceleration of free fall, world axes, m/s^2, instead of the model's",
-}
-
-
 def taken(function: Function) -> list[tuple[str, Any, str, str]]:
     """(name, default, shape, meaning) of all arguments after the model, in the order of a call."""
     inputs = {a.name: a for a in function.inputs}
@@ -148,7 +123,7 @@ def taken(function: Function) -> list[tuple[str, Any, str, str]]:
     for name in [*function.order, *(a.name for a in MODEL_INPUTS)]:
         argument = inputs.get(name)
         default = function.options[name] if argument is None else None if argument.optional else REQUIRED
-        found.append((name, default, "" if argument is None else argument.text, MEANING.get(name, "")))
+        found.append((name, default, "" if argument is None else argument.text, meaning(name)))
     return found
 
 
@@ -169,8 +144,8 @@ def documentation(function: Function, text: str) -> str:
     """The docstring of a function with its arguments and results."""
     body, _, reference = text.partition("\n\nReference:")
     rows = [
-        f"    {name}{f' {shape}' if shape else ''}: {meaning or 'see above'}."
-        for name, _, shape, meaning in taken(function)
+        f"    {name}{f' {shape}' if shape else ''}: {about or 'see above'}."
+        for name, _, shape, about in taken(function)
     ]
     results = ", ".join(f"{a.name} {a.text}" for a in function.outputs)
     parts = [body, "Args:\n    model: the robot.\n" + "\n".join(rows), f"Returns:\n    {results}"]

@@ -9,20 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Dimension = str | int
-REQUIRED = inspect.Parameter.empty  # the default of an option that must be given
+from kinetree.sweep.vocabulary import Dimension, implied
 
-# What a name stands for, unless the signature gives its dimensions; any other name is a scalar.
-SHAPES: dict[str, tuple[Dimension, ...]] = {
-    "q": ("nq",),
-    "v": ("nv",),
-    "a": ("nv",),
-    "tau": ("nv",),
-    "x": ("nv",),
-    "f_ext": ("nb", 6),
-    "parameters": ("nb", 10),
-    "gravity": (3,),
-}
+REQUIRED = inspect.Parameter.empty  # the default of an option that must be given
 _ARGUMENT = re.compile(r"\s*([A-Za-z]\w*)(\?)?(?:\(([^)]*)\))?\s*(?:,|$)")
 _DIMENSION = re.compile(r"\d+|[A-Za-z]\w*|\d+ [A-Za-z]\w*")
 
@@ -54,7 +43,7 @@ class Argument:
 
 
 # Every function of a model takes these instead of the model's own numbers.
-MODEL_INPUTS = tuple(Argument(name, SHAPES[name], optional=True) for name in ("parameters", "gravity"))
+MODEL_INPUTS = tuple(Argument(name, implied(name), optional=True) for name in ("parameters", "gravity"))
 
 
 def _size(dimension: Dimension, model: Any, options: Mapping[str, Any]) -> int:
@@ -84,7 +73,7 @@ def arguments(part: str) -> tuple[Argument, ...]:
             raise TypeError(f"cannot read the signature {part!r} from {part[position:]!r} on")
         name, optional, dimensions = match.groups()
         if dimensions is None:
-            shape = SHAPES.get(name, ())
+            shape = implied(name)
         else:
             words = [" ".join(word.split()) for word in dimensions.split(",") if word.strip()]
             if not all(_DIMENSION.fullmatch(word) for word in words):

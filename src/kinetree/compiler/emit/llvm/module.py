@@ -64,7 +64,7 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
         define_chunk(program, places, number, len(angles), width, results, direct),
     ]
     if lanes > 1:
-        functions.append(define_run(lanes, bool(streamed)))
+        functions.append(define_run(lanes, bool(streamed), target.yielding))
     text = "\n\n".join([*functions, *_declarations(number, wide, printer.library), _attributes(target)])
     return Module(text, "run" if lanes > 1 else "one", lanes, places.workspace_bytes)
 
