@@ -119,7 +119,7 @@ def unbounded(x: float) -> float:
 
 
 def _limits(element: Element, kind: str, compiler: Compiler, log: Log) -> Limits:
-    limits = {}
+    limits: dict[str, float] = {}
     lower, upper = vector(element, "range", 2, (0.0, 0.0), log)
     limited = choice(element, "limited", ("true", "false", "auto"), "auto", log)
     if limited == "true" or (limited == "auto" and compiler.autolimits and lower != upper):
