@@ -138,9 +138,11 @@ class Sweep(ABC):
 
     @abstractmethod
     def guard(self, i: Any, pivots: tuple) -> None:
-        """See to it that the result is not trusted if one of these pivots of node i is zero or rounding
-        noise.
-        """
+        """Flag the result if one of these pivots of node i is zero or rounding noise."""
+
+    @abstractmethod
+    def require_sound(self, i: Any, q: Any) -> None:
+        """Flag the result if q is not a position of node i: a quaternion is far from unit length."""
 
     @property
     def gravity(self) -> Motion:
@@ -150,6 +152,7 @@ class Sweep(ABC):
     def joint(self, i: Any, q: Any, v: Any = None) -> tuple[Any, ...]:
         """X and S of node i at the coordinates q; with velocities v also the apparent derivative of S."""
         node = self.node(i)
+        self.require_sound(i, q)
         X, S = node.kinematics(q)
         ring = None if v is None else node.ring(q, v)
         frames = self.frame_of(i)
