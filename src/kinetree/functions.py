@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from kinetree import algorithms  # noqa: F401  fills the registry
 from kinetree.stages import Function, SweepFunction, targets  # noqa: F401
-from kinetree.stages.own import FUNCTIONS
 from kinetree.sweep import REGISTRY
 
 SWEEPS: dict[str, Function] = {name: SweepFunction(entry) for name, entry in REGISTRY.items()}
 globals().update(SWEEPS)
-
-
-def all_functions() -> dict[str, Function]:
-    """Every function of a model, by name."""
-    from kinetree import derived, drives  # noqa: F401  they register themselves
-
-    return {**SWEEPS, **FUNCTIONS}
 
 
 def __getattr__(name: str) -> Function:

@@ -117,8 +117,9 @@ def random_looped(seed: int, nodes: int = 5) -> Program:
             graph.store(m, graph.iadd(graph.imul(graph.iadd(j, -1), nodes + 1), i), value + invariant)
             path.successor = graph.load(parent, i)
         graph.store(m, graph.imul(graph.iadd(j, -1), nodes + 1), graph.load(numbers, j), accumulate=True)
-    zeroed = (m, total)
-    return Program("looped", (q,), (y, m), (field, total), (parent, kind, numbers), graph.root, graph, zeroed)
+    graph.clear(m)
+    graph.clear(total)
+    return Program("looped", (q,), (y, m), (field, total), (parent, kind, numbers), graph.root, graph)
 
 
 def random_inputs(program: Program, seed: int, batch: tuple[int, ...] = ()) -> list[np.ndarray]:

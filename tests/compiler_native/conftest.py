@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinetree.compiler.runtime import cache
+from kinetree.compiler.runtime import artifact, cache
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -17,8 +17,12 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory):
 @pytest.fixture
 def empty_cache(tmp_path, monkeypatch):
     """A cache directory that does not exist yet; nothing of it is in memory."""
-    from kinetree.compiler.runtime import artifact
-
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(artifact, "_memory", {})
+    forget(monkeypatch)
     return cache.directory()
+
+
+def forget(monkeypatch) -> None:
+    """As if this were another process: what was compiled can be found on disk alone."""
+    for memory in ("_artifacts", "_libraries"):
+        monkeypatch.setattr(artifact, memory, {})

@@ -11,6 +11,8 @@ from kinetree import ops
 from kinetree.compiler.ir.graph import Graph
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.runtime.artifact import Artifact
+from kinetree.compiler.runtime.description import Description
 from kinetree.compiler.runtime.kernel import Kernel
 
 
@@ -35,16 +37,22 @@ def program(
     return Program("sample", tuple(inputs), tuple(outputs), (), (), graph.root, graph, guard=watch)
 
 
-def kernel_of(
-    prog: Program, shapes_in: list | None = None, shapes_out: list | None = None, **options: Any
+def kernel_of(prog: Program, *shapes: Any, **options: Any) -> Kernel:
+    """The kernel of an optimized program."""
+    return bare_kernel(optimize(prog), *shapes, **options)
+
+
+def bare_kernel(
+    prog: Program,
+    shapes_in: list | None = None,
+    shapes_out: list | None = None,
+    dtype: str = "float64",
+    kind: type[Kernel] = Kernel,
 ) -> Kernel:
-    """A kernel with one axis for each array unless shapes are given."""
-    return Kernel(
-        optimize(prog),
-        shapes_in or [(a.size,) for a in prog.inputs],
-        shapes_out or [(a.size,) for a in prog.outputs],
-        **options,
-    )
+    """The kernel of a program as it is, with one axis for each array unless shapes are given."""
+    shapes_in = shapes_in or [(a.size,) for a in prog.inputs]
+    shapes_out = shapes_out or [(a.size,) for a in prog.outputs]
+    return kind(Artifact.of(prog, Description.of(prog, shapes_in, shapes_out, dtype)))
 
 
 def mixed(x: list, y: list) -> list:

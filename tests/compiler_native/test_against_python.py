@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.compiler.random_programs import random_inputs, random_looped, random_straight, random_value
+from tests.compiler_native.programs import bare_kernel
 
 from kinetree import ops
 from kinetree.compiler.emit import python
 from kinetree.compiler.ir.graph import Graph
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.pipeline import optimize
-from kinetree.compiler.runtime.kernel import Kernel
 from kinetree.errors import SingularError
 
 PROGRAMS, MODULES = 10_000, 10
@@ -42,7 +42,7 @@ def assert_close(ours: np.ndarray, theirs: np.ndarray, eps: float = 1e-11) -> No
 @pytest.mark.parametrize("seed", range(MODULES))
 def test_ten_thousand_random_programs(seed: int) -> None:
     program = optimize(bundle(seed, PROGRAMS // MODULES))
-    kernel = Kernel(program, [(5,)], [(PROGRAMS // MODULES,)])
+    kernel = bare_kernel(program, [(5,)], [(PROGRAMS // MODULES,)])
     states = np.random.default_rng([seed, 7]).normal(size=(9, 5))
     batch = kernel(states)
     assert_close(batch, python.run(program, states)[0][0])
@@ -54,7 +54,7 @@ def test_ten_thousand_random_programs(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(100, 200))
 def test_a_hundred_thousand_random_programs(seed: int) -> None:
     program = optimize(bundle(seed, PROGRAMS // MODULES, length=40))
-    kernel = Kernel(program, [(5,)], [(PROGRAMS // MODULES,)])
+    kernel = bare_kernel(program, [(5,)], [(PROGRAMS // MODULES,)])
     states = np.random.default_rng([seed, 7]).normal(size=(9, 5))
     batch = kernel(states)
     assert_close(batch, python.run(program, states)[0][0])
@@ -64,7 +64,7 @@ def test_a_hundred_thousand_random_programs(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_straight_programs_with_several_outputs_and_guards(seed: int) -> None:
     program = optimize(random_straight(seed, length=200), part_size=60)
-    kernel = Kernel(program, [(3,), (2,)], [(4,), (1,)])
+    kernel = bare_kernel(program, [(3,), (2,)], [(4,), (1,)])
     inputs = random_inputs(program, seed, (40,))
     expected, status = python.run(program, *inputs)
     if status.any():
@@ -80,7 +80,7 @@ def test_straight_programs_with_several_outputs_and_guards(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_looped_programs(seed: int, part_size: int) -> None:
     program = optimize(random_looped(seed, nodes=7), part_size=part_size)
-    kernel = Kernel(program, [(7,)], [(7,), (56,)])
+    kernel = bare_kernel(program, [(7,)], [(7,), (56,)])
     inputs = random_inputs(program, seed, (19,))
     for ours, theirs in zip(kernel(*inputs), python.run(program, *inputs)[0]):
         np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
@@ -91,7 +91,7 @@ def test_looped_programs(seed: int, part_size: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_float32(seed: int) -> None:
     program = optimize(random_looped(seed, nodes=5))
-    kernel = Kernel(program, [(5,)], [(5,), (30,)], "float32")
+    kernel = bare_kernel(program, [(5,)], [(5,), (30,)], "float32")
     inputs = [x.astype(np.float32) for x in random_inputs(program, seed, (37,))]
     results = kernel(*inputs)
     for ours, theirs in zip(results, python.run(program, *[x.astype(float) for x in inputs])[0]):

@@ -10,10 +10,15 @@ import sys
 
 import numpy as np
 import pytest
+from tests.compiler_native.conftest import forget
 from tests.compiler_native.programs import identity_kernel, kernel_of, program
 
+from kinetree.compiler.ir.graph import Graph
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.pipeline import optimize
 from kinetree.compiler.runtime import artifact, cache
-from kinetree.compiler.runtime.entry import Description, Entry
+from kinetree.compiler.runtime.artifact import Artifact
+from kinetree.compiler.runtime.description import Description
 from kinetree.compiler.runtime.kernel import Kernel
 
 X, Y = np.arange(3.0), np.ones(3)
@@ -21,11 +26,6 @@ X, Y = np.arange(3.0), np.ones(3)
 
 def files(directory):
     return sorted(directory.glob("*.kto")) if directory.exists() else []
-
-
-def forget(monkeypatch) -> None:
-    """As if this were another process."""
-    monkeypatch.setattr(artifact, "_memory", {})
 
 
 def compiles(monkeypatch) -> list:
@@ -51,20 +51,43 @@ def test_compiled_once(empty_cache, monkeypatch) -> None:
     assert cache.size() == 0 and files(empty_cache) == []
 
 
-def test_a_key_saves_the_trace(empty_cache, monkeypatch) -> None:
-    traces = []
-
-    def trace():
-        traces.append(1)
-        return program({"x": 1}, {"y": lambda x: [x[0] * 2.0]})
-
-    for key in ("a", "a", "b"):
-        kernel = Kernel(trace, [(1,)], [(1,)], key=key, name="twice")
-        assert kernel(np.array([4.0])) == 8.0
-        assert kernel.ops["mul"] == 1
+def test_a_key_saves_the_program(empty_cache, monkeypatch) -> None:
+    prog = optimize(program({"x": 1}, {"y": lambda x: [x[0] * 2.0]}))
+    description = Description.of(prog, [(1,)], [(1,)])
+    runs = compiles(monkeypatch)
+    assert Artifact.find("a", "float64") is None
+    kernel = Kernel(Artifact.of(prog, description, "a"))
+    assert kernel(np.array([4.0])) == 8.0 and len(runs) == 1
+    assert Artifact.find("a", "float64") is kernel.artifact
+    for _ in range(2):
         forget(monkeypatch)
-        assert Kernel(trace, [(1,)], [(1,)], key=key).ops["mul"] == 1
-    assert len(traces) == 2
+        found = Artifact.find("a", "float64")
+        again = Kernel(found)
+        assert again(np.array([4.0])) == 8.0 and again(np.array([[4.0], [5.0]])).tolist() == [[8.0], [10.0]]
+        assert again.ops == kernel.ops and again.source == kernel.source and repr(again) == repr(kernel)
+    assert len(runs) == 2  # the code for a batch was compiled from its text, without the program
+    assert Artifact.find("b", "float64") is None and Artifact.find("a", "float32") is None
+
+
+def test_programs_that_differ_in_their_tables_share_code(empty_cache, monkeypatch) -> None:
+    runs = compiles(monkeypatch)
+    x = np.arange(4.0)
+    for factors in ([2.0, 3.0, 5.0, 7.0], [1.0, 0.0, -1.0, 4.0]):
+        kernel = kernel_of(scaled(factors))
+        np.testing.assert_array_equal(kernel(x), factors * x)
+        np.testing.assert_array_equal(kernel(np.tile(x, (9, 1))), np.tile(factors * x, (9, 1)))
+        forget(monkeypatch)
+    assert len(runs) == 2 and len(files(empty_cache)) == 2
+
+
+def scaled(factors: list[float]) -> Program:
+    """x * factors, in a loop over tables."""
+    graph = Graph()
+    x, y = graph.array("x", "input", len(factors)), graph.array("y", "output", len(factors))
+    table = graph.array("table", "table", len(factors), np.array(factors))
+    with graph.loop(len(factors)) as k:
+        graph.store(y, k, graph.load(x, k) * graph.load(table, k))
+    return Program("scaled", (x,), (y,), (), (table,), graph.root, graph)
 
 
 def test_different_programs_tables_and_types_do_not_meet(empty_cache) -> None:
@@ -93,7 +116,7 @@ def test_a_damaged_file_is_replaced(empty_cache, monkeypatch, damage) -> None:
     path.write_bytes(damage(good))
     forget(monkeypatch)
     np.testing.assert_array_equal(identity_kernel()(X, Y), X + Y)
-    assert Entry.unpack(path.read_bytes()) is not None
+    assert path.read_bytes() == good
 
 
 def test_the_directory_is_private(empty_cache) -> None:
@@ -139,12 +162,12 @@ def test_no_disk_no_trouble(empty_cache, monkeypatch, obstacle) -> None:
     assert cache.size() == 0
     cache.clear()
     if obstacle == "full":
-        assert list(empty_cache.iterdir()) == []
+        assert [path.name for path in empty_cache.iterdir()] == [cache.SECRET]
 
 
 def test_the_least_recently_used_go(empty_cache, monkeypatch) -> None:
-    entry = Entry(Description("n", "float64", [], []), b"c" * 1000, b"")
-    size = len(entry.pack())
+    entry = b"c" * 1000
+    size = len(entry) + len(cache.FORMAT) + 32
     monkeypatch.setattr(cache, "_limit", 5 * size)
     for k in range(5):
         cache.store(f"{k:064d}", entry)
@@ -164,7 +187,7 @@ def test_the_least_recently_used_go(empty_cache, monkeypatch) -> None:
 
 def _write(home: str, seed: int) -> None:
     os.environ["XDG_CACHE_HOME"] = home
-    entry = Entry(Description("n", "float64", [], []), b"c" * 200_000, b"t" * 17)
+    entry = b"c" * 200_000
     for k in range(60):
         cache.store(f"{(k * seed) % 3:064d}", entry)
         found = cache.load(f"{k % 3:064d}")
@@ -186,12 +209,12 @@ def test_writers_at_the_same_time(empty_cache) -> None:
 def test_another_process_finds_it(empty_cache, monkeypatch) -> None:
     text = (
         "import numpy as np\n"
-        "from kinetree.compiler import artifact\n"
+        "from kinetree.compiler.runtime import artifact\n"
         "from tests.compiler_native.programs import mixed_kernel\n"
         "k = mixed_kernel()\n"
         "m, t = k(np.arange(3.0), np.ones(2))\n"
         "b = k(np.ones((4, 3)), np.ones(2))[0]\n"
-        "print(m.tobytes().hex(), b.tobytes().hex(), len(artifact._memory))\n"
+        "print(m.tobytes().hex(), b.tobytes().hex(), len(artifact._libraries))\n"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(["src", "."])}
     command = [sys.executable, "-c", text]

@@ -7,12 +7,12 @@ import threading
 import numpy as np
 import pytest
 from tests.compiler.random_programs import random_inputs, random_looped, random_straight
+from tests.compiler_native.programs import bare_kernel
 from tests.compiler_native.programs import program as built
 
 from kinetree import ops
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.compiler.runtime import threads
-from kinetree.compiler.runtime.kernel import Kernel
 
 PROGRAMS = {
     "straight": lambda: random_straight(4, length=150),
@@ -31,8 +31,7 @@ def zeros(x: list, y: list) -> list:
 def case(request):
     name, dtype = request.param
     program = optimize(PROGRAMS[name](), part_size=50 if name == "in parts" else 3000)
-    shapes = [[(a.size,) for a in arrays] for arrays in (program.inputs, program.outputs)]
-    kernel = Kernel(program, *shapes, dtype)
+    kernel = bare_kernel(program, dtype=dtype)
     inputs = [x.astype(dtype) for x in random_inputs(program, 3, (700,))]
     return kernel, inputs, kernel(*inputs)
 

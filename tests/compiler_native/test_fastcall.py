@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import sys
 import weakref
 
@@ -63,18 +64,62 @@ def test_direct(counted) -> None:
     assert general.count == 0
 
 
-HANDED_ON = {
+def batch(count: int = 4) -> np.ndarray:
+    return np.tile(X, (count, 1)) + np.arange(count)[:, None]
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+TAKEN = {
     "list": lambda: ([0.0, 1.0, 2.0], Y),
+    "tuple of integers": lambda: ((0, 1, 2), Y),
+    "integers": lambda: (np.arange(3), Y),
+    "booleans": lambda: (np.array([True, False, True]), Y),
     "float32": lambda: (X.astype(np.float32), Y),
+    "float16": lambda: (X.astype(np.float16), Y),
     "big-endian": lambda: (X.astype(">f8"), Y),
+    "from a pickle": lambda: (pickle.loads(pickle.dumps(X)), Y),
     "strided": lambda: (np.arange(6.0)[::2], Y),
+    "reversed": lambda: (X[::-1], Y),
+    "misaligned": lambda: (np.frombuffer(b"x" + X.tobytes(), np.float64, offset=1), Y),
+    "read-only": lambda: (read_only(X.copy()), Y),
     "subclass": lambda: (X.view(type("S", (np.ndarray,), {})), Y),
-    "broadcast": lambda: (np.tile(X, (4, 1)), Y),
-    "two batch axes": lambda: (np.tile(X, (4, 2, 1)), np.tile(Y, (4, 2, 1))),
+    "batch": lambda: (batch(), batch()),
     "batch of one": lambda: (X[None], Y[None]),
+    "batch of one and one state": lambda: (X[None], Y),
+    "one state for all": lambda: (batch(), Y),
+    "one state first": lambda: (Y, batch()),
+    "every other state": lambda: (batch(10)[::2], batch(5)),
+    "reversed states": lambda: (batch()[::-1], batch()),
+    "slices of a larger state": lambda: (np.arange(60.0).reshape(10, 6)[:, :3], batch(10)),
+    "every other element": lambda: (np.arange(60.0).reshape(10, 6)[:, ::2], batch(10)),
+    "lists of lists": lambda: ([[1, 2, 3], [4, 5, 6]], Y),
+    "fortran": lambda: (np.asfortranarray(batch()), batch()),
+    "broadcast view": lambda: (np.broadcast_to(X, (4, 3)), batch()),
+}
+HANDED_ON = {
+    "two batch axes": lambda: (np.tile(X, (4, 2, 1)), np.tile(Y, (4, 2, 1))),
+    "one of a batch for all": lambda: (batch(), Y[None]),
     "empty": lambda: (np.zeros((0, 3)), np.zeros((0, 3))),
     "too long": lambda: (np.tile(X, (1001, 1)), np.tile(Y, (1001, 1))),
 }
+
+
+@pytest.mark.parametrize("arguments", TAKEN.values(), ids=TAKEN.keys())
+def test_taken(counted, arguments) -> None:
+    call, general = counted
+    x, y = arguments()
+    expected = np.asarray(x, float) + np.asarray(y, float)
+    result = call(x, y)
+    np.testing.assert_array_equal(result, expected)
+    assert type(result) is np.ndarray and result.flags.c_contiguous and result.flags.owndata
+    out = np.empty_like(expected)
+    assert call(x, y, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    assert general.count == 0
 
 
 @pytest.mark.parametrize("arguments", HANDED_ON.values(), ids=HANDED_ON.keys())
@@ -85,23 +130,107 @@ def test_handed_on(counted, arguments) -> None:
     assert general.count == 1
 
 
+def test_a_float32_kernel_takes_everything_too() -> None:
+    kernel = identity_kernel(3, dtype="float32")
+    kernel(X, Y), kernel(batch(), Y)
+    counting = Counting(kernel)
+    call, context = fastcall.make("z", kernel.inputs, kernel.outputs, kernel.dtype, counting)
+    context.connect(kernel.single, single=True)
+    context.connect(kernel.batch, single=False)
+    context.allow(1000)
+    for arguments in TAKEN.values():
+        x, y = arguments()
+        result = call(x, y)
+        assert result.dtype == np.float32
+        np.testing.assert_array_equal(result, np.asarray(x, np.float32) + np.asarray(y, np.float32))
+    assert counting.count == 0
+
+
+def test_numbers_for_inputs_without_axes() -> None:
+    prog = program({"x": 1, "y": 1}, {"z": lambda x, y: [x[0] * y[0]]})
+    kernel = kernel_of(prog, [(), ()], [()])
+    for _ in range(3):
+        for x, y in ((3, 0.5), (np.float32(3), np.array(0.5)), (True, 2)):
+            assert kernel(x, y) == x * y and isinstance(kernel(x, y), np.float64)
+        np.testing.assert_array_equal(kernel([1, 2, 3], 0.5), [0.5, 1.0, 1.5])
+
+
+def test_out_taken(counted) -> None:
+    call, general = counted
+    frame = np.zeros((8, 6))
+    many = batch(8)
+    for out in (np.empty(3), (np.empty(3),), (None,), None):
+        place = out[0] if isinstance(out, tuple) else out
+        result = call(X, Y, out=out)
+        np.testing.assert_array_equal(result, X + Y)
+        assert isinstance(result, np.ndarray) and (place is None or result is place)
+    for out in (frame[:, :3], frame[:, 3:], frame[::-1, :3], np.empty((16, 3))[::2]):
+        assert call(many, Y, out=out) is out
+        np.testing.assert_array_equal(out, many + Y)
+    single = X.copy()
+    assert call(single, single, out=single) is single  # one state may be overwritten by its result
+    np.testing.assert_array_equal(single, 2 * X)
+    assert general.count == 0
+
+
 def test_out_handed_on(counted) -> None:
     call, general = counted
-    many = np.tile(X, (8, 1))
-    outs = [np.empty(6)[::2], np.empty(3, np.float32), np.empty((2, 3)), (np.empty(3),), None]
+    many = batch(8)
+    outs = [np.empty(6)[::2], np.empty(3, np.float32), np.empty((2, 3))]
     for n, out in enumerate(outs):
-        expected = np.broadcast_to(X + Y, getattr(out, "shape", (3,)))
-        np.testing.assert_array_equal(call(X, Y, out=out), expected)
+        np.testing.assert_array_equal(call(X, Y, out=out), np.broadcast_to(X + Y, out.shape))
         assert general.count == n + 1
+    expected = many + many
     call(many, many, out=many)
+    np.testing.assert_array_equal(many, expected)
     assert general.count == len(outs) + 1
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (6,)], ids=str)
+def test_several_results(shape) -> None:
+    kernel = mixed_kernel()
+    for size in ((), (1,), (6,)):
+        kernel(np.ones((*size, 3)), np.ones((*size, 2)))
+    counting = Counting(kernel)
+    call, context = fastcall.make("m", kernel.inputs, kernel.outputs, kernel.dtype, counting)
+    context.connect(kernel.single, single=True)
+    context.connect(kernel.batch, single=False)
+    context.allow(1000)
+    x, y = (
+        np.random.default_rng(4).normal(size=(*shape, 3)),
+        np.random.default_rng(5).normal(size=(*shape, 2)),
+    )
+    expected = kernel._general(x, y)
+    for given in ((True, True), (True, False), (False, True), (False, False)):
+        out = tuple(np.full_like(e, 7.0) if g else None for e, g in zip(expected, given))
+        results = call(x, y, out=out)
+        assert isinstance(results, tuple)
+        for result, place, theirs in zip(results, out, expected):
+            assert place is None or result is place
+            np.testing.assert_array_equal(result, theirs)
+    assert isinstance(call(x, y)[1], np.ndarray if shape else np.float64)
+    assert isinstance(call(x, y, out=out)[1], np.ndarray if shape else np.float64)
+    assert counting.count == 0
+    memory = np.zeros((*shape, 8))
+    call(x, y, out=(memory[..., :7], memory[..., 6]))  # results that overlap: as if copied one by one
+    assert counting.count == 1
+    np.testing.assert_array_equal(memory[..., :6], expected[0][..., :6])
+    np.testing.assert_array_equal(memory[..., 6], expected[1])
+    for wrong in ((memory,), (memory[..., :7], memory[..., 6], None), memory, [None, None]):
+        with pytest.raises((ShapeError, TypeError)):
+            call(x, y, out=wrong)
 
 
 WRONG = [
     ((), {}, TypeError), ((X,), {}, TypeError), ((X, Y, X), {}, TypeError), ((X, Y), {"oops": X}, TypeError),
     ((np.zeros(2), Y), {}, ShapeError), ((X, np.zeros((3, 2))), {}, ShapeError), ((X, "abc"), {}, ShapeError),
     ((X, None), {}, ShapeError), ((X, Y), {"out": np.zeros(2)}, ShapeError), ((X, Y), {"out": 3}, TypeError),
-    ((np.zeros((5, 3)), np.zeros((6, 3))), {}, ShapeError),
+    ((np.zeros((5, 3)), np.zeros((6, 3))), {}, ShapeError), ((X, [1.0, None, 2.0]), {}, ShapeError),
+    ((X, ["1", "2", "3"]), {}, ShapeError), ((X, [1j, 2, 3]), {}, ShapeError),
+    ((X, [[1.0], 2.0]), {}, ValueError),
+    ((X, {}), {}, ShapeError), ((X, np.array(["2000"] * 3, "M8[Y]")), {}, ShapeError),
+    ((X, 1.0), {}, ShapeError),
+    (([1, 2], Y), {"out": np.zeros(3)}, ShapeError), (([1, 2, 3], Y), {"out": np.zeros(2)}, ShapeError),
 ]  # fmt: skip
 
 
@@ -118,15 +247,21 @@ def test_references_are_stable(kernel) -> None:
     scalars = mixed_kernel()
     x, y, out, low = X.copy(), Y.copy(), np.empty(3), np.zeros(1)
     many, wrong = np.tile(X, (9, 1)), np.zeros(4)
+    items, integers, ragged, outs = [1.0, 2.0, 3.0], np.arange(3), [[1.0], 2.0], (np.zeros(7), np.zeros(()))
 
     def everything() -> None:
         call(x, y)
         call(x, y, out=out)
         call(many, many)
         call(many, y)
+        call(items, y)
+        call(items, integers, out=(out,))
+        call(many[:, ::-1], y)
         scalars(x, y[:2])
-        for arguments in ((x,), (x, wrong), (wrong, wrong)):
-            with pytest.raises((TypeError, ShapeError)):
+        scalars(x, y[:2], out=outs)
+        scalars(x, items[:2], out=(outs[0], None))
+        for arguments in ((x,), (x, wrong), (wrong, wrong), (items, wrong), (items, ragged), (items, "x")):
+            with pytest.raises((TypeError, ShapeError, ValueError)):
                 call(*arguments)
         for place in (None, low):
             with pytest.raises(SingularError):
@@ -141,6 +276,12 @@ def test_references_are_stable(kernel) -> None:
         low,
         many,
         wrong,
+        items,
+        integers,
+        ragged,
+        outs,
+        *outs,
+        np.dtype(int),
         kernel,
         call,
         np.dtype(float),
@@ -186,7 +327,9 @@ def test_without_fast_calls_everything_works(monkeypatch) -> None:
         np.testing.assert_array_equal(kernel(X, Y), X + Y)
 
 
-@pytest.mark.parametrize("member", ["data", "nd", "dimensions", "descr", "flags", "type"])
+@pytest.mark.parametrize(
+    "member", ["data", "nd", "dimensions", "strides", "descr", "flags", "type", "kind", "length", "items"]
+)
 def test_an_unknown_layout_is_noticed(monkeypatch, member) -> None:
     true = fastcall.offsets()
     monkeypatch.setattr(fastcall, "offsets", lambda: true._replace(**{member: getattr(true, member) + 8}))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.compiler_native.programs import kernel_of, program
 
+from kinetree.compiler.runtime.kernel import Kernel
 from kinetree.errors import SingularError
 
 BAD = [np.nan, np.inf, -np.inf]
@@ -39,11 +40,12 @@ def test_every_output_of_a_spoiled_state_is_nan(bad, count) -> None:
 def test_the_first_singular_state_is_named(count, low) -> None:
     seen = []
 
-    def on_singular(index, state):
-        seen.append((index, [s.tolist() for s in state]))
-        raise SingularError(f"state {index}")
+    class Telling(Kernel):
+        def singular(self, index, state):
+            seen.append((index, [s.tolist() for s in state]))
+            raise SingularError(f"state {index}")
 
-    kernel = guarded(on_singular=on_singular)
+    kernel = guarded(kind=Telling)
     for _ in range(2):
         for state in {0, 1, count - 1}:
             x = np.full((count, 2), 2.0)
@@ -63,7 +65,13 @@ def test_a_single_singular_state_leaves_out_alone() -> None:
     x = np.full((20, 2), 2.0)
     x[5, 0] = 0.25
     seen = []
-    kernel = guarded(on_singular=lambda index, state: seen.append(state[0].tolist()))
+
+    class Telling(Kernel):
+        def singular(self, index, state):
+            seen.append(state[0].tolist())
+            super().singular(index, state)
+
+    kernel = guarded(kind=Telling)
     with pytest.raises(SingularError, match=r"\(5,\)"):
         kernel(x, np.ones(1), out=x)
     assert seen == [[0.25, 2.0]]

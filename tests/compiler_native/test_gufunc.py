@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.compiler_native.programs import identity_kernel, kernel_of, mixed_kernel, mixed_reference, program
 
+from kinetree.compiler.runtime.kernel import Kernel
 from kinetree.errors import ShapeError
 
 RNG = np.random.default_rng(2)
@@ -150,8 +151,12 @@ def test_errors(kernel, arguments, keywords, error, message) -> None:
             kernel(*arguments, **keywords)
 
 
-def test_the_caller_words_shape_errors() -> None:
-    kernel = mixed_kernel(describe=lambda name, shape: f"robot r2 wants another {name} than {shape}")
+def test_a_subclass_words_shape_errors() -> None:
+    class Worded(Kernel):
+        def wrong_shape(self, core, shape):
+            return f"robot r2 wants another {core.name} than {shape}"
+
+    kernel = mixed_kernel(kind=Worded)
     with pytest.raises(ShapeError, match=r"robot r2 wants another y than \(5, 3\)"):
         kernel(np.zeros(3), np.zeros((5, 3)))
 

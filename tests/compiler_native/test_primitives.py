@@ -12,7 +12,7 @@ from kinetree.ops import PRIMITIVES
 
 TRUTHS = ("and", "or", "not")
 POINTS = np.array([-2.5, -1.0, -0.3, -0.0, 0.0, 0.4, 1.0, 7.0])
-NAMES = [name for name in PRIMITIVES if name not in TRUTHS]
+NAMES = [name for name, row in PRIMITIVES.items() if row.cost and name not in TRUTHS]
 
 
 def applied(name: str):

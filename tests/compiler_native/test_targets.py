@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.compiler.random_programs import random_inputs, random_looped, random_straight
-from tests.compiler_native.programs import mixed_kernel
+from tests.compiler_native.programs import bare_kernel, mixed_kernel
 
 from kinetree.compiler.emit.llvm import emit
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.compiler.runtime import artifact
-from kinetree.compiler.runtime.kernel import Kernel
 from kinetree.compiler.runtime.machine import describe, host
 
 
@@ -23,11 +22,10 @@ from kinetree.compiler.runtime.machine import describe, host
 )
 def test_every_vector_width(monkeypatch, width, dtype, source) -> None:
     program = optimize(source())
-    shapes = [[(a.size,) for a in arrays] for arrays in (program.inputs, program.outputs)]
     inputs = [x.astype(dtype) for x in random_inputs(program, 0, (43,))]
-    expected = Kernel(program, *shapes, dtype)(*inputs)
+    expected = bare_kernel(program, dtype=dtype)(*inputs)
     monkeypatch.setattr(artifact, "host", lambda: replace(host(), vector_bytes=width))
-    kernel = Kernel(program, *shapes, dtype)
+    kernel = bare_kernel(program, dtype=dtype)
     for ours, theirs in zip(kernel(*inputs), expected):
         np.testing.assert_array_equal(ours, theirs)
     for ours, theirs in zip(kernel(*[x[42] for x in inputs]), expected):
@@ -38,9 +36,9 @@ def test_without_fused_multiply_add(monkeypatch) -> None:
     """The baseline: every product and sum is rounded, sines come from the C library."""
     program = optimize(random_straight(6))
     inputs = random_inputs(program, 0, (20,))
-    expected = Kernel(program, [(3,), (2,)], [(4,), (1,)])(*inputs)
+    expected = bare_kernel(program, [(3,), (2,)], [(4,), (1,)])(*inputs)
     monkeypatch.setattr(artifact, "host", lambda: replace(host(), vector_bytes=16, has_fma=False))
-    kernel = Kernel(program, [(3,), (2,)], [(4,), (1,)])
+    kernel = bare_kernel(program, [(3,), (2,)], [(4,), (1,)])
     assert "llvm.fma.v2f64(<2 x double> %" not in kernel.source
     for ours, theirs in zip(kernel(*inputs), expected):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)

@@ -88,7 +88,7 @@ def measure(algorithm: Algorithm, model: kt.Model, mode: str) -> dict[str, int]:
     program = sweeps.lower(algorithm, model, present, static_options(algorithm, model), mode)
     counts = {k: n for k, n in program.ops.items() if n}
     fused = walk(optimize(program).body)
-    counts["instructions"] = sum(isinstance(s, Expr) and s.op in PRIMITIVES for s in fused)
+    counts["instructions"] = sum(isinstance(s, Expr) and bool(PRIMITIVES[s.op].cost) for s in fused)
     return counts
 
 

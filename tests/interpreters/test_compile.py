@@ -51,7 +51,7 @@ class TestSymbols:
 class TestArguments:
     def test_no_function_of_a_model(self, model):
         for wrong in (np.sin, "mass_matrix", None):
-            with pytest.raises(CompileError, match=r"no function of a model; give one such as"):
+            with pytest.raises(CompileError, match=r"is not a model function; give one such as"):
                 kt.compile(wrong, model)
 
     def test_no_model(self):

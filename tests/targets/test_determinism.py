@@ -115,7 +115,8 @@ def test_a_new_kernel_gives_the_same_bits(monkeypatch):
     from kinetree.compiler.runtime import artifact
 
     _, inputs, expected = compiled("arm7", "inverse_dynamics")
-    monkeypatch.setattr(artifact, "_memory", {})
+    monkeypatch.setattr(artifact, "_artifacts", {})
+    monkeypatch.setattr(artifact, "_libraries", {})
     again = kt.compile(kt.inverse_dynamics, kt.zoo.arm7())
     assert_same_bits(again(*inputs), expected)
 

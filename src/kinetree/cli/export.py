@@ -64,9 +64,12 @@ def run(options: argparse.Namespace) -> int:
 
 def chosen(name: str, frame: str | None) -> tuple[Any, dict[str, Any]]:
     """The function with this name and its options; Misuse if there is none, or if an option is missing."""
-    from kinetree.functions import all_functions
+    import kinetree
+    from kinetree.names import MODULE_OF
+    from kinetree.stages import Function
 
-    known = {n: f for n, f in all_functions().items() if not {"frames", "accelerate"} & set(f.options)}
+    functions = {n: f for n in MODULE_OF if isinstance(f := getattr(kinetree, n), Function)}
+    known = {n: f for n, f in functions.items() if not {"frames", "accelerate"} & set(f.options)}
     if name not in known:
         hint = closest(name, known) or f"Functions: {', '.join(sorted(known))}."
         raise Misuse(f"there is no function '{name}' to export. {hint}")

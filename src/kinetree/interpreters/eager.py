@@ -16,21 +16,12 @@ import numpy as np
 from kinetree.errors import SingularError, TraceError
 from kinetree.model.node import Node, stacked
 from kinetree.ops import Expr
-from kinetree.spatial import (
-    ArticulatedInertia,
-    Coordinates,
-    Force,
-    ForceSet,
-    Inertia,
-    Motion,
-    Stack,
-    Subspace,
-    Transform,
-)
+from kinetree.spatial import Coordinates, Force, Stack
+from kinetree.spatial.value import as_numbers
 from kinetree.sweep import Algorithm, Argument, Sweep
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
 from kinetree.sweep.numbers import with_numbers
-from kinetree.sweep.sweep import Frame, carry, marked_nodes
+from kinetree.sweep.sweep import Frame, marked_nodes
 
 
 class Handle(NamedTuple):
@@ -91,7 +82,7 @@ class EagerSweep(Sweep):
         i = j
         while i.node >= 0:
             yield (i, *carried)
-            carried = tuple(carry(X[i], value) for value in carried)
+            carried = tuple(value.carried(X[i]) for value in carried)
             i = self.parent(i)
 
     def fields(self, *types: type) -> tuple[Field, ...]:
@@ -163,7 +154,7 @@ class EagerSweep(Sweep):
 class Field:
     """One value for each node, written once."""
 
-    def __init__(self, kind: type):
+    def __init__(self, kind: Any):
         self.kind = kind
         self.values: dict[int, Any] = {}
 
@@ -178,7 +169,7 @@ class Field:
         value = self.values.get(i.node)
         if value is None:
             if i.node < 0:
-                return neutral(self.kind)
+                return self.kind.zero()
             raise TraceError("a field was read before it was written for that node")
         return value.values[i.member] if i.member is not None and isinstance(value, Stack) else value
 
@@ -187,7 +178,10 @@ class Sum(Field):
     """One value for each node, written once and then added to."""
 
     def __setitem__(self, i: Handle, value: Any) -> None:
-        super().__setitem__(i, promoted(self.kind, value))
+        if isinstance(value, Stack):
+            super().__setitem__(i, Stack(map(self.kind.promoted, value.values)))
+        else:
+            super().__setitem__(i, self.kind.promoted(value))
 
     def add(self, i: Handle, value: Any) -> None:
         """Add to the value of one body."""
@@ -198,21 +192,6 @@ class Sum(Field):
             self.values[i.node] = Stack(parts)
         else:
             self.values[i.node] = value if known is None else known + value
-
-
-def neutral(kind: Any) -> Any:
-    """The value of a type for the world, and of a sum of nothing."""
-    return kind.zero() if kind is Inertia else kind()
-
-
-def promoted(kind: type, value: Any) -> Any:
-    """A rigid inertia as the articulated one that it is, where a sum holds those."""
-    if kind is ArticulatedInertia:
-        if isinstance(value, Stack):
-            return Stack(promoted(kind, v) for v in value.values)
-        if isinstance(value, Inertia):
-            return ArticulatedInertia.from_rigid(value)
-    return value
 
 
 class Output:
@@ -243,7 +222,7 @@ class Output:
             return
         places = [self.positions(d, k) for d, k in zip(self.dimensions, key, strict=True)]
         if () not in places:
-            self._fill(places, (), numbers(value))
+            self._fill(places, (), as_numbers(value))
 
     def _set_bodies(self, i: Handle, key: tuple, value: Any) -> None:
         members = self.tree.nodes[i.node].members
@@ -251,7 +230,7 @@ class Output:
         places = [self.positions(d, k) for d, k in zip(self.dimensions[1:], key, strict=True)]
         for member, single in zip(members, values, strict=True):
             if member.body:
-                self._fill(places, (member.body - 1,), numbers(single))
+                self._fill(places, (member.body - 1,), as_numbers(single))
 
     def _fill(self, places: list[tuple[int, ...] | int], index: tuple[int, ...], value: Any) -> None:
         if not places:
@@ -281,17 +260,6 @@ class Output:
         """Add to a scalar output."""
         known = self.values.get(())
         self.values[()] = value if known is None else known + value
-
-
-def numbers(value: Any) -> Any:
-    """A value as nested sequences of numbers, as in arrays: vectors by component, matrices by row."""
-    if isinstance(value, (Motion, Force)):
-        return value.components
-    if isinstance(value, (Subspace, ForceSet)):
-        return tuple(zip(*(column.components for column in value.columns), strict=True)) or ((),) * 6
-    if isinstance(value, Transform):
-        raise TraceError("a transform has no array form: give its matrix() or pose")
-    return value.rows if hasattr(value, "rows") else value.matrix() if hasattr(value, "matrix") else value
 
 
 class CoordinateInput:

@@ -24,9 +24,6 @@ import numpy as np
 from kinetree import ops
 from kinetree.compiler.ir.graph import Array, Block, Graph, Store
 from kinetree.compiler.ir.program import Program
-from kinetree.compiler.passes.interleave import interleave
-from kinetree.compiler.passes.literals import replace_constant_arrays
-from kinetree.compiler.passes.simplify import simplify
 from kinetree.errors import TraceError
 from kinetree.interpreters.handles import Handle, Velocity, World
 from kinetree.interpreters.kinds import structure_of
@@ -37,7 +34,7 @@ from kinetree.spatial import Inertia, Motion
 from kinetree.sweep import Algorithm, Argument, Sweep
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
 from kinetree.sweep.signature import MODEL_INPUTS
-from kinetree.sweep.sweep import Frame, carry, marked_nodes
+from kinetree.sweep.sweep import Frame, marked_nodes
 
 LARGE = 1e300  # larger than any pivot
 
@@ -153,7 +150,7 @@ class LoopedSweep(Sweep):
         yield (j, *carried)
         if j.kind.is_root:
             return
-        moved = [carry(X[j], value) for value in carried]
+        moved = [value.carried(X[j]) for value in carried]
         kept = [Kept(self, value) for value in moved]
         for keep, value in zip(kept, moved, strict=True):
             keep.store(value)
@@ -168,7 +165,7 @@ class LoopedSweep(Sweep):
                 yield (i, *values)
                 if not kind.is_root:
                     for keep, value in zip(kept, values, strict=True):
-                        keep.store(carry(X[i], value))
+                        keep.store(value.carried(X[i]))
             loop.successor = self.lookup("above", structure.above_slot, slot)
 
     # -- storage
@@ -306,7 +303,10 @@ def trace(
     if tree.least is not None:
         guard = graph.array("guard", "output", 1)
         graph.store(guard, 0, graph.load(tree.least, 0))
-    program = Program(
+    for array in outputs:
+        if array.size > model.nv or array.size <= 1:  # loops may leave some elements out
+            graph.clear(array)
+    return Program(
         name=algorithm.name,
         inputs=tuple(given.values()),
         outputs=tuple(outputs),
@@ -314,7 +314,5 @@ def trace(
         tables=tuple(a for a in graph.arrays if a.kind in ("table", "itable")),
         body=graph.root,
         graph=graph,
-        zeroed=tuple(a for a in outputs if a.size > model.nv or a.size <= 1),
         guard=guard,
     )
-    return interleave(simplify(replace_constant_arrays(simplify(program))))

@@ -44,9 +44,6 @@ def trace(
         _stored(graph, argument.name, result)
         for argument, result in zip(algorithm.outputs, results, strict=True)
     )
-    complete = {
-        array: len(result.values) == array.size for array, result in zip(outputs, results, strict=True)
-    }
     return Program(
         name=algorithm.name,
         inputs=tuple(inputs),
@@ -55,7 +52,6 @@ def trace(
         tables=(),
         body=graph.root,
         graph=graph,
-        zeroed=tuple(array for array in outputs if not complete[array]),
         guard=_guard(graph, tree.guards),
     )
 
@@ -63,6 +59,8 @@ def trace(
 def _stored(graph: Graph, name: str, result: eager.Output) -> Array:
     """An output array with the values of a result."""
     array = graph.array(name, "output", math.prod(result.shape))
+    if len(result.values) < array.size:
+        graph.clear(array)
     for index, value in sorted(result.values.items()):
         place = int(np.ravel_multi_index(index, result.shape)) if index else 0
         graph.store(array, place, value if isinstance(value, ops.Expr) else float(value))

@@ -356,10 +356,8 @@ class Model:
         For what follows from the model and is costly: kernels, tables, bounds. It is neither pickled nor
         copied to other models. Two threads that ask at once may both compute; both get the same object.
         """
-        try:
-            return self._memo[key]
-        except KeyError:
-            return self._memo.setdefault(key, make())
+        kept = self._memo
+        return kept[key] if key in kept else kept.setdefault(key, make())
 
     # --- values ------------------------------------------------------------------------------------
     def __setattr__(self, name: str, value: Any) -> None:

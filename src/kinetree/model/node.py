@@ -15,7 +15,8 @@ from kinetree import ops
 from kinetree.joints.base import Joint
 from kinetree.model.coupling import Coupling, Own, spread
 from kinetree.spatial import Detached, Inertia, Motion, Stack, Subspace, Transform
-from kinetree.spatial.factors import Dense, Factor, Turn
+from kinetree.spatial.factors import Factor, Turn
+from kinetree.spatial.value import take_apart
 from kinetree.spatial.vector import Number
 
 PREDECESSOR = -1  # the carrier of a member that sits on the node's predecessor
@@ -79,9 +80,7 @@ class Node(NamedTuple):
         """All numbers of the node, in the order in which `with_parameters` takes them."""
         numbers: list[Number] = []
         for m in self.members:
-            numbers.extend(m.placement.translation)
-            for factor in m.placement.factors:
-                numbers.extend(factor[1:] if isinstance(factor, Turn) else sum(factor.E, ()))
+            numbers.extend(take_apart(m.placement)[0])
             numbers.extend(m.joint.parameters)
             numbers.extend(m.coupling.parameters)
             numbers.extend(m.inertia.parameters)
@@ -96,14 +95,8 @@ class Node(NamedTuple):
 
         members = []
         for m in self.members:
-            r = take(3)
-            parts: list[Factor] = []
-            for factor in m.placement.factors:
-                if isinstance(factor, Turn):
-                    parts.append(Turn(factor.axis, *take(2)))
-                else:
-                    parts.append(Dense((take(3), take(3), take(3))))  # type: ignore[arg-type]
-            placement = Transform.from_factors(r, tuple(parts))  # type: ignore[arg-type]
+            _, build = take_apart(m.placement)
+            placement = build(rest)
             joint = m.joint.with_parameters(take(len(m.joint.parameters)))
             coupling = m.coupling.with_parameters(take(len(m.coupling.parameters)))
             inertia = Inertia.from_parameters(take(10))

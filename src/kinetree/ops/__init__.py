@@ -25,7 +25,8 @@ from kinetree.ops.functions import (
     tanh,
     where,
 )
-from kinetree.ops.primitives import PRIMITIVES, Primitive
+from kinetree.ops.primitives import Primitive
+from kinetree.ops.table import PRIMITIVES
 
 __all__ = [
     "PRIMITIVES", "Expr", "Primitive", "abs", "acos", "asin", "atan", "atan2", "cos", "cross", "dot", "equal",

@@ -7,6 +7,7 @@ coordinate axis costs 6 operations on a vector, 15 on a symmetric and 24 on a ge
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kinetree.ops import is_literal
@@ -22,6 +23,13 @@ class Turn(NamedTuple):
     axis: int
     cos: Number
     sin: Number
+
+    @property
+    def parts(self) -> tuple[Number, ...]:
+        return (self.cos, self.sin)
+
+    def with_parts(self, parts: Sequence[Number]) -> Turn:
+        return Turn(self.axis, *parts)
 
     def apply(self, a: Vector) -> Vector:
         u, w = (self.axis + 1) % 3, (self.axis + 2) % 3
@@ -87,6 +95,14 @@ class Dense(NamedTuple):
     """
 
     E: Matrix
+
+    @property
+    def parts(self) -> tuple[Number, ...]:
+        return (*self.E[0], *self.E[1], *self.E[2])
+
+    def with_parts(self, parts: Sequence[Number]) -> Dense:
+        p = tuple(parts)
+        return Dense((p[0:3], p[3:6], p[6:9]))  # type: ignore[arg-type]
 
     def apply(self, a: Vector) -> Vector:
         return vec.mat_vec(self.E, a)

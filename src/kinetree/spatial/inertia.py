@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kinetree import ops
@@ -11,10 +11,11 @@ from kinetree.spatial import vector as vec
 from kinetree.spatial.frames import joined
 from kinetree.spatial.motion import Force, Motion
 from kinetree.spatial.transform import Transform
+from kinetree.spatial.value import Value
 from kinetree.spatial.vector import Matrix, Number, Symmetric, Vector
 
 
-class Inertia:
+class Inertia(Value):
     """I = [J h~; -h~ m], with h = m c and J about the frame's origin.
 
     `Inertia(mass, com, inertia)` takes the 3x3 rotational inertia about the centre of mass, in body axes
@@ -22,6 +23,7 @@ class Inertia:
     """
 
     __slots__ = ("first_moment", "frame", "mass", "second")
+    is_uniform = is_linear = True
 
     def __init__(self, mass: Number, com: Iterable[Number] = vec.ZERO, inertia: Any = None):
         c = _vector(com)
@@ -50,6 +52,13 @@ class Inertia:
     def from_parameters(cls, p: Iterable[Number]) -> Inertia:
         m, hx, hy, hz, *second = p
         return cls.from_moments(m, (hx, hy, hz), tuple(second))  # type: ignore[arg-type]
+
+    @property
+    def parts(self) -> tuple[Number, ...]:
+        return self.parameters
+
+    def with_parts(self, parts: Sequence[Number]) -> Inertia:
+        return Inertia.from_parameters(parts)
 
     @property
     def com(self) -> Vector:
@@ -127,6 +136,8 @@ class Inertia:
         m = self.mass
         diagonal = ((m, 0, 0), (0, m, 0), (0, 0, m))
         return tuple(J[i] + h[i] for i in range(3)) + tuple(t[i] + diagonal[i] for i in range(3))
+
+    numbers = matrix
 
     def rotational_at(self, x: Iterable[Number]) -> Matrix:
         """The 3x3 rotational inertia about the point `x`: J_c - m p~ p~, p from x to the centre of mass."""

@@ -86,12 +86,40 @@ class Function(ABC):
     def __call__(
         self, model: Model, /, *args: Any, out: Any = None, target: str | None = None, **keywords: Any
     ) -> Any:
-        plan = self._plans.get((len(args), *keywords) if keywords else len(args))
-        if plan is not None and target is None:
-            call, arrays = plan(model, (*args, *keywords.values()) if keywords else args)
+        # This is on the way of every call: known forms of a call lead straight to machine code.
+        try:
+            known = model._memo.get(self)
+        except AttributeError:
+            known = None  # not a model, as is said below
+        if known is not None and target is None:
+            if not keywords:
+                call = known.get(len(args))
+                if call is not None:
+                    for a in args:
+                        if type(a) is not ndarray or a.dtype is not FLOAT64:
+                            break
+                    else:
+                        return call(*args) if out is None else call(*args, out=out)
+            call, arrays = self._known_call(known, args, keywords)
             if call is not None:
                 return call(*arrays) if out is None else call(*arrays, out=out)
         return self._first_call(model, args, keywords, out, target)
+
+    def _known_call(self, known: dict, args: tuple, keywords: dict[str, Any]) -> tuple[Any, Any]:
+        """What runs a call with keywords, options or arrays of other types, if that is known; its arrays."""
+        plan = self._plans.get((len(args), *keywords))
+        if plan is None:
+            return None, ()
+        given = (*args, *keywords.values())
+        arrays = doubles([given[k] for k in plan.arrays])
+        try:
+            return (
+                (None, ())
+                if arrays is None
+                else (known.get((plan, *[given[k] for k in plan.options])), arrays)
+            )
+        except TypeError:  # an option that is a list
+            return None, ()
 
     def _first_call(self, model: Model, args: tuple, keywords: dict, out: Any, target: str | None) -> Any:
         """A call of a form that is not known yet, or that is not for machine code."""
@@ -119,14 +147,15 @@ class Function(ABC):
         given = (*args, *keywords.values())
         if any(value is None for value in given):
             return
-        form = (len(args), *keywords) if keywords else len(args)
         arrays = tuple(names.index(name) for name in job.present)
         options = tuple(k for k, name in enumerate(names) if name in self.options)
-        if form not in self._plans:
-            self._plans[form] = (
-                _Plan(arrays, options) if options or arrays != (*range(len(names)),) else _Straight()
-            )
-        self._plans[form].learn(job.model, given, self._finished(executable))
+        plan = self._plans.setdefault((len(args), *keywords), _Plan(arrays, options))
+        known = job.model._memo.setdefault(self, {})
+        call = self._finished(executable)
+        with contextlib.suppress(TypeError):  # an option that is a list
+            known[plan, *[given[k] for k in options]] = call
+        if not keywords and arrays == (*range(len(args)),):
+            known[len(args)] = call
 
     def _finished(self, executable: Callable[..., Any]) -> Callable[..., Any]:
         """The executable, its results as one value of their own type where the function has one."""
@@ -160,67 +189,34 @@ class Function(ABC):
 
 
 class _Plan:
-    """What is known about calls of one form: where their arrays and options stand, and what runs them.
-
-    Models keep the executables under the plan and the options, so that the next call finds them at once.
-    """
+    """Where in the arguments of a call of one form, in the order given, its arrays and options stand."""
 
     __slots__ = ("arrays", "options")
 
-    def __init__(self, arrays: tuple[int, ...] = (), options: tuple[int, ...] = ()):
+    def __init__(self, arrays: tuple[int, ...], options: tuple[int, ...]):
         self.arrays, self.options = arrays, options
 
-    def __call__(self, model: Model, given: tuple) -> tuple[Callable[..., Any] | None, tuple]:
-        """What runs the call, None if that is not known, and its arrays."""
-        arrays = doubles(tuple([given[k] for k in self.arrays]))
-        try:
-            call = model._calls.get((self, *[given[k] for k in self.options]))  # type: ignore[attr-defined]
-        except (AttributeError, TypeError):  # the first call for this model, or an option that is a list
-            return None, ()
-        return (None, ()) if arrays is None else (call, arrays)
 
-    def learn(self, model: Model, given: tuple, call: Callable[..., Any]) -> None:
-        with contextlib.suppress(TypeError):  # an option that cannot be hashed
-            model.__dict__.setdefault("_calls", {})[self, *[given[k] for k in self.options]] = call
-
-
-class _Straight(_Plan):
-    """All arguments are arrays, in the order of the signature."""
-
-    __slots__ = ()
-
-    def __call__(self, model: Model, given: tuple) -> tuple[Callable[..., Any] | None, tuple]:
-        for a in given:  # a plain loop: this is on the way of every call
-            if type(a) is not ndarray or a.dtype is not FLOAT64:
-                arrays = doubles(given)
-                if arrays is None:
-                    return None, ()
-                given = arrays
-                break
-        try:
-            return model._calls.get(self), given  # type: ignore[attr-defined]
-        except AttributeError:
-            return None, ()
-
-    def learn(self, model: Model, given: tuple, call: Callable[..., Any]) -> None:
-        model.__dict__.setdefault("_calls", {})[self] = call
-
-
-def doubles(arrays: tuple) -> tuple | None:
+def doubles(arrays: list) -> list | None:
     """The arguments as arrays of doubles; None if that is not what they are meant to be."""
-    for a in arrays:
-        if type(a) is not ndarray or a.dtype is not FLOAT64:
-            break
-    else:
-        return arrays
-    try:
-        converted = [np.asarray(a) for a in arrays]
-    except ValueError:  # rows of different lengths
+    single = True
+    for k, a in enumerate(arrays):
+        if type(a) is float:  # the machine code takes it as it is
+            single = False
+        elif type(a) is not ndarray or a.dtype is not FLOAT64:
+            try:
+                a = np.asarray(a)
+            except ValueError:  # rows of different lengths
+                return None
+            if a.dtype.kind not in "fiub":
+                return None
+            single = single and a.dtype == FLOAT32
+            arrays[k] = a
+        else:
+            single = False
+    if single and arrays:
         return None
-    kinds = {a.dtype.kind for a in converted}
-    if not kinds <= set("fiub") or all(a.dtype == FLOAT32 for a in converted):
-        return None
-    return tuple([a.astype(FLOAT64, copy=False) for a in converted])
+    return [a.astype(FLOAT64) if type(a) is ndarray and a.dtype is not FLOAT64 else a for a in arrays]
 
 
 def _named(module: str, name: str) -> Any:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.runtime.source import source_digest
 from kinetree.errors import KinetreeError, SingularError
 from kinetree.interpreters.kinds import structure_of
 from kinetree.model import Model
 from kinetree.stages.arguments import wrong_shape
-from kinetree.stages.source import source_digest
 from kinetree.stages.target import preferring
 
 if TYPE_CHECKING:
@@ -52,6 +54,9 @@ class Job:
     def _facts(self) -> tuple:
         return self.function, self.present, self.options, self.dtype, self.mode, self.model
 
+    def __reduce__(self) -> Any:
+        return Job, (self.function, self.model, self.present, self.options, self.dtype, self.mode)
+
     @property
     def shapes(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
         """The core shapes of the inputs and outputs."""
@@ -74,7 +79,7 @@ class Job:
         if any(p.__module__.partition(".")[0] != "kinetree" for p in (self.function, *parts)):
             return None
         facts = (self.function.name, self.present, sorted(self.options.items()), self.mode)
-        digest = hashlib.sha256(f"{source_digest()}{facts!r}".encode())
+        digest = hashlib.sha256(f"{_source()}{facts!r}".encode())
         digest.update(model_digest(self.model))
         return digest.hexdigest()
 
@@ -97,6 +102,11 @@ class Job:
         raise SingularError(
             f"{name}: the mass matrix of model {self.model.name!r} is numerically singular{where}"
         )
+
+
+@cache
+def _source() -> str:
+    return source_digest(Path(__file__).parents[1])
 
 
 def _frozen(value: Any) -> Any:

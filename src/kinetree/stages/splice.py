@@ -8,12 +8,11 @@ loops takes them through memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.compiler.ir.graph import Array, Graph, Store
+from kinetree.compiler.ir.graph import Array, Clear, Graph, Store
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.ir.rebuild import Folding
 from kinetree.compiler.passes.simplify import simplify
@@ -85,33 +84,27 @@ class _Splice(Folding):
         self.values: dict[Expr, Any] = {}
         self.known: dict[Array, list[Any]] = {}  # arrays whose elements are values instead of memory
         self.moved: dict[Array, Array] = {}
-        results = [*program.outputs, *([program.guard] if program.guard is not None else [])]
         for array, numbers in zip(program.inputs, inputs, strict=True):
             values = [x if type(x) is Expr else float(x) for x in numbers]
             if program.is_straight:
                 self.known[array] = values
-            else:
-                self._memory(array, values)
-        for array in results:
+                continue
+            place = self._move(array, "work")
+            for k, value in enumerate(values):
+                graph.store(place, k, value)
+        for array in program.results:
             if program.is_straight:
                 self.known[array] = [0.0] * array.size
             else:
-                self._memory(array, [0.0] * array.size if array in program.zeroed else ())
+                self._move(array, "work")
         for array in (*program.work, *program.tables):
-            self.moved[array] = graph.array(
-                f"{array.name}_{len(graph.arrays)}", array.kind, array.size, array.data
-            )
+            self._move(array, array.kind)
 
-    def _memory(self, array: Array, values: Sequence[Any]) -> None:
-        place = self.moved[array] = self.graph.array(
-            f"{array.name}_{len(self.graph.arrays)}", "work", array.size
-        )
-        if values and all(type(value) is float and value == 0.0 for value in values):
-            with self.graph.loop(array.size) as k:
-                self.graph.store(place, k, 0.0)
-            return
-        for number, value in enumerate(values):
-            self.graph.store(place, number, value)
+    def _move(self, array: Array, kind: str) -> Array:
+        """An array of the program as one of the graph."""
+        name = f"{array.name}_{len(self.graph.arrays)}"
+        self.moved[array] = self.graph.array(name, kind, array.size, array.data)
+        return self.moved[array]
 
     def results(self) -> list[list[Any]]:
         """Copy everything; the values of the outputs."""
@@ -140,3 +133,7 @@ class _Splice(Folding):
             place[index] = place[index] + value if old.accumulate else value
         else:
             self.graph.store(self.moved[old.array], index, value, old.accumulate)
+
+    def clear(self, old: Clear) -> None:
+        if old.array in self.moved:
+            self.graph.clear(self.moved[old.array])

@@ -25,6 +25,7 @@ from typing import Any
 from kinetree.errors import ModelError, TraceError
 from kinetree.model.node import NOTHING, Node, stacked
 from kinetree.spatial import Detached, Factored, Matrix, Motion, Partials, Stack, Transform
+from kinetree.spatial.value import Value
 
 
 class Frame:
@@ -102,9 +103,9 @@ class Sweep(ABC):
         for k, parts in enumerate(zip(*(matrix.columns for matrix in matrices), strict=True)):
             yield (self.velocity(i, k), *parts)
 
-    def zero(self, i: Any, kind: type) -> Any:
+    def zero(self, i: Any, kind: type[Value]) -> Any:
         """The neutral value of a type for node i."""
-        return stacked([kind() for _ in self.node(i).members])
+        return stacked([kind.zero() for _ in self.node(i).members])
 
     # -- the model ---------------------------------------------------------------------------------
 
@@ -195,7 +196,7 @@ class Sweep(ABC):
         for m, member in reversed(list(enumerate(self.node(i).members))):
             if member.carrier >= 0:
                 step = X.values[m] @ X.values[member.carrier].inverse()
-                parts[member.carrier] = parts[member.carrier] + carry(step, parts[m])
+                parts[member.carrier] = parts[member.carrier] + parts[m].carried(step)
         return Stack(parts)
 
     def inertia(self, i: Any) -> Any:
@@ -262,22 +263,3 @@ def marked_nodes(model: Any, options: dict[str, Any]) -> frozenset[int]:
                 "is given in accelerate (mimic joints couple them): name all of them, or none"
             )
     return frozenset(found)
-
-
-def _composed(Y: Any, X: Any) -> Any:
-    """Y X; a detached member stays detached."""
-    if not isinstance(Y, Stack):
-        return Y @ X
-    steps = X.values if isinstance(X, Stack) else (X,) * len(Y.values)
-    return Stack(y if isinstance(y, Detached) else y @ x for y, x in zip(Y.values, steps, strict=True))
-
-
-def carry(X: Any, value: Any) -> Any:
-    """A value of a body as its predecessor sees it: X^T F for forces, X^T I X for inertias, Y X for
-    transforms.
-    """
-    sample = value.values[0] if isinstance(value, Stack) else value
-    if isinstance(sample, Transform):
-        return _composed(value, X)
-    moved = X.T @ value
-    return moved @ X if hasattr(sample, "congruence") else moved

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.compiler.ir.graph import Array, Store
+from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
 from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.ir.rebuild import Folding
 from kinetree.compiler.passes.dce import eliminate_dead_code
@@ -43,18 +43,16 @@ def reverse(program: Program) -> Program:
                 _accumulate(adjoints, value, graph.load(seeds[array], index))
     loads = copy.adjoint(adjoints)
     gradients = [graph.array(f"b_{a.name}", "output", a.size) for a in program.inputs]
-    zeroed = []
     for a, gradient in zip(program.inputs, gradients):
-        for index in range(a.size):
-            if loads.get((a, index), 0.0) != 0.0:
-                graph.store(gradient, index, loads[a, index])
-            elif gradient not in zeroed:
-                zeroed.append(gradient)
+        shares = {k: loads[a, k] for k in range(a.size) if _is_active(loads.get((a, k), 0.0))}
+        if len(shares) < a.size:
+            graph.clear(gradient)
+        for index, share in shares.items():
+            graph.store(gradient, index, share)
     return eliminate_dead_code(
         copy.finish(
             inputs=(*program.inputs, *seeds.values()),
             outputs=(*program.outputs, *gradients),
-            zeroed=(*copy.program.zeroed, *zeroed),
         )
     )
 
@@ -70,18 +68,17 @@ def jacobian(program: Program, of: str, wrt: str, mode: str = "forward") -> Prog
     (y,), (x,) = _named(program.outputs, (of,), program), _named(program.inputs, (wrt,), program)
     copy = _Columns(_straight(program), x) if mode == "forward" else _Copy(_straight(program))
     matrix = copy.graph.array(f"d_{of}_d_{wrt}", "output", y.size * x.size)
-    is_full = True
+    count = 0
     for row in range(y.size):
         entries = copy.row(y, row, x)
         for column in range(x.size):
             value = entries.get(column, 0.0)
-            if type(value) is Expr or value != 0.0:
+            if _is_active(value):
                 copy.graph.store(matrix, row * x.size + column, value)
-            else:
-                is_full = False
-    kept = tuple(a for a in program.zeroed if a is program.guard)
-    result = copy.finish(outputs=(matrix,), zeroed=kept if is_full else (*kept, matrix))
-    return eliminate_dead_code(_only(result))
+                count += 1
+    if count < matrix.size:
+        copy.graph.clear(matrix)
+    return eliminate_dead_code(_Only(copy.finish(outputs=(matrix,))).run())
 
 
 def _named(arrays: tuple[Array, ...], names: tuple[str, ...] | None, program: Program) -> tuple[Array, ...]:
@@ -110,27 +107,24 @@ class _Only(Folding):
     """Drops the stores to arrays that are no outputs any more."""
 
     def store(self, old: Store, index: Any, value: Any) -> None:
-        if old.array in self.program.outputs or old.array is self.program.guard:
+        if old.array in self.program.results:
             super().store(old, index, value)
 
-
-def _only(program: Program) -> Program:
-    return _Only(program).run()
+    def clear(self, old: Clear) -> None:
+        if old.array in self.program.results:
+            super().clear(old)
 
 
 def _terms(op: str, args: tuple, y: Any, tangents: list[Any]) -> Any:
     """The tangent of y = op(args): the sum of partial derivative times tangent."""
-    if op == "where":
-        return ex.select(args[0], tangents[1], tangents[2])
-    if op in ("min", "max"):
-        first = ex.compare("le", *(args if op == "min" else args[::-1]))
-        return ex.select(first, *tangents)
+    row = PRIMITIVES[op]
+    if row.choice is not None:
+        return ex.select(row.choice(args), *tangents[-2:])
     if op == "div":
         return ex.div(ex.sub(tangents[0], ex.mul(y, tangents[1])), args[1])
-    derivative = PRIMITIVES[op].derivative
-    assert derivative is not None
+    assert row.derivative is not None
     result: Any = 0.0
-    for partial, tangent in zip(derivative(args, y), tangents):
+    for partial, tangent in zip(row.derivative(args, y), tangents):
         if partial is not None and not (type(tangent) is float and tangent == 0.0):
             result = ex.add(result, ex.mul(partial, tangent))
     return result
@@ -138,24 +132,29 @@ def _terms(op: str, args: tuple, y: Any, tangents: list[Any]) -> Any:
 
 def _partials(op: str, args: tuple, y: Any, adjoint: Any) -> tuple:
     """What the adjoint of y = op(args) adds to the adjoints of its operands."""
-    if op == "where":
-        return (None, ex.select(args[0], adjoint, 0.0), ex.select(args[0], 0.0, adjoint))
-    if op in ("min", "max"):
-        first = ex.compare("le", *(args if op == "min" else args[::-1]))
-        return (ex.select(first, adjoint, 0.0), ex.select(first, 0.0, adjoint))
+    row = PRIMITIVES[op]
+    if row.choice is not None:
+        first = row.choice(args)
+        return (*(None,) * (len(args) - 2), ex.select(first, adjoint, 0.0), ex.select(first, 0.0, adjoint))
     if op == "div":
         share = ex.div(adjoint, args[1])
         return (share, ex.neg(ex.mul(y, share)))
-    derivative = PRIMITIVES[op].derivative
-    assert derivative is not None
-    return tuple(None if p is None else ex.mul(p, adjoint) for p in derivative(args, y))
+    assert row.derivative is not None
+    return tuple(None if p is None else ex.mul(p, adjoint) for p in row.derivative(args, y))
 
 
 def _is_active(tangent: Any) -> bool:
     return type(tangent) is Expr or tangent != 0.0
 
 
-class _Forward(Folding):
+class _Derived(Folding):
+    """A copy to which derivatives are added, before any rule about all of its inputs and outputs."""
+
+    def spoil(self, old: Spoil) -> None:
+        pass
+
+
+class _Forward(_Derived):
     """One direction. Arrays whose numbers depend on the chosen inputs have twins that hold the tangents."""
 
     def __init__(self, program: Program, wrt: tuple[Array, ...]):
@@ -169,16 +168,18 @@ class _Forward(Folding):
             if a in active or a.kind == "output"
         }
         self._active = active
+        self._cleared: set[Array] = set()
 
     def run(self) -> Program:
         self.block(self.program.body)
         p, twins = self.program, self._twins
-        zeroed = [twins[a] for a in twins if a in p.zeroed or (a.kind == "output" and a not in self._active)]
+        for a in p.outputs:
+            if a not in self._active and a not in self._cleared:
+                self.graph.clear(twins[a])
         return self.finish(
             inputs=(*p.inputs, *(twins[a] for a in p.inputs if a in twins)),
             outputs=(*p.outputs, *(twins[a] for a in p.outputs)),
             work=(*p.work, *(twins[a] for a in p.work if a in twins)),
-            zeroed=(*p.zeroed, *zeroed),
         )
 
     def tangent(self, value: Any) -> Any:
@@ -189,7 +190,7 @@ class _Forward(Folding):
         if old.op == "load":
             if args[0] in self._active:
                 self._tangents[old] = self.graph.load(self._twins[args[0]], args[1])
-        elif old.op in PRIMITIVES:
+        elif PRIMITIVES[old.op].derivative is not None:
             tangents = [self.tangent(a) for a in old.args]
             if any(_is_active(t) for t in tangents):
                 self._tangents[old] = _terms(old.op, args, y, tangents)
@@ -200,6 +201,12 @@ class _Forward(Folding):
         tangent = self.tangent(old.value)
         if old.array in self._active and (_is_active(tangent) or not old.accumulate):
             self.graph.store(self._twins[old.array], index, tangent, old.accumulate)
+
+    def clear(self, old: Clear) -> None:
+        super().clear(old)
+        if old.array in self._twins:
+            self._cleared.add(old.array)
+            self.graph.clear(self._twins[old.array])
 
 
 def _active(program: Program, arrays: set[Array]) -> set[Array]:
@@ -218,7 +225,7 @@ def _active(program: Program, arrays: set[Array]) -> set[Array]:
             return arrays
 
 
-class _Copy(Folding):
+class _Copy(_Derived):
     """A copy of a straight program that knows which values end up where, for sweeps backwards over it."""
 
     def __init__(self, program: Program):
@@ -249,7 +256,7 @@ class _Copy(Folding):
                 continue
             if e.op == "load":
                 found[e.args] = adjoint
-            elif e.op in PRIMITIVES:
+            elif PRIMITIVES[e.op].derivative is not None:
                 for operand, share in zip(e.args, _partials(e.op, e.args, e, adjoint)):
                     if share is not None:
                         _accumulate(adjoints, operand, share)
@@ -281,7 +288,7 @@ class _Columns(_Copy):
         if old.op == "load":
             if args[0] is self._x:
                 self._columns[old] = {args[1]: 1.0}
-        elif old.op in PRIMITIVES:
+        elif PRIMITIVES[old.op].derivative is not None:
             parts = [self._columns.get(a, {}) if type(a) is Expr else {} for a in old.args]
             if any(parts):
                 columns = sorted(set().union(*parts))

@@ -1,150 +1,172 @@
-"""From a program to machine code in this process, by the shortest way: memory, disk, or the compiler."""
+"""A program made ready for this machine: LLVM text at once, machine code when it is first needed.
+
+What was made is found again: a whole artifact by a key that determines it, machine code by its text. So a
+process that knows the key needs no program, and programs that differ only in their tables share machine code.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import threading
+import json
 import time
 import weakref
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import zlib
+from dataclasses import asdict, dataclass, field
 
 import llvmlite
 
-from kinetree.compiler.emit.llvm import Module, emit, table_bytes
+from kinetree.compiler.emit.llvm import emit, table_bytes
 from kinetree.compiler.ir.graph import Block, Loop, Part, Switch, While
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.runtime import cache, native
-from kinetree.compiler.runtime.batching import Core
-from kinetree.compiler.runtime.entry import Description, Entry
-from kinetree.compiler.runtime.loaded import Loaded
-from kinetree.compiler.runtime.machine import Target, host
-from kinetree.ops import Expr
+from kinetree.compiler.runtime.description import Core, Description
+from kinetree.compiler.runtime.loaded import Loaded, Variant
+from kinetree.compiler.runtime.machine import Target, host, lock
+from kinetree.ops import PRIMITIVES, Expr
 
-VERSION = "5"  # of everything that decides which machine code a program becomes
+VERSION = "6"  # of everything that decides which text a program becomes
 GUESS = 10.0  # turns of a while loop
 OPT = 1
 
-_memory: weakref.WeakValueDictionary[str, Loaded] = weakref.WeakValueDictionary()
-_lock = threading.RLock()
+_artifacts: weakref.WeakValueDictionary[str, Artifact] = weakref.WeakValueDictionary()
+_libraries: weakref.WeakValueDictionary[str, native.Library] = weakref.WeakValueDictionary()
 
 
+@dataclass(eq=False)
 class Artifact:
-    """The machine code of one program and dtype, in its variants: "one" for a state, "run" for a batch.
+    """A program in its variants: "one" for a state, "run" for a batch.
 
-    Args:
-        program: the program, or a function that gives it when it is needed.
-        key: a text that determines the program; without it, the program's own text is the key.
+    Made by `Artifact.of` from a program, or by `Artifact.find` from what was made before.
     """
 
-    def __init__(
-        self,
-        program: Program | Callable[[], Program],
-        description: Description,
-        key: str | None = None,
-        target: Target | None = None,
-    ):
-        self._program = program
-        self._description = description
-        self._key = key
-        self._target = target or host()
-        self._modules: dict[str, Module] = {}
-        self._sizes: dict[str, int] = {}
-        self.seconds = 0.0
+    description: Description
+    ops: dict[str, int]
+    guarded: bool  # whether a state can be singular
+    target: Target
+    tables: bytes
+    variants: dict[str, Variant]
+    texts: dict[str, bytes]  # LLVM text, compressed
+    seconds: float = 0.0  # that making it took so far
+    _loaded: dict[str, Loaded] = field(default_factory=dict)
 
-    @property
-    def program(self) -> Program:
-        if not isinstance(self._program, Program):
-            self._program = self._program()
-        return self._program
+    @staticmethod
+    def of(program: Program, description: Description, key: str | None = None) -> Artifact:
+        """The artifact of a program (after `compiler.passes.pipeline.optimize`).
 
-    @property
-    def ops(self) -> dict[str, int]:
-        if not self._description.ops:
-            kept = self._kept() if not isinstance(self._program, Program) else None
-            self._description.ops = kept.description.ops if kept is not None else self.program.ops
-        return self._description.ops
+        Args:
+            key: a text that determines the program; `find` gives the artifact for it from now on.
+        """
+        started = time.perf_counter()
+        target = host()
+        variants, texts = {}, {}
+        for name, lanes in (("one", 1), ("run", target.lanes(description.dtype))):
+            module = emit(program, description.dtype, lanes, target)
+            code = _name(module.text, target)
+            nanoseconds = estimate(program, lanes)
+            variants[name] = Variant(name, code, module.lanes, module.workspace_bytes, nanoseconds)
+            texts[name] = zlib.compress(module.text.encode(), 1)
+        tables = table_bytes(program, description.dtype)
+        guarded = program.guard is not None
+        made = Artifact(description, program.ops, guarded, target, tables, variants, texts)
+        made.seconds = time.perf_counter() - started
+        if key is not None:
+            name = _name(f"{description.dtype}\0{key}", target)
+            _artifacts[name] = made
+            cache.store(name, made._packed())
+        return made
 
-    def module(self, variant: str) -> Module:
+    @staticmethod
+    def find(key: str, dtype: str) -> Artifact | None:
+        """The artifact that was made under this key, in this process or another; None if there is none."""
+        target = host()
+        name = _name(f"{dtype}\0{key}", target)
+        with lock:
+            found = _artifacts.get(name)
+            if found is None:
+                data = cache.load(name)
+                if data is not None:
+                    found = _artifacts[name] = _unpacked(data, target)
+            return found
+
+    def text(self, variant: str) -> str:
         """The LLVM text of a variant."""
-        if variant not in self._modules:
-            started = time.perf_counter()
-            dtype = self._description.dtype
-            lanes = self._target.lanes(dtype) if variant == "run" else 1
-            self._modules[variant] = emit(self.program, dtype, lanes, self._target)
-            self.seconds += time.perf_counter() - started
-        return self._modules[variant]
+        return zlib.decompress(self.texts[variant]).decode()
 
     def assembly(self, variant: str) -> str:
-        return native.assembly(self.module(variant).text, self._target, OPT)
+        """The machine code of a variant as text."""
+        return native.assembly(self.text(variant), self.target, OPT)
 
     def load(self, variant: str) -> Loaded:
         """The machine code of a variant, from memory or disk if it is there, else compiled now."""
-        with _lock:
-            text = self._key if self._key is not None else self.module(variant).text
-            tables = b"" if self._key is not None else self._tables()
-            key = digest(text, tables, variant, self._description.dtype, self._target)
-            loaded = _memory.get(key)
-            if loaded is None:
-                entry = cache.load(key)
-                if entry is None:
-                    entry = self._compile(variant)
-                    cache.store(key, entry)
-                loaded = _memory[key] = Loaded(entry)
-            self._description.ops = self._description.ops or loaded.description.ops
-            self._sizes[variant] = loaded.code_bytes
-            self._modules.pop(variant, None)  # long texts; made again if somebody asks
-            return loaded
+        with lock:
+            if variant not in self._loaded:
+                self._loaded[variant] = Loaded(self._library(variant), self.variants[variant], self.tables)
+            return self._loaded[variant]
 
-    def _kept(self) -> Entry | None:
-        """An entry on disk of this program, in whichever variant."""
-        if self._key is None:
-            return None
-        dtype = self._description.dtype
-        found = (cache.load(digest(self._key, b"", v, dtype, self._target)) for v in ("one", "run"))
-        return next((entry for entry in found if entry is not None), None)
+    def _library(self, variant: str) -> native.Library:
+        name = self.variants[variant].code
+        library = _libraries.get(name)
+        if library is None:
+            code = cache.load(name)
+            if code is None:
+                started = time.perf_counter()
+                code = native.build(self.text(variant), self.target, OPT)
+                self.seconds += time.perf_counter() - started
+                cache.store(name, code)
+            library = _libraries[name] = native.Library(code)
+        return library
 
-    def _tables(self) -> bytes:
-        return table_bytes(self.program, self._description.dtype)
-
-    def _compile(self, variant: str) -> Entry:
-        module = self.module(variant)
-        started = time.perf_counter()
-        code = native.build(module.text, self._target, OPT)
-        self.seconds += time.perf_counter() - started
-        description = replace(
-            self._description,
-            variant=variant,
-            lanes=module.lanes,
-            guarded=self.program.guard is not None,
-            workspace_bytes=module.workspace_bytes,
-            nanoseconds=estimate(self.program, module.lanes),
-            ops=self.ops,
-        )
-        return Entry(description, code, self._tables())
-
-    def report(self, inputs: Sequence[Core], outputs: Sequence[Core]) -> str:
-        """What the kernel is, as a few lines of text."""
-        lines = [f"{self._description.name} ({self._description.dtype})"]
-        for title, cores in (("inputs", inputs), ("outputs", outputs)):
+    def report(self) -> str:
+        """What it is, as a few lines of text."""
+        what = self.description
+        lines = [f"{what.name} ({what.dtype})"]
+        for title, cores in (("inputs", what.inputs), ("outputs", what.outputs)):
             lines.append(f"  {title:10}" + ", ".join(f"{c.name} {c.shape}" for c in cores))
         lines.append("  operations " + ", ".join(f"{k} {v}" for k, v in self.ops.items() if v))
-        lines.append(f"  processor  {self._target.cpu}, {8 * self._target.vector_bytes}-bit vectors")
-        for variant, size in self._sizes.items():
-            what = (
-                "one state"
-                if variant == "one"
-                else f"batches, {self._target.lanes(self._description.dtype)} lanes"
-            )
-            lines.append(f"  {what}: {size} bytes of code")
+        lines.append(f"  processor  {self.target.cpu}, {8 * self.target.vector_bytes}-bit vectors")
+        for name, loaded in self._loaded.items():
+            kind = "one state" if name == "one" else f"batches, {loaded.variant.lanes} lanes"
+            lines.append(f"  {kind}: {loaded.library.size} bytes of code")
         lines.append(f"  compiled in {self.seconds:.3f} s")
         return "\n".join(lines)
 
+    def _packed(self) -> bytes:
+        """All of it as bytes, except machine code."""
+        parts = {"tables": self.tables, **self.texts}
+        head = {
+            "description": asdict(self.description),
+            "ops": self.ops,
+            "guarded": self.guarded,
+            "variants": [asdict(variant) for variant in self.variants.values()],
+            "parts": {name: len(part) for name, part in parts.items()},
+        }
+        text = json.dumps(head).encode()
+        return b"".join((len(text).to_bytes(8, "little"), text, *parts.values()))
 
-def digest(text: str, tables: bytes, variant: str, dtype: str, target: Target) -> str:
-    """The name under which machine code is kept: a hash of everything that decides it."""
-    facts = "\0".join((VERSION, llvmlite.__version__, target.key, dtype, variant, str(OPT), text))
-    return hashlib.sha256(facts.encode() + b"\0" + tables).hexdigest()
+
+def _unpacked(data: bytes, target: Target) -> Artifact:
+    """The inverse of `Artifact._packed`."""
+    start = 8 + int.from_bytes(data[:8], "little")
+    head = json.loads(data[8:start])
+    parts = {}
+    for name, size in head["parts"].items():
+        parts[name] = data[start : start + size]
+        start += size
+    what = head["description"]
+    inputs, outputs = (
+        tuple(Core(core["name"], tuple(core["shape"])) for core in what[kind])
+        for kind in ("inputs", "outputs")
+    )
+    description = Description(what["name"], what["dtype"], inputs, outputs)
+    variants = {facts["name"]: Variant(**facts) for facts in head["variants"]}
+    tables = parts.pop("tables")
+    return Artifact(description, head["ops"], head["guarded"], target, tables, variants, parts)
+
+
+def _name(text: str, target: Target) -> str:
+    """The name under which something is kept: a hash of everything that decides it."""
+    facts = (VERSION, llvmlite.__version__, target.key, str(OPT), text)
+    return hashlib.sha256("\0".join(facts).encode()).hexdigest()
 
 
 def estimate(program: Program, lanes: int) -> float:
@@ -156,7 +178,7 @@ def _weight(block: Block) -> float:
     total = 0.0
     for statement in block.statements:
         if isinstance(statement, Expr):
-            total += 20.0 if statement.op in ("sin", "cos") else 1.0
+            total += PRIMITIVES[statement.op].weight
         elif isinstance(statement, (Loop, Part, While)):
             turns = (
                 statement.count

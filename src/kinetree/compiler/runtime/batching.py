@@ -6,46 +6,34 @@ every state contiguous and one batch axis; whatever cannot be seen that way with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from kinetree.compiler.runtime.description import Core, Shape
 from kinetree.errors import ShapeError
 
 SHORT = 64  # states: runs of equal stride shorter than this are gathered by a copy instead
 
-Shape = tuple[int, ...]
-Describe = Callable[[str, Shape], str]
 
-
-@dataclass(frozen=True)
-class Core:
-    """One argument or result of a kernel: its name and the shape that it has for one state."""
-
-    name: str
-    shape: Shape
-
-    @property
-    def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
-
-
-def convert(core: Core, value: Any, dtype: np.dtype, describe: Describe | None) -> np.ndarray:
-    """`value` as an array of `dtype` whose last axes are the core's."""
+def convert(core: Core, value: Any, dtype: np.dtype) -> np.ndarray:
+    """`value` as an array of `dtype`."""
     array = np.asarray(value)
-    if array.dtype != dtype:
-        if array.dtype.kind not in "fiub":
-            raise ShapeError(
-                f"{core.name} has type {array.dtype}, but real numbers are needed: "
-                "convert it, or use target='eager' for other kinds of numbers"
-            )
-        array = array.astype(dtype)
+    if array.dtype == dtype:
+        return array
+    if array.dtype.kind not in "fiub":
+        raise ShapeError(
+            f"{core.name} has type {array.dtype}, but real numbers are needed: "
+            "convert it, or use target='eager' for other kinds of numbers"
+        )
+    return array.astype(dtype)
+
+
+def fits(core: Core, array: np.ndarray) -> bool:
+    """True if the last axes of an array are the core's."""
     axes = len(core.shape)
-    if array.ndim < axes or array.shape[array.ndim - axes :] != core.shape:
-        raise ShapeError(describe(core.name, array.shape) if describe else expected(core, array.shape))
-    return array
+    return array.ndim >= axes and array.shape[array.ndim - axes :] == core.shape
 
 
 def expected(core: Core, shape: Shape) -> str:
@@ -87,8 +75,7 @@ def check_out(cores: Sequence[Core], out: Any) -> list[np.ndarray | None]:
             raise TypeError(f"out must be a NumPy array, not {type(array).__name__}")
         if not array.flags.writeable:
             raise ValueError(f"out for {core.name} is read-only")
-        axes = len(core.shape)
-        if array.ndim < axes or array.shape[array.ndim - axes :] != core.shape:
+        if not fits(core, array):
             raise ShapeError("out: " + expected(core, array.shape))
     return outs
 

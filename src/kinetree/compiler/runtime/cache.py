@@ -1,25 +1,37 @@
-"""Machine code on disk, so that the next process need not compile it again.
+"""Data on disk, so that the next process need not compile again.
 
-One file per entry, named by the hash of everything that decides its contents, in a directory that only
-the user can read or write. A file is written under another name and then renamed, so readers see all of it
-or none; its checksum is verified before anything in it is believed, and it holds no pickles. When the files
-exceed the limit, the least recently used go. A disk that is full or read-only means that nothing is kept.
+One file per entry, in a directory that only this user can read or write. Machine code is run, so nothing is
+believed that somebody else could have written: a file must be a plain file that belongs to this user and that
+only this user can write to, and it starts with a keyed hash of its name and contents. The key is a secret
+that lies beside the entries. A directory that others could write to is emptied and made private first.
+
+A file is written under another name and then renamed, so readers see all of it or none. When the files exceed
+the limit, the least recently used go. A disk that is full or read-only means that nothing is kept.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hmac
 import os
+import secrets
 import stat
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-from kinetree.compiler.runtime.entry import Entry
-
+FORMAT = b"kinetree cache 2\n"
 SUFFIX = ".kto"
+SECRET = "secret"
+SECRET_BYTES = 32
 LARGEST = 1 << 26  # bytes: larger entries are not kept
 _limit = 1 << 28  # bytes for all entries
+
+# do not follow links, do not wait for the other end of a pipe, do not leak into child processes
+_OPEN = os.O_RDONLY
+for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
+    _OPEN |= getattr(os, _flag, 0)
 
 
 def directory() -> Path:
@@ -55,55 +67,105 @@ def clear() -> None:
             path.unlink()
 
 
-def load(key: str) -> Entry | None:
-    """The entry named `key`, if it is there, whole and ours."""
+def load(name: str) -> bytes | None:
+    """The data kept under `name`, if they are there, whole and ours."""
     try:
-        path = _private(create=False) / (key + SUFFIX)
-        data = path.read_bytes()
-        entry = Entry.unpack(data)
-        if entry is None:
+        folder = _private(create=False)
+        path = folder / (name + SUFFIX)
+        content = _read(path)
+        head = len(FORMAT) + SECRET_BYTES
+        data = content[head:]
+        if not hmac.compare_digest(content[:head], _head(_secret(folder, create=False), name, data)):
             path.unlink(missing_ok=True)
             return None
         os.utime(path)
-        return entry
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
+        return data
+    except (OSError, RuntimeError):
         return None
 
 
-def store(key: str, entry: Entry) -> None:
-    """Keep an entry under the name `key`; without effect if that is not possible."""
-    data = entry.pack()
-    if len(data) > min(LARGEST, _limit):
+def store(name: str, data: bytes) -> None:
+    """Keep data under `name`; without effect if that is not possible."""
+    if len(FORMAT) + SECRET_BYTES + len(data) > min(LARGEST, _limit):
         return
     try:
         folder = _private(create=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(temporary, folder / (key + SUFFIX))
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        content = _head(_secret(folder, create=True), name, data) + data
+        with _written(folder, content) as temporary:
+            os.replace(temporary, folder / (name + SUFFIX))
         _evict()
     except (OSError, RuntimeError):
         return
 
 
+def _head(secret: bytes, name: str, data: bytes) -> bytes:
+    """What stands before the data of an entry: the format, and a hash that takes the secret to make."""
+    keyed = hmac.new(secret, name.encode() + b"\0", "sha256")
+    keyed.update(data)
+    return FORMAT + keyed.digest()
+
+
+def _secret(folder: Path, create: bool) -> bytes:
+    """The key of the hashes, made at random when the first entry is written."""
+    path = folder / SECRET
+    if create and not path.exists():
+        with _written(folder, secrets.token_bytes(SECRET_BYTES)) as temporary:
+            with contextlib.suppress(FileExistsError):  # another process was faster
+                os.link(temporary, path)
+            os.unlink(temporary)
+    secret = _read(path)
+    if len(secret) != SECRET_BYTES:
+        path.unlink()
+        raise OSError(f"{path} is damaged")
+    return secret
+
+
+@contextlib.contextmanager
+def _written(folder: Path, content: bytes) -> Iterator[str]:
+    """A new private file with this content, to be given its name; deleted if that fails."""
+    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        yield temporary
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _read(path: Path) -> bytes:
+    """The content of a plain file that only this user can have written; OSError otherwise."""
+    with open(os.open(path, _OPEN), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+            raise OSError(f"{path} is not a file of the cache")
+        _check_owner(path, status)
+        if hasattr(os, "getuid") and status.st_mode & 0o022:
+            raise PermissionError(f"others can write to {path}")
+        return file.read()
+
+
+def _check_owner(path: Path, status: os.stat_result) -> None:
+    if hasattr(os, "getuid") and status.st_uid != os.getuid():
+        raise PermissionError(f"{path} belongs to another user")
+
+
 def _private(create: bool) -> Path:
-    """The directory, if it belongs to this user and nobody else can write to it; OSError otherwise."""
+    """The directory, if it belongs to this user and is not a link; OSError otherwise."""
     folder = directory()
     if create:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = os.stat(folder)
+    status = os.stat(folder, follow_symlinks=False)
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(folder)
-    if hasattr(os, "getuid"):
-        if status.st_uid != os.getuid():
-            raise PermissionError(f"{folder} belongs to another user")
-        if status.st_mode & 0o077:
-            os.chmod(folder, 0o700)
+    _check_owner(folder, status)
+    if hasattr(os, "getuid") and status.st_mode & 0o077:
+        os.chmod(folder, 0o700)
+        if status.st_mode & 0o022:  # whatever is in there, others may have put there
+            for item in os.scandir(folder):
+                if item.name == SECRET or item.name.endswith((SUFFIX, ".tmp")):
+                    os.unlink(item.path)
     return folder
 
 
@@ -114,7 +176,7 @@ def _files() -> list[tuple[Path, os.stat_result]]:
         for item in os.scandir(_private(create=False)):
             with contextlib.suppress(OSError):
                 if item.name.endswith((SUFFIX, ".tmp")) and item.is_file(follow_symlinks=False):
-                    found.append((Path(item.path), item.stat()))
+                    found.append((Path(item.path), item.stat(follow_symlinks=False)))
     except (OSError, RuntimeError):
         return []
     return found

@@ -1,11 +1,11 @@
 """The shortest way from Python into machine code: a built-in function that is itself machine code.
 
 One generated function serves all kernels. It is called as CPython calls built-in functions (METH_FASTCALL),
-checks that every argument is a plain contiguous array of the right type and shape, for one state or a
-modest batch, makes the results, and runs the kernel. In every other case it hands the call on to the
-kernel's general method. What it must know about the memory of Python and NumPy objects is verified against
-live objects when it is first needed; if anything is not as expected, kernels are called the general way.
-It holds addresses of this process, so it is never kept on disk.
+checks that every argument is an array of the right type and shape, for one state or a modest batch, converts
+those that are not, makes the results that are not given, and runs the kernel. In every other case it hands
+the call on to the kernel's general method. What it must know about the memory of Python and NumPy objects is
+verified against live objects when it is first needed; if anything is not as expected, kernels are called the
+general way. It holds addresses of this process, so it is never kept on disk.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ import importlib
 import platform
 import sys
 import sysconfig
-import threading
 from collections.abc import Callable
+from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from kinetree.compiler.emit.llvm.entry import AXES, HEADER, RESULTS, SPEC, Addresses, Offsets, define_entry
-from kinetree.compiler.runtime.batching import Core
+from kinetree.compiler.emit.llvm import entry_parts as entry
+from kinetree.compiler.emit.llvm.entry import define_entry
+from kinetree.compiler.runtime.description import Core
 from kinetree.compiler.runtime.loaded import Loaded
+from kinetree.compiler.runtime.machine import lock
 from kinetree.compiler.runtime.native import Library, build
 
 METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
-ARRAY_NEW, ARRAY_RETURN = 93, 76  # positions in NumPy's table of C functions
-TYPE_NUMBERS = {"float64": 12, "float32": 11}
+ARRAY_NEW, ARRAY_FROM_ANY, ARRAY_RETURN = 93, 69, 76  # positions in NumPy's table of C functions
 
-_lock = threading.Lock()
 _entry: Library | bool | None = None
 
 
@@ -55,7 +56,7 @@ class Context(np.ndarray):
 
     def allow(self, longest: int) -> None:
         """Run batches of up to `longest` states directly."""
-        self[6] = longest
+        self[entry.LONGEST] = longest
 
     def connect(self, code: Loaded, single: bool) -> None:
         """Let calls of one state, or of a batch, run `code`."""
@@ -63,7 +64,7 @@ class Context(np.ndarray):
             return
         workspace = code.workspace()
         self.keeps += [code, workspace]
-        first = 0 if single else 3
+        first = entry.ONE if single else entry.RUN
         self.write(first + 1, code.tables)
         self.write(first + 2, workspace.__array_interface__["data"][0])
         self.write(first, code.address)  # last: the function looks at this word
@@ -74,28 +75,45 @@ def make(
 ) -> tuple[Callable, Context] | None:
     """A built-in function that calls a kernel, or `general` instead; None if that is not possible here."""
     cores = (*inputs, *outputs)
-    if not inputs or not 0 < len(outputs) <= RESULTS or any(len(c.shape) > AXES for c in cores):
+    if not 0 < len(outputs) <= entry.RESULTS or len(cores) > entry.ARRAYS:
         return None
-    library = _library()
-    if library is None:
+    if any(len(core.shape) > entry.AXES for core in cores) or not is_available():
         return None
-    words = HEADER + (SPEC + 3) * len(cores)
-    context = np.zeros(words, np.int64).view(Context)
+    context = np.zeros(entry.SPECS + entry.SPEC * len(cores), np.int64).view(Context)
     descriptor = np.dtype(dtype)
-    facts = (len(inputs), len(outputs), id(descriptor), TYPE_NUMBERS[str(dtype)], id(general))
-    for k, fact in enumerate(facts):
-        context.write(7 + k, fact)
+    facts = {
+        entry.INPUTS: len(inputs),
+        entry.OUTPUTS: len(outputs),
+        entry.DESCRIPTOR: id(descriptor),
+        entry.NUMBER: descriptor.num,
+        entry.KIND: kind_of(descriptor),
+        entry.GENERAL: id(general),
+    }
+    for word, fact in facts.items():
+        context.write(word, fact)
     for k, core in enumerate(cores):
-        size = core.size * dtype.itemsize
-        spec = (len(core.shape), *core.shape, *(0 for _ in range(AXES - len(core.shape))), size)
-        first = HEADER + SPEC * k
-        context[first : first + SPEC] = spec
-        context[HEADER + SPEC * len(cores) + len(cores) + k] = size
-    definition = MethodDef(name.encode(), library.address("entry"), METH_FASTCALL_KEYWORDS, None)
-    context.keeps = [definition, library, general, descriptor]
+        axes = len(core.shape)
+        steps = [dtype.itemsize * prod(core.shape[axis + 1 :]) for axis in range(axes)]
+        rest = [0] * (entry.AXES - axes)
+        first = entry.SPECS + entry.SPEC * k
+        spec = (axes, *core.shape, *rest, *steps, *rest, core.size * dtype.itemsize)
+        context[first : first + entry.SPEC] = spec
+    context.keeps = [general, descriptor]
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.argtypes, new.restype = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p), ctypes.py_object
-    return new(ctypes.byref(definition), context, None), context
+    return new(ctypes.byref(_definition(name)), context, None), context
+
+
+@cache
+def _definition(name: str) -> MethodDef:
+    """The definition that built-in functions of this name point to. It is never freed: they do not own it,
+    and read it when they go, after whatever else they keep alive.
+    """
+    library = _library()
+    assert library is not None
+    definition = MethodDef(name.encode(), library.address("entry"), METH_FASTCALL_KEYWORDS, None)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
+    return definition
 
 
 def is_available() -> bool:
@@ -105,20 +123,36 @@ def is_available() -> bool:
 
 def _library() -> Library | None:
     global _entry
-    with _lock:
+    with lock:
         if _entry is None:
             addresses = _addresses()
             _entry = Library(build(define_entry(addresses, offsets()), opt=1)) if addresses else False
         return _entry if isinstance(_entry, Library) else None
 
 
-def offsets() -> Offsets:
-    """Where the members of NumPy's array object are, given the size of the object header."""
+def offsets() -> entry.Offsets:
+    """Where the members of array objects, descriptors and tuples are, given the size of the object header."""
     head = object.__basicsize__
-    return Offsets(type=8, data=head, nd=head + 8, dimensions=head + 16, descr=head + 40, flags=head + 48)
+    return entry.Offsets(
+        type=8,
+        data=head,
+        nd=head + 8,
+        dimensions=head + 16,
+        strides=head + 24,
+        descr=head + 40,
+        flags=head + 48,
+        kind=head + 8,
+        length=head,
+        items=head + 8,
+    )
 
 
-def _addresses() -> Addresses | None:
+def kind_of(descriptor: np.dtype) -> int:
+    """The part of a descriptor that tells which numbers an array holds, and in which byte order."""
+    return _word(id(descriptor) + offsets().kind) & entry.KIND_MASK
+
+
+def _addresses() -> entry.Addresses | None:
     """The C functions and objects that are needed; None if this Python or NumPy is not as expected."""
     if platform.python_implementation() != "CPython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None
@@ -127,10 +161,13 @@ def _addresses() -> Addresses | None:
     try:
         api = _numpy_functions()
         python = ctypes.pythonapi
-        return Addresses(
+        return entry.Addresses(
             array_type=id(np.ndarray),
+            tuple_type=id(tuple),
+            none=id(None),
             out=id(sys.intern("out")),
             array_new=api[ARRAY_NEW],
+            array_from=api[ARRAY_FROM_ANY],
             array_return=api[ARRAY_RETURN],
             increment=_address(python.Py_IncRef),
             decrement=_address(python.Py_DecRef),
@@ -171,13 +208,16 @@ def _layout_is_known() -> bool:
     )
     for array in samples:
         base = id(array)
-        shape = tuple(_word(_word(base + place.dimensions) + 8 * k) for k in range(array.ndim))
+        shape, strides = (
+            tuple(_word(_word(base + member) + 8 * k) for k in range(array.ndim))
+            for member in (place.dimensions, place.strides)
+        )
         flags = ctypes.c_int.from_address(base + place.flags).value
         seen = (
             _word(base + place.type) == id(np.ndarray),
             _word(base + place.data) == array.__array_interface__["data"][0],
             ctypes.c_int.from_address(base + place.nd).value == array.ndim,
-            array.ndim == 0 or shape == array.shape,
+            array.ndim == 0 or (shape == array.shape and strides == array.strides),
             _word(base + place.descr) == id(array.dtype),
             bool(flags & 0x0001) == array.flags.c_contiguous,
             bool(flags & 0x0100) == array.flags.aligned,
@@ -185,8 +225,14 @@ def _layout_is_known() -> bool:
         )
         if not all(seen):
             return False
+    kinds = {
+        kind: _word(id(kind) + place.kind) for kind in map(np.dtype, ("f8", "f4", ">f8", "i4", "?", "c16"))
+    }
+    for kind, word in kinds.items():
+        if (word & 0xFF, word >> 16 & 0xFF, word >> 32) != (ord(kind.kind), ord(kind.byteorder), kind.num):
+            return False
     pair = (samples, place)
-    return _word(id(pair) + 16) == 2 and _word(id(pair) + 24) == id(samples)
+    return _word(id(pair) + place.length) == 2 and _word(id(pair) + place.items) == id(samples)
 
 
 def _word(address: int) -> int:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from math import prod
+from typing import Any, NoReturn
 
 import numpy as np
 
-from kinetree.compiler.ir.program import Program
 from kinetree.compiler.runtime import batching as op
 from kinetree.compiler.runtime import fastcall
 from kinetree.compiler.runtime import threads as pool
 from kinetree.compiler.runtime.artifact import Artifact
-from kinetree.compiler.runtime.batching import Core, Describe, Shape
-from kinetree.compiler.runtime.entry import Description
+from kinetree.compiler.runtime.description import Core, Shape
 from kinetree.compiler.runtime.loaded import KEPT, Loaded
-from kinetree.errors import SingularError
+from kinetree.errors import ShapeError, SingularError
 
 BLOCK = 40e3  # nanoseconds of work that a thread takes at a time
 LONG = 300e3  # nanoseconds of one state, beyond which a call lets other Python threads run
@@ -30,52 +28,17 @@ class Kernel:
     infinity among its inputs gives NaN. Machine code is made when it is first needed: scalar code for one
     state, SIMD code for a batch.
 
-    Args:
-        program: what to compile (after `compiler.pipeline.optimize`), or a function that gives it.
-        input_shapes, output_shapes: the shape of each argument and result for one state.
-        describe: the message of the `ShapeError` for an argument of this name and shape.
-        on_singular: called with the batch index and the inputs of the first state whose guard fails; raises.
-        key: a text that determines the program; machine code is then found on disk without it.
+    A subclass may say more about what goes wrong (`wrong_shape`, `singular`), and how a kernel is made again
+    in another process (`__reduce__`).
     """
 
-    def __init__(
-        self,
-        program: Program | Callable[[], Program],
-        input_shapes: Sequence[Shape],
-        output_shapes: Sequence[Shape],
-        dtype: str = "float64",
-        *,
-        input_names: Sequence[str] = (),
-        output_names: Sequence[str] = (),
-        name: str = "",
-        describe: Describe | None = None,
-        on_singular: Callable[[tuple[int, ...], list[np.ndarray]], None] | None = None,
-        key: str | None = None,
-        ops: dict[str, int] | None = None,
-    ):
-        if isinstance(program, Program):
-            input_names = input_names or [a.name for a in program.inputs]
-            output_names = output_names or [a.name for a in program.outputs]
-            name = name or program.name
-        self.inputs = tuple(
-            Core(n, tuple(s)) for n, s in zip(_named(input_names, input_shapes), input_shapes)
-        )
-        self.outputs = tuple(
-            Core(n, tuple(s)) for n, s in zip(_named(output_names, output_shapes), output_shapes)
-        )
-        self.name = name or "kernel"
-        self.dtype = np.dtype(dtype)
+    def __init__(self, artifact: Artifact):
+        self.artifact = artifact
+        self.name = artifact.description.name
+        self.inputs = artifact.description.inputs
+        self.outputs = artifact.description.outputs
+        self.dtype = np.dtype(artifact.description.dtype)
         self._threads: int | None = None
-        self._describe = describe
-        self._on_singular = on_singular
-        description = Description(
-            self.name,
-            str(self.dtype),
-            [(c.name, list(c.shape)) for c in self.inputs],
-            [(c.name, list(c.shape)) for c in self.outputs],
-            ops=dict(ops or {}),
-        )
-        self._artifact = Artifact(program, description, key)
         self._single: Loaded | None = None
         self._batch: Loaded | None = None
         self._calls = 0
@@ -87,31 +50,41 @@ class Kernel:
     @property
     def ops(self) -> dict[str, int]:
         """How often each operation stands in the program; `flops` = add + mul + div + sqrt."""
-        return dict(self._artifact.ops)
+        return dict(self.artifact.ops)
 
     @property
     def source(self) -> str:
         """The LLVM text of the code for a batch."""
-        return self._artifact.module("run").text
+        return self.artifact.text("run")
 
     @property
     def assembly(self) -> str:
         """The machine code for a batch as text."""
-        return self._artifact.assembly("run")
+        return self.artifact.assembly("run")
 
     @property
     def compile_seconds(self) -> float:
         """The time that tracing and compiling took so far; 0 if the machine code was found on disk."""
-        return self._artifact.seconds
+        return self.artifact.seconds
 
     def report(self) -> str:
         """What the kernel is, as a few lines of text."""
-        return self._artifact.report(self.inputs, self.outputs)
+        return self.artifact.report()
 
     def __repr__(self) -> str:
-        inputs = ", ".join(f"{c.name}{list(c.shape)}" for c in self.inputs)
-        outputs = ", ".join(f"{c.name}{list(c.shape)}" for c in self.outputs)
-        return f"Kernel({self.name}: {inputs} -> {outputs}, {self.dtype})"
+        return f"Kernel({self.artifact.description})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(f"the kernel {self.name} does not know how it was made, so it cannot be pickled")
+
+    def wrong_shape(self, core: Core, shape: Shape) -> str:
+        """The message for an argument that has the wrong shape."""
+        return op.expected(core, shape)
+
+    def singular(self, index: tuple[int, ...], state: list[np.ndarray]) -> NoReturn:
+        """Raise `SingularError` for the first state whose guard fails: its batch index and its inputs."""
+        where = f" of state {index}" if index else ""
+        raise SingularError(f"{self.name}: the inertia{where} is singular along one of its motions")
 
     @property
     def threads(self) -> int | None:
@@ -128,8 +101,7 @@ class Kernel:
     def on_threads(self) -> None:
         """Decide anew which batches are worth more than one thread."""
         if self._context is not None and self._batch is not None:
-            cost = self._batch.description.nanoseconds
-            self._context.allow(pool.longest_alone(cost, self._threads))
+            self._context.allow(pool.longest_alone(self._batch.variant.nanoseconds, self._threads))
 
     # -- calls
 
@@ -159,7 +131,10 @@ class Kernel:
         if len(arrays) != len(self.inputs):
             names = ", ".join(core.name for core in self.inputs)
             raise TypeError(f"{self.name} takes {len(self.inputs)} arrays ({names}), not {len(arrays)}")
-        sources = [op.convert(c, a, self.dtype, self._describe) for c, a in zip(self.inputs, arrays)]
+        sources = [op.convert(core, array, self.dtype) for core, array in zip(self.inputs, arrays)]
+        for core, array in zip(self.inputs, sources):
+            if not op.fits(core, array):
+                raise ShapeError(self.wrong_shape(core, array.shape))
         given = op.check_out(self.outputs, out)
         batch = op.batch_shape((*self.inputs, *self.outputs), sources, given)
         direct = op.are_apart(given)
@@ -175,31 +150,31 @@ class Kernel:
         ]
         if 0 not in batch:
             self._run(batch, sources, results)
-        for array, result in zip(given, results):
-            if array is not None and array is not result:
-                np.copyto(array, result, casting="same_kind")
+        for place, result in zip(given, results):
+            if place is not None and place is not result:
+                np.copyto(place, result, casting="same_kind")
         finished = [r if g is None else g for r, g in zip(results, given)]
         values = tuple(r[()] if r.ndim == 0 and g is None else r for r, g in zip(finished, given))
         return values if len(values) != 1 else values[0]
 
     def _run(self, batch: Shape, sources: list[np.ndarray], results: list[np.ndarray]) -> None:
-        if not batch or batch == (1,) * len(batch):
-            if self.single.call([*map(op.address, sources), *map(op.address, results)]) >= 0:
-                self._singular((0,) * len(batch), batch, sources)
+        views = [np.broadcast_to(a, batch + c.shape) for c, a in zip(self.inputs, sources)]
+        if all(length == 1 for length in batch):
+            if self.single.one([*map(op.address, sources), *map(op.address, results)]) >= 0:
+                self._stop((0,) * len(batch), views)
             return
         axes = len(batch)
-        views = [np.broadcast_to(a, batch + c.shape) for c, a in zip(self.inputs, sources)]
         for k, view in enumerate(views):
-            if any(op.interferes(view, r, axes, self.batch.description.guarded) for r in results):
-                views[k] = sources[k] = view.copy("C")
+            if any(op.interferes(view, r, axes, self.artifact.guarded) for r in results):
+                views[k] = view.copy("C")
         lengths, strides = op.collapse(batch, [a.strides[:axes] for a in (*views, *results)])
+        places = results
         if len(lengths) > 1 and lengths[-1] < op.SHORT:
-            temporary = [np.empty(batch + c.shape, self.dtype) for c in self.outputs]
-            self._run(batch, [np.ascontiguousarray(v) for v in views], temporary)
-            for result, value in zip(results, temporary):
-                np.copyto(result, value)
-            return
-        addresses = [op.address(a) for a in (*views, *results)]
+            views = [np.ascontiguousarray(view) for view in views]
+            places = [np.empty(batch + core.shape, self.dtype) for core in self.outputs]
+            lengths = (prod(batch),)
+            strides = [(core.size * self.dtype.itemsize,) for core in (*self.inputs, *self.outputs)]
+        addresses = [op.address(a) for a in (*views, *places)]
         steps = [s[-1] for s in strides]
         for number, position in enumerate(op.outer(lengths)):
             shifted = [
@@ -207,29 +182,24 @@ class Kernel:
             ]
             bad = self._states(shifted, steps, lengths[-1])
             if bad >= 0:
-                self._singular(np.unravel_index(number * lengths[-1] + bad, batch), batch, views)
+                self._stop(np.unravel_index(number * lengths[-1] + bad, batch), views)
+        for result, place in zip(results, places):
+            if result is not place:
+                np.copyto(result, place)
 
     def _states(self, addresses: list[int], strides: list[int], count: int) -> int:
         """Run states at equal distances; the first singular one, or -1."""
         batch = self.batch
-        cost = batch.description.nanoseconds
+        cost, lanes = batch.variant.nanoseconds, batch.variant.lanes
         limit = self.threads or pool.thread_limit()
         alone = count <= pool.longest_alone(cost, self._threads)
         wanted = 1 if alone else min(limit, int(count * cost / pool.WORTH), batch.most_threads)
-        lanes = batch.description.lanes
-        block = max(lanes, int(BLOCK / cost) // lanes * lanes)
-        counter = ctypes.c_int64(0)
-        work = batch.worker(addresses, strides, count, counter, block if wanted > 1 else count + lanes)
-        found = [index for index in pool.run(work, wanted) if index >= 0]
-        return min(found, default=-1)
+        block = max(lanes, int(BLOCK / cost) // lanes * lanes) if wanted > 1 else count + lanes
+        return batch.run(addresses, strides, count, wanted, block)
 
-    def _singular(self, index: Sequence[Any], batch: Shape, sources: list[np.ndarray]) -> None:
+    def _stop(self, index: tuple[Any, ...], views: list[np.ndarray]) -> NoReturn:
         position = tuple(int(k) for k in index)
-        if self._on_singular is not None:
-            views = [np.broadcast_to(a, batch + c.shape) for c, a in zip(self.inputs, sources)]
-            self._on_singular(position, [view[position] for view in views])
-        where = f" of state {position}" if position else ""
-        raise SingularError(f"{self.name}: the inertia{where} is singular along one of its motions")
+        self.singular(position, [view[position] for view in views])
 
     # -- machine code, made when first needed
 
@@ -237,7 +207,7 @@ class Kernel:
     def single(self) -> Loaded:
         """The scalar code."""
         if self._single is None:
-            self._single = self._artifact.load("one")
+            self._single = self.artifact.load("one")
             self._connect()
         return self._single
 
@@ -245,19 +215,15 @@ class Kernel:
     def batch(self) -> Loaded:
         """The SIMD code."""
         if self._batch is None:
-            self._batch = self._artifact.load("run")
+            self._batch = self.artifact.load("run")
             self._connect()
         return self._batch
 
     def _connect(self) -> None:
         """Let fast calls run the machine code that is there, if they do not hold up others for long."""
         if self._context is not None:
-            if self._single is not None and self._single.description.nanoseconds < LONG:
+            if self._single is not None and self._single.variant.nanoseconds < LONG:
                 self._context.connect(self._single, single=True)
-            if self._batch is not None and self._batch.description.workspace_bytes < KEPT:
+            if self._batch is not None and self._batch.variant.workspace_bytes < KEPT:
                 self._context.connect(self._batch, single=False)
                 self.on_threads()
-
-
-def _named(names: Sequence[str], shapes: Sequence[Shape]) -> Sequence[str]:
-    return names if len(names) == len(shapes) else [f"argument {k}" for k in range(len(shapes))]

@@ -4,75 +4,91 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.compiler.runtime.entry import Entry
+from kinetree.compiler.runtime import threads as pool
 from kinetree.compiler.runtime.native import Library
 
 ALIGNMENT = 64
 KEPT = 1 << 26  # bytes: larger workspaces are given back after a call
 MOST = 1 << 29  # bytes of workspace for all threads of a call
+CLOSED = 1 << 62  # the next state of a batch that has not begun: no batch is that long
 
-_ONE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+_ONE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)
 _RUN = ctypes.CFUNCTYPE(
     ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
 )
 
 
-class Loaded:
-    """The function of one object file. Calls through it release the interpreter's lock."""
+@dataclass(frozen=True)
+class Variant:
+    """The facts about a program's code for one state ("one") or for a batch ("run")."""
 
-    def __init__(self, entry: Entry):
-        self.description = entry.description
-        self.code_bytes = len(entry.code)
-        self.library = Library(entry.code)
-        self.address = self.library.address(entry.description.variant)
-        self._tables = (
-            _aligned(np.frombuffer(entry.tables, np.uint8)) if entry.tables else np.empty(0, np.uint8)
-        )
-        self.tables = _data(self._tables) if entry.tables else 0
-        self._function = (_RUN if entry.description.variant == "run" else _ONE)(self.address)
+    name: str  # also of the function to call
+    code: str  # the name under which the machine code is kept
+    lanes: int
+    workspace_bytes: int
+    nanoseconds: float  # an estimate of the time of one state; decides on threads, nothing else
+
+
+class Loaded:
+    """One variant of a program with its tables. Calls through it release the interpreter's lock."""
+
+    def __init__(self, library: Library, variant: Variant, tables: bytes):
+        self.library = library
+        self.variant = variant
+        self.address = library.address(variant.name)
+        self._tables = _aligned(np.frombuffer(tables, np.uint8))
+        self.tables = _data(self._tables)
+        if variant.name == "one":
+            self._one = _ONE(self.address)
+        else:
+            self._run, self._help = _RUN(self.address), _RUN(library.address("help"))
         self._workspaces: list[np.ndarray] = []
 
     @property
     def most_threads(self) -> int:
-        return max(1, MOST // max(1, self.description.workspace_bytes))
+        return max(1, MOST // max(1, self.variant.workspace_bytes))
 
     def workspace(self) -> np.ndarray:
         """Memory for one thread; hand it back with `keep`."""
         try:
             return self._workspaces.pop()
         except IndexError:
-            return aligned_bytes(self.description.workspace_bytes)
+            return aligned_bytes(self.variant.workspace_bytes)
 
     def keep(self, workspace: np.ndarray) -> None:
         if workspace.nbytes <= KEPT:
             self._workspaces.append(workspace)
 
-    def call(self, addresses: list[int]) -> int:
+    def one(self, addresses: list[int]) -> int:
         """Run one state; 0 if it is singular, else -1."""
         workspace = self.workspace()
-        arguments = (ctypes.c_void_p * len(addresses))(*addresses)
-        result = self._function(arguments, self.tables, _data(workspace))
+        result = self._one((ctypes.c_void_p * len(addresses))(*addresses), self.tables, _data(workspace))
         self.keep(workspace)
         return result
 
-    def worker(
-        self, addresses: list[int], strides: list[int], count: int, counter: ctypes.c_int64, block: int
-    ) -> Callable[[], int]:
-        """A function that runs blocks of states until `counter` is past all; threads may call it at once."""
+    def run(self, addresses: list[int], strides: list[int], count: int, threads: int, block: int) -> int:
+        """Run states at equal distances in up to so many threads; the first singular one, or -1.
+
+        This thread's machine code opens the batch to the others, and returns when no state is left and nobody
+        works on one any more. So an interrupt (Ctrl-C) leaves no thread behind that writes to the arrays.
+        """
         arguments = (ctypes.c_void_p * len(addresses))(*addresses)
         steps = (ctypes.c_int64 * len(strides))(*strides)
+        progress = (ctypes.c_int64 * 3)(CLOSED)  # the next state, how many are done, the first singular one
 
-        def work() -> int:
+        def work(function: Callable[..., int]) -> int:
             workspace = self.workspace()
-            place = ctypes.byref(counter)
-            result = self._function(arguments, steps, self.tables, count, _data(workspace), place, block)
+            result = function(arguments, steps, self.tables, count, _data(workspace), progress, block)
             self.keep(workspace)
             return result
 
-        return work
+        if threads > 1:
+            pool.offer(lambda: work(self._help), threads - 1)
+        return work(self._run)
 
 
 def aligned_bytes(size: int) -> np.ndarray:

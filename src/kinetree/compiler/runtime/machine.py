@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -9,6 +11,12 @@ from typing import Any
 import llvmlite.binding as llvm
 
 FLOAT_BYTES = {"float64": 8, "float32": 4}
+
+# Held by whoever uses LLVM, whose contexts are shared by the process. A process is forked only while nobody
+# does: the child would have half of somebody's work, and a lock that no thread of it will ever release.
+lock = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,11 @@ class Target:
         return target.create_target_machine(cpu=self.cpu, features=self.features, opt=opt, jit=True)
 
     @property
+    def yielding(self) -> str:
+        """The C function that lets other threads run: nothing goes in, an int comes out."""
+        return "SwitchToThread" if "windows" in self.triple else "sched_yield"
+
+    @property
     def key(self) -> str:
         """Whatever decides which machine code is produced and whether it runs here."""
         return "|".join((self.triple, self.cpu, self.features, str(self.vector_bytes), str(self.has_fma)))
@@ -48,13 +61,14 @@ def _initialise() -> None:
 @lru_cache(maxsize=1)
 def host() -> Target:
     """The machine that this process runs on."""
-    _initialise()
-    triple = llvm.get_process_triple()
-    try:
-        known = llvm.get_host_cpu_features()
-    except RuntimeError:  # LLVM cannot tell: the baseline of the architecture
-        return describe(triple, "", {})
-    return describe(triple, llvm.get_host_cpu_name(), known, known.flatten())
+    with lock:
+        _initialise()
+        triple = llvm.get_process_triple()
+        try:
+            known = llvm.get_host_cpu_features()
+        except RuntimeError:  # LLVM cannot tell: the baseline of the architecture
+            return describe(triple, "", {})
+        return describe(triple, llvm.get_host_cpu_name(), known, known.flatten())
 
 
 def describe(triple: str, cpu: str, known: dict[str, bool], features: str = "") -> Target:

@@ -5,29 +5,26 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import sys
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
 
-from kinetree.compiler.runtime.machine import Target, host
+from kinetree.compiler.runtime.machine import Target, host, lock
 from kinetree.errors import CompileError
-
-_lock = threading.RLock()  # LLVM's contexts are shared by the process
 
 
 def build(text: str, target: Target | None = None, opt: int = 2) -> bytes:
     """The object file of an LLVM module."""
     target = target or host()
-    with _lock:
+    with lock:
         return target.machine(opt).emit_object(_parse(text, target))
 
 
 def assembly(text: str, target: Target | None = None, opt: int = 2) -> str:
     """The assembly text of an LLVM module."""
     target = target or host()
-    with _lock:
+    with lock:
         return target.machine(opt).emit_assembly(_parse(text, target))
 
 
@@ -46,7 +43,8 @@ class Library:
 
     def __init__(self, code: bytes, target: Target | None = None):
         target = target or host()
-        with _lock:
+        self.size = len(code)
+        with lock:
             for name, address in _library_functions().items():
                 llvm.add_symbol(name, address)
             backing = llvm.parse_assembly("")
@@ -56,7 +54,7 @@ class Library:
 
     def address(self, name: str) -> int:
         """Where the function `name` starts."""
-        with _lock:
+        with lock:
             address = self._engine.get_function_address(name)
         if not address:
             raise CompileError(f"the object file has no function {name!r}")
@@ -70,7 +68,8 @@ def _library_functions() -> dict[str, int]:
     """The C library's functions that machine code may call, by address."""
     if not _known:
         names = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "floor", "fma")
-        wanted = {symbol for name in names for symbol in (name, f"{name}f")} | {"memset", "memcpy"}
+        wanted = {symbol for name in names for symbol in (name, f"{name}f")}
+        wanted |= {"memset", "memcpy", host().yielding}
         for library in _c_libraries():
             for symbol in sorted(wanted - _known.keys()):
                 function = getattr(library, symbol, None)
@@ -81,7 +80,7 @@ def _library_functions() -> dict[str, int]:
 
 def _c_libraries() -> Iterator[ctypes.CDLL]:
     """The libraries that have these functions, by their usual names: looking them up takes long."""
-    names = {"win32": ("ucrtbase", "msvcrt"), "darwin": ("libSystem.dylib",)}.get(sys.platform)
+    names = {"win32": ("ucrtbase", "msvcrt", "kernel32"), "darwin": ("libSystem.dylib",)}.get(sys.platform)
     for name in names or ("libm.so.6", "libc.so.6"):
         try:
             yield ctypes.CDLL(name)

@@ -19,9 +19,8 @@ ALWAYS = 1 << 62  # more states than any batch has
 _lock = threading.Lock()
 _limit: int | None = None
 _followers: weakref.WeakSet[Follower] = weakref.WeakSet()
-_inbox: SimpleQueue[_Job] = SimpleQueue()
-_owner = 0  # the process whose threads wait at the inbox
-_started = 0
+_inbox: SimpleQueue[Callable[[], object]] = SimpleQueue()
+_pool: list[threading.Thread] = []  # the threads that wait at the inbox
 
 
 def available() -> int:
@@ -62,67 +61,31 @@ def longest_alone(nanoseconds: float, limit: int | None) -> int:
     return ALWAYS if (limit or thread_limit()) == 1 else max(2, int(2 * WORTH / nanoseconds))
 
 
-class _Job:
-    """Work that several threads may do at once; who comes after its end does nothing."""
-
-    def __init__(self, work: Callable[[], int]):
-        self.work = work
-        self.results: SimpleQueue[int | BaseException] = SimpleQueue()
-        self._lock = threading.Lock()
-        self._open = True
-        self._helpers = 0
-
-    def help(self) -> None:
-        with self._lock:
-            if not self._open:
-                return
-            self._helpers += 1
-        try:
-            self.results.put(self.work())
-        except BaseException as error:
-            self.results.put(error)
-
-    def close(self) -> list[int]:
-        """Wait for those who help; what they found."""
-        with self._lock:
-            self._open = False
-        found = [self.results.get() for _ in range(self._helpers)]
-        for result in found:
-            if isinstance(result, BaseException):
-                raise result
-        return [result for result in found if isinstance(result, int)]
-
-
-def run(work: Callable[[], int], count: int) -> list[int]:
-    """Call `work` in up to `count` threads at once, this one included; what the calls returned.
-
-    A thread that has not begun when this one is done is not waited for: there is nothing left to do.
-    """
-    if count <= 1:
-        return [work()]
-    job = _Job(work)
-    inbox = _helpers(count - 1)
-    for _ in range(count - 1):
-        inbox.put(job)
-    try:
-        results = [work()]
-    finally:  # the arrays must outlive every thread
-        others = job.close()
-    return results + others
-
-
-def _helpers(count: int) -> SimpleQueue[_Job]:
-    """Where at least `count` threads wait for jobs."""
-    global _inbox, _owner, _started
+def offer(work: Callable[[], object], helpers: int) -> None:
+    """Let up to `helpers` other threads call `work` too, now or whenever they have time."""
     with _lock:
-        if _owner != os.getpid():  # a forked child has the queue but not the threads
-            _inbox, _owner, _started = SimpleQueue(), os.getpid(), 0
-        while _started < count:
-            _started += 1
-            threading.Thread(target=_serve, args=(_inbox,), name=f"kinetree-{_started}", daemon=True).start()
-        return _inbox
+        for number in range(len(_pool), helpers):
+            thread = threading.Thread(target=_serve, args=(_inbox,), name=f"kinetree-{number}", daemon=True)
+            thread.start()
+            _pool.append(thread)
+        inbox = _inbox
+    for _ in range(helpers):
+        inbox.put(work)
 
 
-def _serve(inbox: SimpleQueue[_Job]) -> None:
+def _serve(inbox: SimpleQueue[Callable[[], object]]) -> None:
     while True:
-        inbox.get().help()
+        try:
+            inbox.get()()
+        except MemoryError:  # no room for another workspace: the others do all the work
+            continue
+
+
+def _start_anew() -> None:
+    """A forked child has the queue and the lock of its parent, but not the threads."""
+    global _lock, _inbox, _pool
+    _lock, _inbox, _pool = threading.Lock(), SimpleQueue(), []
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)

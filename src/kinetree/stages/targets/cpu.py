@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import Any, NoReturn
 
+import numpy as np
+
+from kinetree.compiler.runtime.artifact import Artifact
+from kinetree.compiler.runtime.description import Core, Description
 from kinetree.compiler.runtime.kernel import Kernel
 from kinetree.stages.job import Job
 from kinetree.stages.target import Target
@@ -15,7 +20,7 @@ class Cpu(Target):
     name = "cpu"
 
     def executable(self, job: Job) -> ModelKernel:
-        return job.model.memo((self, job), lambda: ModelKernel(job))
+        return job.model.memo((Cpu, job), lambda: ModelKernel(job))
 
 
 class ModelKernel(Kernel):
@@ -23,23 +28,30 @@ class ModelKernel(Kernel):
 
     def __init__(self, job: Job):
         self.job = job
-        inputs, outputs = job.shapes
-        super().__init__(
-            job.program,
-            inputs,
-            outputs,
-            job.dtype,
-            input_names=job.present,
-            output_names=[a.name for a in job.function.outputs],
-            name=job.function.name,
-            describe=job.wrong_shape,
-            on_singular=job.explain,
-            key=job.key,
-        )
+        key = job.key
+        artifact = Artifact.find(key, job.dtype) if key is not None else None
+        super().__init__(artifact or _made(job, key))
+
+    def wrong_shape(self, core: Core, shape: tuple[int, ...]) -> str:
+        return self.job.wrong_shape(core.name, shape)
+
+    def singular(self, index: tuple[int, ...], state: list[np.ndarray]) -> NoReturn:
+        self.job.explain(index, state)
 
     def __reduce__(self) -> Any:
         return _kernel, (self.job,)
 
 
+def _made(job: Job, key: str | None) -> Artifact:
+    started = time.perf_counter()
+    program = job.program()
+    traced = time.perf_counter() - started
+    inputs, outputs = job.shapes
+    made = Artifact.of(program, Description.of(program, inputs, outputs, job.dtype), key)
+    made.seconds += traced
+    return made
+
+
 def _kernel(job: Job) -> ModelKernel:
+    """The kernel of a job: how kernels are unpickled."""
     return Cpu().executable(job)

@@ -8,10 +8,10 @@ from kinetree.compiler.emit.llvm.results import Results
 from kinetree.compiler.emit.llvm.stream import is_streamed
 from kinetree.compiler.emit.llvm.transpose import load_name, store_name
 from kinetree.compiler.emit.llvm.types import Number
-from kinetree.compiler.ir.graph import Array
+from kinetree.compiler.ir.graph import Array, Spoil
 from kinetree.compiler.ir.program import Program
 
-RUN = "(ptr %args, ptr %strides, ptr %tables, i64 %n, ptr %ws, ptr %counter, i64 %block)"
+RUN = "(ptr %args, ptr %strides, ptr %tables, i64 %n, ptr %ws, ptr %progress, i64 %block)"
 ONE = "(ptr %args, ptr %tables, ptr %ws)"
 
 
@@ -43,23 +43,13 @@ def define_chunk(
             f"  %to{j} = getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}",
             f"  %sum{j} = call {wide.vector} @{load_name(array.size)}(ptr {row}, {arguments}ptr %to{j})",
         ]
+        if program.spoil is None:
+            continue
         if not total:
             total = f"%sum{j}"
         else:
             lines.append(f"  %total{j} = fadd {wide.vector} {total}, %sum{j}")
             total = f"%total{j}"
-    for k, array in enumerate(program.zeroed):
-        if results is not None and array in results.elements:
-            continue
-        if array in direct:
-            where = f"load ptr, ptr %zeroed{k}"
-            lines.append(f"  %zeroed{k} = getelementptr ptr, ptr %args, i64 {direct[array]}")
-        else:
-            where = f"getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}"
-        lines += [
-            f"  %zero{k} = {where}",
-            f"  call void @llvm.memset.p0.i64(ptr %zero{k}, i8 0, i64 {array.size * number.size}, i1 false)",
-        ]
     if angles:
         lines.append("  call void @angles(ptr %ws, ptr %tables, ptr %args)")
     lines.append("  call void @core(ptr %ws, ptr %tables, ptr %args)")
@@ -81,7 +71,8 @@ def define_chunk(
             f"  %from{j} = getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}",
             f"  call void @{name}(ptr {row}, {arguments}ptr %from{j}{more})",
         ]
-    lines += _spoil(program, number, wide)
+    if program.spoil is not None:
+        lines += _spoil(program.spoil, len(program.inputs), number, wide)
     parameters = "ptr %args, ptr %strides, ptr %tables, i64 %s, i64 %n, ptr %ws" if lanes > 1 else ONE[1:-1]
     kind = "define internal i64 @chunk" if lanes > 1 else "define i64 @one"
     return "\n".join([f"{kind}({parameters}) #0 {{", "entry:", *lines, "  ret i64 %singular", "}"])
@@ -121,13 +112,12 @@ def _finite(program: Program, layout: Layout, number: Number, wide: Number, tota
     return lines + _singular(program, layout, number)
 
 
-def _spoil(program: Program, number: Number, wide: Number) -> list[str]:
+def _spoil(spoil: Spoil, inputs: int, number: Number, wide: Number) -> list[str]:
     """Overwrite the results of the states that are not finite."""
     lines = ["  br i1 %any, label %spoiled, label %sound, !prof !0", "spoiled:"]
     if number.lanes > 1:
         lines.append(f"  %which = zext i{wide.lanes} %bits to i64")
-    for j, array in enumerate(program.outputs):
-        k = len(program.inputs) + j
+    for k, array in enumerate(spoil.outputs, inputs):
         if array.size and number.lanes > 1:
             lines.append(
                 f"  call void @spoil(ptr %row{k}, i64 %stride{k}, i64 %last, i64 %which, i64 {array.size})"
@@ -231,16 +221,42 @@ done:
 }}"""
 
 
-def define_run(lanes: int, streams: bool) -> str:
-    """`@run`: blocks of states, taken from a counter that threads share, until there are none left."""
+def define_run(lanes: int, streams: bool, yielding: str) -> str:
+    """`@run`: a whole batch, which other threads join by `@help`; returns the first singular state, or -1.
+
+    `progress` is shared by the threads: the next state that nobody has taken, how many are done, and the
+    first singular one. A batch is open to others while `@run` works on it, until all states are done.
+    """
     fence = "  fence seq_cst\n" if streams else ""  # non-temporal stores must be seen by whoever comes next
     return f"""\
 define i64 @run{RUN} #0 {{
 entry:
+  %finished = getelementptr i64, ptr %progress, i64 1
+  %singular = getelementptr i64, ptr %progress, i64 2
+  store i64 0, ptr %finished
+  store i64 -1, ptr %singular
+  store atomic i64 0, ptr %progress release, align 8
+  %mine = call i64 @help{RUN}
+  br label %wait
+wait:
+  %done = load atomic i64, ptr %finished acquire, align 8
+  %all = icmp sge i64 %done, %n
+  br i1 %all, label %end, label %others
+others:
+  %yielded = call i32 @{yielding}()
+  br label %wait
+end:
+  %first = load i64, ptr %singular
+  ret i64 %first
+}}
+
+define i64 @help{RUN} #0 {{
+entry:
+  %finished = getelementptr i64, ptr %progress, i64 1
+  %singular = getelementptr i64, ptr %progress, i64 2
   br label %take
 take:
-  %worst = phi i64 [ -1, %entry ], [ %after, %next ]
-  %start = atomicrmw add ptr %counter, i64 %block monotonic
+  %start = atomicrmw add ptr %progress, i64 %block acquire
   %some = icmp slt i64 %start, %n
   br i1 %some, label %begin, label %finish
 begin:
@@ -249,15 +265,19 @@ begin:
   br label %states
 states:
   %s = phi i64 [ %start, %begin ], [ %s_next, %states ]
-  %found = phi i64 [ %worst, %begin ], [ %after, %states ]
+  %found = phi i64 [ -1, %begin ], [ %after, %states ]
   %index = call i64 @chunk(ptr %args, ptr %strides, ptr %tables, i64 %s, i64 %n, ptr %ws)
-  %first = icmp slt i64 %found, 0
-  %after = select i1 %first, i64 %index, i64 %found
+  %after = call i64 @llvm.umin.i64(i64 %found, i64 %index)
   %s_next = add i64 %s, {lanes}
   %more = icmp slt i64 %s_next, %end
   br i1 %more, label %states, label %next
 next:
+{fence}  %before = atomicrmw umin ptr %singular, i64 %after monotonic
+  %length = sub i64 %end, %start
+  %total = atomicrmw add ptr %finished, i64 %length release
   br label %take
 finish:
-{fence}  ret i64 %worst
-}}"""
+  ret i64 -1
+}}
+
+declare i32 @{yielding}()"""

@@ -1,32 +1,67 @@
-"""The parts of a fast call: looking at an argument, and giving up results again."""
+"""The parts of a fast call: looking at an argument, converting it, and comparing where two of them lie."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-AXES = 4  # the most core axes of an argument
+from kinetree.compiler.emit.llvm.function import Function, pointer
+
+# The words of a kernel's context.
+ONE = 0  # code for one state, its tables, its workspace
+RUN = 3  # the same for a batch; no workspace while a batch runs: it lets go of the interpreter's lock
+LONGEST = 6  # the longest batch
+INPUTS, OUTPUTS = 7, 8  # how many there are
+DESCRIPTOR, NUMBER, KIND = (
+    9,
+    10,
+    11,
+)  # of the type: NumPy's descriptor, its number, and what `KIND_MASK` leaves
+GENERAL = 12  # the general method
+PROGRESS = 13  # three words for a batch
+SPECS = 16  # of every argument and result: how many axes, their lengths, their strides, the bytes of a state
+
+AXES = 4  # the most axes of an argument
 RESULTS = 8  # the most results
-SPEC = AXES + 2
-HEADER = 16
+ARRAYS = 32  # the most arguments and results
+SPEC = 2 * AXES + 2
+
+# NumPy's flags
+C_CONTIGUOUS, FORCE_CAST, ENSURE_ARRAY, ALIGNED, NOT_SWAPPED, WRITEABLE = 1, 0x10, 0x40, 0x100, 0x200, 0x400
+PLAIN = C_CONTIGUOUS | FORCE_CAST | ENSURE_ARRAY | ALIGNED | NOT_SWAPPED
+KIND_MASK = ~(0xFF << 24)  # the bytes of a descriptor's word that tell the type and the byte order
+REAL = "fiub"  # the kinds of numbers that are converted: floats, integers, booleans
+
+ALONE, UNFIT = -1, -2  # what `@check` says instead of the length of a batch
+
+DECLARATIONS = """\
+declare i64 @llvm.smax.i64(i64, i64)
+declare i64 @llvm.smin.i64(i64, i64)"""
 
 
 class Offsets(NamedTuple):
-    """Where the members of an array object are."""
+    """Where the members of array objects, descriptors and tuples are."""
 
     type: int
     data: int
     nd: int
     dimensions: int
+    strides: int
     descr: int
     flags: int
+    kind: int
+    length: int
+    items: int
 
 
 class Addresses(NamedTuple):
     """C functions and objects of this process."""
 
     array_type: int
+    tuple_type: int
+    none: int
     out: int
     array_new: int
+    array_from: int
     array_return: int
     increment: int
     decrement: int
@@ -37,107 +72,104 @@ class Addresses(NamedTuple):
     acquire: int
 
 
-def pointer(value: int) -> str:
-    return f"inttoptr (i64 {value} to ptr)"
-
-
 def define_check(at: Addresses, offset: Offsets) -> str:
-    """-1 if an object is a suitable array for one state, its length for a batch, -2 otherwise."""
-    return f"""\
-define internal i64 @check(ptr %object, ptr %context, ptr %spec, i32 %needed) nounwind {{
-entry:
-  %p.type = getelementptr i8, ptr %object, i64 {offset.type}
-  %type = load ptr, ptr %p.type
-  %is.array = icmp eq ptr %type, {pointer(at.array_type)}
-  br i1 %is.array, label %typed, label %no
-typed:
-  %p.descr = getelementptr i8, ptr %object, i64 {offset.descr}
-  %descr = load i64, ptr %p.descr
-  %p.wanted = getelementptr i64, ptr %context, i64 9
-  %wanted = load i64, ptr %p.wanted
-  %is.float = icmp eq i64 %descr, %wanted
-  %p.flags = getelementptr i8, ptr %object, i64 {offset.flags}
-  %flags = load i32, ptr %p.flags
-  %set = and i32 %flags, %needed
-  %is.plain = icmp eq i32 %set, %needed
-  %suits = and i1 %is.float, %is.plain
-  br i1 %suits, label %shaped, label %no
-shaped:
-  %p.nd = getelementptr i8, ptr %object, i64 {offset.nd}
-  %nd32 = load i32, ptr %p.nd
-  %nd = sext i32 %nd32 to i64
-  %axes = load i64, ptr %spec
-  %extra = sub i64 %nd, %axes
-  %few = icmp ult i64 %extra, 2
-  br i1 %few, label %begin, label %no
-begin:
-  %p.dims = getelementptr i8, ptr %object, i64 {offset.dimensions}
-  %dims = load ptr, ptr %p.dims
-  %core = getelementptr i64, ptr %dims, i64 %extra
-  %lengths = getelementptr i64, ptr %spec, i64 1
-  br label %axis
-axis:
-  %k = phi i64 [ 0, %begin ], [ %k.next, %same ]
-  %more = icmp slt i64 %k, %axes
-  br i1 %more, label %compare, label %yes
-compare:
-  %p.have = getelementptr i64, ptr %core, i64 %k
-  %have = load i64, ptr %p.have
-  %p.need = getelementptr i64, ptr %lengths, i64 %k
-  %need = load i64, ptr %p.need
-  %equal = icmp eq i64 %have, %need
-  br i1 %equal, label %same, label %no
-same:
-  %k.next = add i64 %k, 1
-  br label %axis
-yes:
-  %single = icmp eq i64 %extra, 0
-  br i1 %single, label %one, label %many
-one:
-  ret i64 -1
-many:
-  %n = load i64, ptr %dims
-  ret i64 %n
-no:
-  ret i64 -2
-}}"""
+    """`@check`: whether the code can use an object as it is, by its length along the batch; where its data
+    begin, and its stride along the batch.
+    """
+    f = Function(
+        "internal i64 @check(ptr %object, ptr %context, ptr %spec, i32 %needed, ptr %place, ptr %stride)"
+    )
+    f.unless(f.same(f.member("%object", offset.type), pointer(at.array_type)), "no")
+    kind = f.member(f.member("%object", offset.descr), offset.kind, "i64")
+    kind = f.let(f"and i64 {kind}, {KIND_MASK}")
+    flags = f.let(f"and i32 {f.member('%object', offset.flags, 'i32')}, %needed")
+    is_plain = f.is_("eq", flags, "%needed", "i32")
+    f.unless(f.all_of(is_plain, f.is_("eq", kind, f.load("%context", KIND))), "no")
+    axes = f.load("%spec")
+    extra = f.sub(_axes(f, offset), axes)
+    f.unless(f.is_("ult", extra, 2), "no")
+    lengths, steps = f.member("%object", offset.dimensions), f.member("%object", offset.strides)
+    with f.each(0, axes) as axis:
+        here, there = f.add(axis, extra), f.add(axis, 1)
+        length = f.load(lengths, here)
+        f.unless(f.is_("eq", length, f.load("%spec", there)), "no")
+        contiguous = f.is_("eq", f.load(steps, here), f.load("%spec", f.add(there, AXES)))
+        f.unless(f.any_of(contiguous, f.is_("eq", length, 1)), "no")
+    f.store(f.member("%object", offset.data, "i64"), "%place")
+    f.store(0, "%stride")
+    f.when(f.is_("eq", extra, 0), "alone")
+    f.store(f.load(steps), "%stride")
+    f.give(f"i64 {f.load(lengths)}")
+    f.block("alone")
+    f.give(f"i64 {ALONE}")
+    f.block("no")
+    f.give(f"i64 {UNFIT}")
+    return f.text
 
 
-def define_apart(offset: Offsets) -> str:
-    """True if results and an argument do not overlap."""
-    return f"""\
-define internal i1 @apart(ptr %in, i64 %in.size, ptr %out, i64 %out.size, i64 %n) nounwind {{
-  %p.in = getelementptr i8, ptr %in, i64 {offset.data}
-  %p.out = getelementptr i8, ptr %out, i64 {offset.data}
-  %a = load i64, ptr %p.in
-  %b = load i64, ptr %p.out
-  %a.bytes = mul i64 %in.size, %n
-  %b.bytes = mul i64 %out.size, %n
-  %a.end = add i64 %a, %a.bytes
-  %b.end = add i64 %b, %b.bytes
-  %before = icmp ule i64 %a.end, %b
-  %after = icmp ule i64 %b.end, %a
-  %disjoint = or i1 %before, %after
-  ret i1 %disjoint
-}}"""
+def define_plain(at: Addresses, offset: Offsets) -> str:
+    """`@plain`: an object as a contiguous array of the kernel's type, as far as it can be one; or null."""
+    f = Function("internal ptr @plain(ptr %object, ptr %context, ptr %spec)")
+    f.unless(f.same(f.member("%object", offset.type), pointer(at.array_type)), "other")
+    f.call("void", pointer(at.increment), "ptr %object")
+    f.when(f.is_("sgt", f.sub(_axes(f, offset), f.load("%spec")), 1), "several")
+    f.give(f"ptr {f.call('ptr', '@cast', 'ptr %object', 'ptr %context')}")
+    f.block("several")  # batch axes: the general method may do without a copy
+    f.give("ptr %object")
+    f.block("other")
+    array = f.call("ptr", pointer(at.array_from), "ptr %object", "ptr null", *_any_shape(ENSURE_ARRAY))
+    f.when(f.is_null(array), "impossible")
+    f.give(f"ptr {f.call('ptr', '@cast', f'ptr {array}', 'ptr %context')}")
+    f.block("impossible")
+    f.give("ptr null")
+    return f.text
+
+
+def define_cast(at: Addresses, offset: Offsets) -> str:
+    """`@cast`: the same for an array that nobody else needs; it stays as it is if it holds other things."""
+    f = Function("internal ptr @cast(ptr %array, ptr %context)")
+    kind = f.member(f.member("%array", offset.descr), offset.kind, "i8")
+    f.unless(f.any_of(*(f.is_("eq", kind, ord(letter), "i8") for letter in REAL)), "strange")
+    descriptor = f"ptr {f.load('%context', DESCRIPTOR, 'ptr')}"
+    f.call("void", pointer(at.increment), descriptor)  # the conversion takes it
+    result = f.call("ptr", pointer(at.array_from), "ptr %array", descriptor, *_any_shape(PLAIN))
+    f.call("void", pointer(at.decrement), "ptr %array")
+    f.give(f"ptr {result}")
+    f.block("strange")
+    f.give("ptr %array")
+    return f.text
+
+
+def _axes(f: Function, offset: Offsets) -> str:
+    return f.let(f"sext i32 {f.member('%object', offset.nd, 'i32')} to i64")
+
+
+def _any_shape(flags: int) -> tuple[str, ...]:
+    return "i32 0", "i32 0", f"i32 {flags}", "ptr null"
+
+
+def define_apart() -> str:
+    """`@apart`: whether two arrays, for n states each, share no memory; one of no size does not."""
+    f = Function(
+        "internal i1 @apart(i64 %a, i64 %a.step, i64 %a.size, i64 %b, i64 %b.step, i64 %b.size, i64 %n)"
+    )
+    last = f.sub(f.call("i64", "@llvm.smax.i64", "i64 %n", "i64 1"), 1)
+    first, end = {}, {}
+    for name in ("%a", "%b"):
+        reach = f"i64 {f.mul(last, f'{name}.step')}"
+        first[name] = f.add(name, f.call("i64", "@llvm.smin.i64", reach, "i64 0"))
+        upper = f.add(name, f.call("i64", "@llvm.smax.i64", reach, "i64 0"))
+        end[name] = f.add(upper, f"{name}.size")
+    empty = f.any_of(f.is_("eq", "%a.size", 0), f.is_("eq", "%b.size", 0))
+    before, after = f.is_("ule", end["%a"], first["%b"]), f.is_("ule", end["%b"], first["%a"])
+    f.give(f"i1 {f.any_of(empty, before, after)}")
+    return f.text
 
 
 def define_drop(at: Addresses) -> str:
-    """`@drop`: release the first results."""
-    return f"""\
-define internal void @drop(ptr %objects, i64 %count) nounwind {{
-entry:
-  br label %next
-next:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %one ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %done
-one:
-  %p = getelementptr ptr, ptr %objects, i64 %k
-  %object = load ptr, ptr %p
-  call void {pointer(at.decrement)}(ptr %object)
-  %k.next = add i64 %k, 1
-  br label %next
-done:
-  ret void
-}}"""
+    """`@drop`: release the first objects of an array; those that are null are none."""
+    f = Function("internal void @drop(ptr %objects, i64 %count)")
+    with f.each(0, "%count") as k:
+        f.call("void", pointer(at.decrement), f"ptr {f.load('%objects', k, 'ptr')}")
+    f.give("void")
+    return f.text

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kinetree.compiler.emit.llvm import copy, sincos
-from kinetree.compiler.emit.llvm.body import LIBRARY, Printer, each
+from kinetree.compiler.emit.llvm.body import Printer
 from kinetree.compiler.emit.llvm.driver import define_angles, define_chunk, define_run, define_spoil
 from kinetree.compiler.emit.llvm.hoist import hoist
+from kinetree.compiler.emit.llvm.instructions import each
 from kinetree.compiler.emit.llvm.layout import layout
 from kinetree.compiler.emit.llvm.results import Results, define_gathered_store, gather
 from kinetree.compiler.emit.llvm.stream import define_delivery, define_stream, is_streamed
@@ -15,6 +16,7 @@ from kinetree.compiler.emit.llvm.transpose import define_load, define_store, sto
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.runtime.machine import Target
+from kinetree.ops import PRIMITIVES
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
         define_chunk(program, places, number, len(angles), width, results, direct),
     ]
     if lanes > 1:
-        functions.append(define_run(lanes, bool(streamed)))
+        functions.append(define_run(lanes, bool(streamed), target.yielding))
     text = "\n\n".join([*functions, *_declarations(number, wide, printer.library), _attributes(target)])
     return Module(text, "run" if lanes > 1 else "one", lanes, places.workspace_bytes)
 
@@ -97,7 +99,7 @@ def _declarations(number: Number, wide: Number, library: set[str]) -> list[str]:
         lines += [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs", "floor")]
     scalar, letter = number.scalar, "" if number.dtype == "float64" else "f"
     for name in sorted({"sin", "cos"} | library):
-        arguments = ", ".join([scalar] * LIBRARY.get(name, 1))
+        arguments = ", ".join([scalar] * PRIMITIVES[name].arity)
         lines.append(f"declare {scalar} @{name}{letter}({arguments})")
     mask = f"i{number.lanes}"
     lines += [
