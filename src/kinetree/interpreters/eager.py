@@ -67,7 +67,6 @@ class EagerSweep(Sweep):
         super().__init__(model, frames)
         self.marks = marks
         self.nodes: tuple[Node, ...] = model.nodes if nodes is None else nodes
-        self.guards: list[Any] = []  # the smallest pivots of expressions, relative to what would be noise
 
     def outward(self) -> Iterator[Handle]:
         return (Handle(k) for k in range(len(self.nodes)))
@@ -134,7 +133,7 @@ class EagerSweep(Sweep):
         for pivot, place in zip(pivots, self.nodes[i.node].v_index, strict=True):
             least = NEGLIGIBLE * float(bounds[place])
             if isinstance(pivot, Expr):
-                self.guards.append(pivot * (1.0 / least))
+                pivot.graph.guards.append(pivot * (1.0 / least))
             elif isinstance(pivot, (int, float, complex, np.ndarray, np.generic)):
                 # a NaN that came in goes out as NaN; only a number that is too small is an error
                 small = np.real(pivot) < least
