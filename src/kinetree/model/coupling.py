@@ -56,8 +56,8 @@ class Coupling(ABC):
         """The derivatives d_j d_k G as entries [j][k]; () if G is constant or changes at a constant rate."""
         if type(self).G_partials is not Coupling.G_partials:
             raise ModelError(
-                f"a coupling of the type {type(self).__name__} has G_partials and no G_second_partials, which "
-                "derivatives of the dynamics need: define them, too"
+                f"a coupling of the type {type(self).__name__} has G_partials and no G_second_partials, "
+                "which derivatives of the dynamics need: define them, too"
             )
         return ()
 

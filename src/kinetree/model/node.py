@@ -123,6 +123,10 @@ class Node(NamedTuple):
                 subspaces.append(step @ subspaces[m.carrier] + motion)
         return stacked(placements), stacked(subspaces)
 
+    def soundness(self, q: Sequence[Number]) -> list[Number]:
+        """Numbers that are at least 1 if q is a position of the node's joints (see `Joint.soundness`)."""
+        return [x for m in self.members if m.body for x in m.joint.soundness(m.coupling.positions(q))]
+
     def motion(self, m: Member, q: Sequence[Number]) -> Subspace:
         """S G of one member: its motion relative to its carrier, along each velocity of the node."""
         return spread(m.joint.subspace(m.coupling.positions(q)), m.coupling.G(q), len(self.v_index))
@@ -194,8 +198,8 @@ class Node(NamedTuple):
         """
         found: list[tuple[Subspace, Subspace, Subspace, Subspace]] = []
         for m in self.members:
-            S, along_u, along_w = self.motion(m, q), self._own_derivative(m, q, u), self._own_derivative(m, q, w)
-            both = self._own_second_derivative(m, q, u, w)
+            S, both = self.motion(m, q), self._own_second_derivative(m, q, u, w)
+            along_u, along_w = self._own_derivative(m, q, u), self._own_derivative(m, q, w)
             if m.carrier >= 0:
                 step = m.joint.placement(m.coupling.positions(q)).following(m.placement)
                 Y, Y_u, Y_w, Y_uw = (step @ part for part in found[m.carrier])

@@ -1,10 +1,10 @@
 """What an algorithm sees of a tree.
 
-An algorithm is a text over a `Sweep`. It loops over handles of nodes, outward (base to tips) and inward (tips
+The body of an algorithm is written over a `Sweep`. It loops over handles of nodes, outward (base to tips) and inward (tips
 to base), and along paths to the root; it keeps values in fields (written once per node, then read) and sums
 (written once, then added to); and it returns outputs. What the loops and the numbers mean is the executor's
 concern: plain Python on numbers (eager), the same on expressions (an unrolled trace), or loops recorded once
-for each kind of node (a looped trace). Three rules keep a text runnable by all of them:
+for each kind of node (a looped trace). Three rules keep a body runnable by all of them:
 
 1. numbers only through operators and `kinetree.ops`;
 2. control flow only over handles and static facts of the model;
@@ -37,6 +37,7 @@ from kinetree.spatial import (
 )
 from kinetree.spatial import vector as vec
 from kinetree.spatial.value import Value
+from kinetree.sweep.walk import Walk
 
 
 class Frame:
@@ -55,6 +56,7 @@ class Sweep(ABC):
     """The tree as an algorithm sees it; see the module."""
 
     world: Any  # the handle of the world, the predecessor of root nodes
+    velocities: Walk  # the single velocities, for matrices of pairs of them
 
     def __init__(self, model: Any, frames: str = "body"):
         self.model = model
@@ -149,9 +151,11 @@ class Sweep(ABC):
 
     @abstractmethod
     def guard(self, i: Any, pivots: tuple) -> None:
-        """See to it that the result is not trusted if one of these pivots of node i is zero or rounding
-        noise.
-        """
+        """Flag the result if one of these pivots of node i is zero or rounding noise."""
+
+    @abstractmethod
+    def require_sound(self, i: Any, q: Any) -> None:
+        """Flag the result if q is not a position of node i: a quaternion is far from unit length."""
 
     @property
     def gravity(self) -> Motion:
@@ -161,6 +165,7 @@ class Sweep(ABC):
     def joint(self, i: Any, q: Any, v: Any = None) -> tuple[Any, ...]:
         """X and S of node i at the coordinates q; with velocities v also the apparent derivative of S."""
         node = self.node(i)
+        self.require_sound(i, q)
         X, S = node.kinematics(q)
         ring = None if v is None else node.ring(q, v)
         frames = self.frame_of(i)
@@ -181,13 +186,9 @@ class Sweep(ABC):
         """The derivatives of S along each velocity of node i. Call `joint` first."""
         return self._along(i, self.node(i).partials(q))
 
-    def slopes(self, i: Any, q: Any, v: Any, a: Any) -> tuple[Any, Any, Any]:
-        """The derivatives along each velocity of node i of S, of S v and of S a + ring v, for constant v, a.
-
-        The first are `Partials`, the others subspaces. Call `joint` first.
-        """
-        dS, d_ring = self.partials(i, q), self._along(i, self.node(i).slopes(q, v))
-        return dS, dS.times(v), dS.times(a) + d_ring.times(v)
+    def slopes(self, i: Any, q: Any, v: Any) -> Any:
+        """The derivatives along each velocity of node i of ring(q, v), for constant v. Call `joint` first."""
+        return self._along(i, self.node(i).slopes(q, v))
 
     def _along(self, i: Any, found: tuple[Any, ...]) -> Any:
         """Derivatives of S of node i, in the frames of the sweep; none at all stands for zero."""
@@ -245,7 +246,7 @@ class Sweep(ABC):
         return stacked([f.tagged(frame) for f, frame in zip(given, self.frame_of(i), strict=True)])
 
     def turning(self, i: Any, wrenches: Any) -> Any:
-        """How wrenches on the members of node i change by motions that turn them about the bodies' origins."""
+        """How wrenches on node i change by motions that turn them about the origins of their bodies."""
         points = [vec.ZERO] * len(self.frame_of(i))
         if self.frames == "common":
             P = self.poses[i]
