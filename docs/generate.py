@@ -1,7 +1,7 @@
-"""Write the pages of docs/algorithms from the algorithms themselves.
+"""Write the pages of docs/algorithms and the stub of the package from the functions themselves.
 
-python docs/generate.py             write the pages
-python docs/generate.py --check     exit with status 1 if a page is not what would be written
+python -m docs.generate             write the files
+python -m docs.generate --check     exit with status 1 if a file is not what would be written
 """
 
 from __future__ import annotations
@@ -14,53 +14,31 @@ from pathlib import Path
 from typing import Any
 
 import kinetree as kt
-from kinetree import algorithms, derived, drives
-from kinetree.arguments import taken
-from kinetree.sweep import Algorithm
-from kinetree.sweep.algorithm import REQUIRED
+from docs import stubs
+from kinetree.functions import SWEEPS
+from kinetree.names import FUNCTIONS, HOMES
+from kinetree.stages import Function
+from kinetree.stages.arguments import taken
+from kinetree.sweep import REQUIRED
+from kinetree.sweep.signature import MODEL_INPUTS
+from kinetree.sweep.vocabulary import WORDS
 
 FOLDER = Path(__file__).parent / "algorithms"
 
-# What users look for, in this order; every algorithm stands in exactly one group.
-GROUPS = {
-    "Where things are and how they move": (
-        "placements body_velocities body_accelerations frame_placement frame_velocity frame_acceleration "
-        "jacobian jacobian_rate partial_velocities center_of_mass center_of_mass_velocity "
-        "center_of_mass_jacobian"
-    ),
-    "Equations of motion": "inverse_dynamics forward_dynamics hybrid_dynamics bias_force gravity_force",
-    "The mass matrix": (
-        "mass_matrix inverse_mass_matrix mass_matrix_rate mass_matrix_product mass_matrix_solve "
-        "mass_matrix_logdet mass_matrix_trace composite_inertias composite_moments articulated_inertias"
-    ),
-    "Velocity-dependent terms": (
-        "coriolis_matrix coriolis_matrices coriolis_product coriolis_transpose_product christoffel_symbols"
-    ),
-    "Energy and momentum": (
-        "kinetic_energy potential_energy momentum centroidal_momentum centroidal_momentum_matrix "
-        "centroidal_momentum_matrix_rate system_inertia"
-    ),
-    "Forces between bodies": (
-        "joint_wrenches constraint_forces base_reaction composite_wrenches articulated_wrenches"
-    ),
-    "The same by other routes": (
-        "inverse_dynamics_composite inverse_dynamics_inertial forward_dynamics_concurrent "
-        "gravity_force_composite mass_matrix_inertial composite_moments_walker_orin"
-    ),
-}
-
+COMMON = [*(a.name for a in MODEL_INPUTS), "out", "target"]  # keywords of every function
 EXAMPLE = {"frame": 'frame="lower"', "accelerate": 'accelerate=["elbow"]'}
 
 
-def main(arguments: list[str]) -> int:
+def main(words: list[str]) -> int:
     pages = {FOLDER / f"{name}.md": page(entry) for name, entry in listed().items()}
     pages[FOLDER / "index.md"] = index()
     pages[FOLDER / "derived.md"] = derived_page()
+    pages[stubs.FILE] = stubs.text()
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
     extra = [path for path in FOLDER.glob("*.md") if path not in pages]
-    if "--check" in arguments:
+    if "--check" in words:
         for path in stale + extra:
-            print(f"{path.relative_to(FOLDER.parent)} is not what docs/generate.py writes: run it")
+            print(f"{path} is out of date: run python -m docs.generate")
         return 1 if stale or extra else 0
     FOLDER.mkdir(exist_ok=True)
     for path, text in pages.items():
@@ -70,24 +48,20 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def listed() -> dict[str, Algorithm]:
+def listed() -> dict[str, Function]:
     """The algorithms of all groups by name; one that no group lists is an error."""
-    names = [name for group in GROUPS.values() for name in group.split()]
-    missing = set(algorithms.__all__) - set(names)
+    names = [name for group in FUNCTIONS.values() for name in group.split()]
+    missing = set(SWEEPS) - set(names)
     if missing or len(set(names)) != len(names):
-        raise SystemExit(f"docs/generate.py: list every algorithm once; missing: {sorted(missing)}")
-    return {name: getattr(algorithms, name) for name in names}
+        raise SystemExit(f"kinetree/names.py: list every algorithm once; missing: {sorted(missing)}")
+    return {name: SWEEPS[name] for name in names}
 
 
-def page(entry: Algorithm) -> str:
-    """The page of one algorithm: what it gives, the equation, how to call it, the text."""
-    source = Path(inspect.getsourcefile(entry.text) or "").name
-    rows = [
-        f"| `{name}` | {shape} | {meaning}{given(default)} |"
-        for name, default, shape, meaning in taken(entry)
-    ]
+def page(entry: Function) -> str:
+    """The page of one algorithm: what it gives, the equation, how to call it, its body."""
+    source = Path(inspect.getsourcefile(entry.body) or "").name
     outputs = [f"`{a.name}` {a.text}" for a in entry.outputs]
-    summary, rest = described(entry.text)
+    summary, rest = described(entry.body)
     return "\n".join(
         [
             f"# {entry.name}",
@@ -102,33 +76,41 @@ def page(entry: Algorithm) -> str:
             "",
             "## Arguments and result",
             "",
-            "| argument | shape | meaning |",
-            "|---|---|---|",
-            "| `model` | | the robot |",
-            *rows,
+            *arguments(entry),
             "",
             f"Returns {', '.join(outputs)}. `...` are leading batch axes, broadcast over all inputs.",
             "",
-            f"## The text (`kinetree/algorithms/{source}`)",
+            f"## The body (`kinetree/algorithms/{source}`)",
             "",
             "```text",
-            code(entry.text),
+            code(entry.body),
             "```",
             "",
         ]
     )
 
 
+def arguments(entry: Function) -> list[str]:
+    """The table of the arguments that are not common to all functions."""
+    rows = [row for row in taken(entry) if row[0] not in COMMON]
+    return [
+        "| argument | shape | meaning |",
+        "|---|---|---|",
+        "| `model` | | the robot |",
+        *(f"| `{name}` | {shape} | {about}{given(default)} |" for name, default, shape, about in rows),
+    ]
+
+
 def given(default: Any) -> str:
     return "" if default is REQUIRED or default is None else f"; default `{default!r}`"
 
 
-def example(entry: Algorithm) -> list[str]:
+def example(entry: Function) -> list[str]:
     """A call that runs, on a robot with two joints."""
     values = {"q": "q", "v": "v"}
-    arguments = [values.get(a.name, "np.ones(robot.nv)") for a in entry.inputs if not a.optional]
+    given = [values.get(a.name, "np.ones(robot.nv)") for a in entry.inputs if not a.optional]
     needed = [name for name, value in entry.options.items() if value is REQUIRED or value == ()]
-    call = f"kt.{entry.name}(robot, {', '.join(arguments + [EXAMPLE[name] for name in needed])})"
+    call = f"kt.{entry.name}(robot, {', '.join(given + [EXAMPLE[name] for name in needed])})"
     names = ", ".join(a.name for a in entry.outputs)
     return [
         "import numpy as np",
@@ -163,7 +145,7 @@ def joined(block: str) -> str:
 
 
 def code(function: Any) -> str:
-    """The source of a text without its docstring."""
+    """The source of a body without its docstring."""
     source = inspect.getsource(function)
     return re.sub(r'\n    """.*?"""', "", source, count=1, flags=re.S).rstrip()
 
@@ -173,21 +155,33 @@ def index() -> str:
     lines = [
         "# Algorithms",
         "",
-        "Every algorithm is one short text over the tree; it runs eagerly (any kind of number), unrolled,",
+        "Every algorithm has one short body over the tree; it runs eagerly (any kind of number), unrolled,",
         "and as loops.",
         "Symbols: [notation](../notation.md). What is made of them: [derived functions](derived.md).",
+        "",
+        "Every function takes the model, its own arguments by position or name, and these by name:",
+        "",
+        "| keyword | shape | meaning |",
+        "|---|---|---|",
+        *(f"| `{name}` | {shape(name)} | {WORDS[name].text} |" for name in COMMON),
         "",
         "Costs: N bodies, d the depth of the tree.",
     ]
     entries = listed()
-    for title, names in GROUPS.items():
+    for title, names in FUNCTIONS.items():
         lines += ["", f"## {title}", "", "| function | gives | cost |", "|---|---|---|"]
         for name in names.split():
-            summary, rest = described(entries[name].text)
+            summary, rest = described(entries[name].body)
             found = re.search(r"O\([^)]*\)", summary + " " + rest)
             first = re.split(r"[.:](?:\s|$)", summary)[0]
             lines.append(f"| [`{name}`]({name}.md) | {first} | {found.group() if found else ''} |")
     return "\n".join(lines) + "\n"
+
+
+def shape(name: str) -> str:
+    """The shape of an argument of the vocabulary; nothing for what is not an array."""
+    core = WORDS[name].shape
+    return "" if core is None else f"({', '.join(['...', *map(str, core)])})"
 
 
 def derived_page() -> str:
@@ -195,23 +189,18 @@ def derived_page() -> str:
     lines = [
         "# Derived functions",
         "",
-        "Functions of a model that are made of [algorithms](index.md). Dense forms of the equations, for",
-        "checks and for readers of the papers, are in `kinetree.alternatives`.",
+        "Functions of a model that are made of [algorithms](index.md) and compile as they do. Dense forms of",
+        "the equations, for checks and for readers of the papers, are in `kinetree.alternatives`.",
     ]
-    for module in (derived, drives):
-        for name, function in vars(module).items():
-            public = inspect.isfunction(function) and function.__module__ == module.__name__
-            if public and hasattr(kt, name) and not name.startswith("_"):
-                summary, rest = described(function)
-                lines += ["", f"## {name}", "", f"`kt.{name}{signature(function)}`", "", summary, "", rest]
+    for module in ("kinetree.derived", "kinetree.drives"):
+        for name in HOMES[module].split():
+            entry = getattr(kt, name)
+            summary, rest = described(getattr(entry, "body", entry))
+            lines += ["", f"## {name}", "", summary, "", rest]
+            if isinstance(entry, Function):
+                outputs = ", ".join(f"`{a.name}` {a.text}" for a in entry.outputs)
+                lines += ["", *arguments(entry), "", f"Returns {outputs}."]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
-
-
-def signature(function: Any) -> str:
-    """The signature without annotations."""
-    found = inspect.signature(function)
-    bare = [p.replace(annotation=inspect.Parameter.empty) for p in found.parameters.values()]
-    return str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
 
 
 if __name__ == "__main__":

@@ -9,80 +9,71 @@ import numpy as np
 from kinetree import functions as of
 from kinetree.joints import Revolute
 from kinetree.model import Model
+from kinetree.model.coupling import Linear
 from kinetree.model.parts import Rotor
 from kinetree.spatial import Motion, Transform
+from kinetree.stages import function
 
 Array = np.ndarray
 
 
 def rotor_ratios(model: Model) -> Array:
-    """(nr, nv): the speed of each rotor, relative to the body that carries it, per unit of each velocity."""
+    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv)."""
     ratios = np.zeros((len(model.rotors), model.nv))
     for k, rotor in enumerate(model.rotors):
-        start, multiplier, _ = _leader(model, rotor)
-        ratios[k, start : start + len(rotor.ratio)] = np.asarray(rotor.ratio, float) * multiplier
+        (row,) = _coupling(model, rotor).G(())
+        for place, ratio in row:
+            ratios[k, place] = ratio
     return ratios
 
 
-def motor_torques(model: Model, tau: Any) -> Array:
-    """The torques (..., nr) of the motors that give the generalised forces `tau`, at the rotors' own speeds.
+@function("tau -> motors(nr)")
+def motor_torques(model: Model, tau: Array) -> Array:
+    """The torques of the motors that give the generalised forces `tau`, at the rotors' own speeds.
 
         tau = N^T tau_m        N the ratios of the rotors
 
     tau / n for a joint with one rotor; where several rotors drive a joint, the solution with the least
-    squares. Joints without a rotor are not served.
+    squares. Joints without a rotor are not served. Cost O(N).
 
     Reference: thesis section 4.2: the motor acts between rotor and carrier.
     """
-    return np.einsum("kj,...j->...k", np.linalg.pinv(rotor_ratios(model).T), np.asarray(tau, float))
+    return np.linalg.pinv(rotor_ratios(model).T) @ tau
 
 
-def rotor_wrenches(model: Model, q: Any, v: Any, a: Any, *, target: str | None = None) -> Array:
-    """The wrench (..., nr, 6) on each rotor from its bearings, gears and motor together.
+@function("q, v, a -> F(nr, 6)")
+def rotor_wrenches(model: Model, q: Array, v: Array, a: Array) -> Array:
+    """The wrench on each rotor from its bearings, gears and motor together.
 
         f = I (A - g) + V x* I V
 
     in the axes of the rotor's placement, which do not turn with it, about its origin. The moment along the
-    rotor's axis is what motor and gear leave over to accelerate it; the other five components load the
-    bearings.
+    rotor's axis is the net torque of motor and gear that accelerates it; the other five components load the
+    bearings. Cost O(N).
 
     Reference: thesis eq. 4.3 and 4.18, with the rotor's own transform.
     """
-    q, v, a = (np.asarray(x, float) for x in (q, v, a))
-    poses = of.placements(model, q, target=target)
-    velocities = of.body_velocities(model, q, v, target=target)
-    accelerations = of.body_accelerations(model, q, v, a, target=target)
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1])
-    result = np.zeros((*batch, len(model.rotors), 6))
-    for k, rotor in enumerate(model.rotors):
+    poses = of.placements(model, q)
+    velocities = of.body_velocities(model, q, v)
+    accelerations = of.body_accelerations(model, q, v, a)
+    result = []
+    for rotor in model.rotors:
         carrier = model.bodies[model.joint_index(rotor.joint) - 1].parent
-        fall = np.asarray(model.gravity, float)
+        V, A, down = Motion(), Motion(), np.array(model.gravity)
         if carrier:
-            R = poses[..., carrier - 1, :3, :3]
-            V = Motion.from_components(np.moveaxis(velocities[..., carrier - 1, :], -1, 0))
-            A = Motion.from_components(np.moveaxis(accelerations[..., carrier - 1, :], -1, 0))
-            down = np.moveaxis(np.einsum("...ji,j->...i", R, fall), -1, 0)
-        else:
-            V, A, down = Motion(), Motion(), fall
-        A = A - Motion(linear=tuple(down))
-        components = _wrench(model, rotor, q, v, a, V, A).components
-        result[..., k, :] = np.stack(np.broadcast_arrays(*components, np.zeros(batch))[:6], -1)
-    return result
+            V = Motion.from_components(velocities[carrier - 1])
+            A = Motion.from_components(accelerations[carrier - 1])
+            down = poses[carrier - 1, :3, :3].T @ down
+        result.append(_wrench(model, rotor, q, v, a, V, A - Motion(linear=tuple(down))).components)
+    return np.array(result).reshape(-1, 6)
 
 
 def _wrench(model: Model, rotor: Rotor, q: Array, v: Array, a: Array, V: Motion, A: Motion) -> Any:
     """The wrench on one rotor, given the velocity and acceleration (less gravity) of the body that carries
     it.
     """
-    start, multiplier, offset = _leader(model, rotor)
-    place = _position(model, rotor)
-    width = range(len(rotor.ratio))
-    joint = Revolute(rotor.axis)
-    angle = sum(
-        n * (multiplier * q[..., place + k] + offset) for k, n in zip(width, rotor.ratio, strict=True)
-    )
-    rate = sum(n * multiplier * v[..., start + k] for k, n in zip(width, rotor.ratio, strict=True))
-    change = sum(n * multiplier * a[..., start + k] for k, n in zip(width, rotor.ratio, strict=True))
+    coupling, joint = _coupling(model, rotor), Revolute(rotor.axis)
+    (angle,), (rate,), (change,) = coupling.positions(q), coupling.velocities(q, v), coupling.velocities(q, a)
     spin: Transform = joint.placement((angle,))
     X = spin @ rotor.placement.transform()
     (axis,) = joint.subspace((angle,)).columns
@@ -91,19 +82,6 @@ def _wrench(model: Model, rotor: Rotor, q: Array, v: Array, a: Array, V: Motion,
     return spin.T @ (rotor.inertia @ A + V.cross_star(rotor.inertia @ V))
 
 
-def _leader(model: Model, rotor: Rotor) -> tuple[int, Any, Any]:
-    """Where in v the rotor's joint finds its velocities, and the multiplier and offset if it follows another
-    joint.
-    """
-    i = model.joint_index(rotor.joint)
-    rule = model.layout.follows.get(i)
-    if rule is None:
-        return model.layout.v_start[i], 1, 0
-    return model.layout.v_start[rule.leader], rule.multiplier, rule.offset
-
-
-def _position(model: Model, rotor: Rotor) -> int:
-    """Where in q the rotor's joint finds its coordinates."""
-    i = model.joint_index(rotor.joint)
-    rule = model.layout.follows.get(i)
-    return model.layout.q_start[i if rule is None else rule.leader]
+def _coupling(model: Model, rotor: Rotor) -> Linear:
+    """The angle of a rotor in terms of q."""
+    return model.layout.couplings[model.joint_index(rotor.joint)].combined(rotor.ratio)

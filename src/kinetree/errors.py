@@ -16,12 +16,20 @@ class ShapeError(KinetreeError, ValueError):
     """An array has the wrong shape or type for the model it is used with."""
 
 
+class ArgumentError(ShapeError, TypeError):
+    """An argument is missing, unknown, given twice, or of the wrong kind."""
+
+
+class StateError(KinetreeError, ValueError):
+    """A configuration is not one of the model: a quaternion in it is far from unit length."""
+
+
 class FrameError(KinetreeError, ValueError):
     """Two quantities were combined although they are expressed in different frames."""
 
 
 class TraceError(KinetreeError, TypeError):
-    """A text of numbers cannot be recorded as a program."""
+    """The body of a function or algorithm cannot be traced."""
 
 
 class CompileError(KinetreeError, RuntimeError):

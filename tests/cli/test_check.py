@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from tests.cli.command import assert_one_line_error, kinetree
@@ -136,3 +137,17 @@ def test_many_places_of_one_rule_are_cut_short(tmp_path):
     short, full = kinetree("check", path).stdout, kinetree("check", path, "--all").stdout
     assert "more; --all lists them" in short and "more; --all" not in full
     assert full.count("\n") > short.count("\n")
+
+
+def test_fix_does_not_follow_a_dangling_link(bad):
+    target = bad.with_name("bad.mended.urdf")
+    target.symlink_to(bad.with_name("secret.urdf"))
+    for words in ((), ("--force",)):
+        assert target.name in assert_one_line_error(kinetree("check", bad, "--fix", *words), 2)
+    assert sorted(path.name for path in bad.parent.iterdir()) == ["bad.mended.urdf", "bad.urdf"]
+
+
+def test_a_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for command in ("check", "info"):
+        assert "a pipe or a device" in assert_one_line_error(kinetree(command, tmp_path / "pipe"), 2)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.compiler.ir.graph import Block, Loop, Part, Store, Switch, While
+from kinetree.compiler.ir.graph import Block, Clear, Loop, Part, Spoil, Store, Switch, While
 from kinetree.compiler.ir.program import Program
 from kinetree.ops import PRIMITIVES, Expr
 
@@ -27,9 +27,7 @@ FUSED = {"fma": (1, 1), "fms": (1, -1), "fnma": (-1, 1)}
 
 def interpret(program: Program, *inputs: np.ndarray) -> tuple[list[np.ndarray], bool]:
     """The outputs for one state, and True if the guard says that they are not to be trusted."""
-    guards = [] if program.guard is None else [program.guard]
-    memory: dict[Any, Any] = {a: np.full(a.size, np.nan) for a in (*program.outputs, *guards, *program.work)}
-    memory.update({a: np.zeros(a.size) for a in program.zeroed})
+    memory: dict[Any, Any] = {a: np.full(a.size, np.nan) for a in (*program.results, *program.work)}
     memory.update({a: a.data for a in program.tables})
     memory.update(zip(program.inputs, inputs))
     values: dict[Expr, Any] = {}
@@ -57,6 +55,14 @@ def interpret(program: Program, *inputs: np.ndarray) -> tuple[list[np.ndarray], 
                 index = get(s.index)
                 assert 0 <= index < s.array.size
                 memory[s.array][index] = get(s.value) + (memory[s.array][index] if s.accumulate else 0.0)
+            elif isinstance(s, Clear):
+                memory[s.array][:] = 0.0
+            elif isinstance(s, Spoil):
+                if not all(np.isfinite(memory[a]).all() for a in s.inputs):
+                    for a in s.outputs:
+                        memory[a][:] = np.nan
+                    if s.guard is not None:
+                        memory[s.guard][:] = 1.0
             elif isinstance(s, Loop):
                 for k in range(s.count):
                     values[s.counter] = s.start + k * s.step
@@ -73,8 +79,5 @@ def interpret(program: Program, *inputs: np.ndarray) -> tuple[list[np.ndarray], 
 
     with np.errstate(all="ignore"):
         execute(program.body)
-    poisoned = not all(np.isfinite(x).all() for x in inputs)
-    if poisoned:
-        return [np.full(a.size, np.nan) for a in program.outputs], False
-    untrusted = bool(guards) and not memory[guards[0]][0] >= 1.0
+    untrusted = program.guard is not None and not memory[program.guard][0] >= 1.0
     return [memory[a] for a in program.outputs], untrusted

@@ -12,7 +12,7 @@ from kinetree.compiler.ir.program import Program
 
 UNARY = ("sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "sqrt", "abs", "neg")
 ARITHMETIC = ("add", "sub", "mul", "div")
-OTHER = ("min", "max", "where", "atan2")
+OTHER = ("min", "max", "where", "atan2", "tanh", "sign", "floor")
 
 
 def random_value(rng: np.random.Generator, pool: list, smooth: bool = False) -> Any:
@@ -39,7 +39,8 @@ def random_value(rng: np.random.Generator, pool: list, smooth: bool = False) -> 
     return {
         "min": lambda: ops.min(a, b), "max": lambda: ops.max(a, b),
         "where": lambda: ops.where(ops.less(a, b), b, c),
-        "atan2": lambda: ops.atan2(a, b * b + 0.5),
+        "atan2": lambda: ops.atan2(a, b * b + 0.5), "tanh": lambda: ops.tanh(a),
+        "sign": lambda: ops.sign(a) * b, "floor": lambda: ops.floor(0.5 * tame(a)),
     }[op]()  # fmt: skip
 
 
@@ -116,8 +117,9 @@ def random_looped(seed: int, nodes: int = 5) -> Program:
             graph.store(m, graph.iadd(graph.imul(graph.iadd(j, -1), nodes + 1), i), value + invariant)
             path.successor = graph.load(parent, i)
         graph.store(m, graph.imul(graph.iadd(j, -1), nodes + 1), graph.load(numbers, j), accumulate=True)
-    zeroed = (m, total)
-    return Program("looped", (q,), (y, m), (field, total), (parent, kind, numbers), graph.root, graph, zeroed)
+    graph.clear(m)
+    graph.clear(total)
+    return Program("looped", (q,), (y, m), (field, total), (parent, kind, numbers), graph.root, graph)
 
 
 def random_inputs(program: Program, seed: int, batch: tuple[int, ...] = ()) -> list[np.ndarray]:

@@ -113,6 +113,7 @@ def arithmetic(seed: int) -> Program:
         choices = (
             a * b + c, a * b - c, c - a * b, a / (b * b + 0.25), ops.sqrt(a * a + b * b + 0.1), 0.1 * a,
             ops.min(a, b), ops.max(a, b), ops.where(ops.less(a, b), a, c), ops.abs(a), -a,
+            ops.sign(a) * c, ops.floor(a) + b,
         )  # fmt: skip
         value = choices[rng.integers(len(choices))]
         pool.append(ops.min(ops.max(value, -9.0), 9.0) if rng.random() < 0.3 else value)

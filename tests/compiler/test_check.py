@@ -9,7 +9,7 @@ import pytest
 from tests.compiler.random_programs import random_looped, random_straight
 
 from kinetree.compiler.ir.check import check
-from kinetree.compiler.ir.graph import Array, Block, Graph, Loop, Part, Store, Switch, While
+from kinetree.compiler.ir.graph import Array, Block, Clear, Graph, Loop, Part, Store, Switch, While
 from kinetree.compiler.ir.program import Program
 from kinetree.errors import CompileError
 from kinetree.ops import Expr
@@ -110,9 +110,31 @@ def test_arrays():
     rejected(small.program(inputs=(small.x, small.x)), "listed twice")
     rejected(small.program(work=(Array("x", "work", 1),)), "two arrays are called 'x'")
     rejected(small.program(inputs=()), "is no array of the program")
-    rejected(small.program(zeroed=(small.x,)), "starts at zero")
     rejected(small.program(guard=Array("g", "output", 2)), "exactly one element")
     rejected(small.program(work=(Array("w", "work", -1),)), "negative size")
+
+
+def test_clear():
+    small = Small()
+    small.statements.insert(0, Clear(small.x))
+    rejected(small.program(), "is cleared but is no output")
+    small = Small()
+    small.statements.insert(1, Clear(small.y))
+    rejected(small.program(), "at the beginning")
+    small = Small()
+    small.statements[:0] = [Clear(small.y), Clear(small.y)]
+    rejected(small.program(), "once")
+
+
+def test_spoil():
+    small = Small()
+    small.graph.spoil((small.x,), (small.y,), None)
+    check(small.program())
+    small.statements.reverse()
+    rejected(small.program(), "at the end")
+    small = Small()
+    small.graph.spoil((), (small.y,), None)
+    rejected(small.program(), "must spoil all outputs")
 
 
 def test_tables():
@@ -126,7 +148,8 @@ def test_outputs():
     small = Small()
     small.y.size = 2
     rejected(small.program(), "element 1 of output y.2. is never written")
-    check(small.program(zeroed=(small.y,)))
+    small.graph.clear(small.y)
+    check(small.program())
     small = Small()
     small.statements.append(small.expr("load", small.y, 0))
     rejected(small.program(), "must be of kind input or work or table")

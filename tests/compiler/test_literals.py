@@ -26,7 +26,8 @@ def looped(first: float, second: float, accumulate: bool = False) -> Program:
     with graph.loop(4) as k:
         value = (graph.load(work, k) + graph.load(derived, k) + graph.load(x, 0)) * graph.load(x, 0)
         graph.store(y, 0, value, accumulate=True)
-    return check(Program("p", (x,), (y,), (work, derived), (), graph.root, graph, zeroed=(y,)))
+    graph.clear(y)
+    return check(Program("p", (x,), (y,), (work, derived), (), graph.root, graph))
 
 
 def outcome(program: Program) -> float:

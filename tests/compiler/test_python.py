@@ -13,6 +13,7 @@ from kinetree.compiler.emit.python import python_source, run
 from kinetree.compiler.ir.graph import Graph
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.passes.spoil import spoil_nonfinite
 from kinetree.errors import CompileError
 
 MAKERS = [random_straight, random_looped]
@@ -46,7 +47,7 @@ def test_many_small_programs(cases):
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_not_finite_in_nan_out(make, bad):
-    program = make(1)
+    program = spoil_nonfinite(make(1))
     x = random_inputs(program, 1, (4,))
     clean, _ = run(program, *x)
     x[-1][2, -1] = bad

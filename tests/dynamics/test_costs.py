@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 import kinetree as kt
-from kinetree import kernels
+from kinetree.stages import sweeps
 
 LINEAR = (
     "inverse_dynamics", "forward_dynamics", "bias_force", "gravity_force", "mass_matrix_product",
@@ -21,7 +21,7 @@ def flops(name: str, model: kt.Model) -> float:
     """Additions and multiplications of the unrolled program of an algorithm."""
     algorithm = getattr(kt, name).algorithm
     inputs = tuple(a.name for a in algorithm.inputs if not a.optional)
-    return kernels.trace(algorithm, model, inputs, dict(algorithm.options), "unrolled").ops["flops"]
+    return sweeps.lower(algorithm, model, inputs, dict(algorithm.options), "unrolled").ops["flops"]
 
 
 def increments(name: str, sizes: tuple[int, ...]) -> list[float]:

@@ -25,13 +25,60 @@ def shift(T: np.ndarray, wrench: np.ndarray) -> np.ndarray:
     return np.concatenate([T[:3, :3] @ wrench[:3] + np.cross(T[:3, 3], force), force])
 
 
-def path_to(c: Case, b: int) -> list[int]:
-    """Body `b` and its ancestors, counted from 0."""
-    path = []
-    while b >= 0:
-        path.append(b)
-        b = c.model.parents[b] - 1
-    return path
+def relative(c: Case) -> np.ndarray:
+    """(nb, 6, nv): velocities of bodies relative to their parents, in body axes, per unit of each v."""
+    J, T = c.of("partial_velocities"), c.of("placements")
+    result = J.copy()
+    for b, parent in enumerate(c.model.parents):
+        if parent:
+            result[b] -= motion_matrix(np.linalg.inv(T[b]) @ T[parent - 1]) @ J[parent - 1]
+    return result
+
+
+def motion_matrix(T: np.ndarray) -> np.ndarray:
+    """(6, 6): takes a motion [w; v] given in the frame at pose T to the frame that T is given in."""
+    R, (x, y, z) = T[:3, :3], T[:3, 3]
+    lever = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.block([[R, np.zeros((3, 3))], [lever @ R, R]])
+
+
+def carriers(c: Case) -> list[int]:
+    """The body that carries each rotor; 0 is the world."""
+    parent = dict(zip(c.model.joint_names, c.model.parents, strict=True))
+    return [parent[rotor.joint] for rotor in c.model.rotors]
+
+
+def armature_force(c: Case) -> np.ndarray:
+    """What armatures add to the generalised force: D a for coordinates; for the velocities w and u of
+    spherical and free joints, d/dt of the momenta [D w; D u] in turning axes.
+    """
+    tau = np.zeros(c.n)
+    for b, body in enumerate(c.model.bodies):
+        D = np.asarray(body.armature, float)
+        at, gain = leader(c, b)
+        tau[at] += gain**2 * D * c.a[at]
+        if body.joint.type_name in ("spherical", "free"):
+            v = c.v[at]
+            tau[at[:3]] += np.cross(v[:3], D[:3] * v[:3])
+        if body.joint.type_name == "free":
+            tau[at[:3]] += np.cross(v[3:], D[3:] * v[3:])
+            tau[at[3:]] += np.cross(v[:3], D[3:] * v[3:])
+    return tau
+
+
+def leader(c: Case, b: int) -> tuple[np.ndarray, float]:
+    """Where in v the velocities stand that a body's joint follows (as a rule its own), and the ratio."""
+    gain, rule = 1.0, c.model.bodies[b].mimic
+    while rule is not None:
+        b = c.model.joint_names.index(rule.joint)
+        gain *= float(rule.multiplier)
+        rule = c.model.bodies[b].mimic
+    return index_of(c, c.model.joint_names[b]), gain
+
+
+def semidefinite(matrix: np.ndarray, size: float) -> bool:
+    """No eigenvalue of the symmetric matrix is below zero by more than rounding."""
+    return not len(matrix) or np.linalg.eigvalsh(matrix)[0] > -1e-12 * size
 
 
 def has_geared_masses(c: Case) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tests.identities.case import Case
 from tests.identities.declare import law
-from tests.identities.facts import dense, has_geared_masses
+from tests.identities.facts import carriers, dense, has_geared_masses, motion_matrix, semidefinite
 
 
 @law("mass_matrix")
@@ -40,29 +40,32 @@ def inverse_of_the_mass_matrix(c: Case) -> None:
 
 @law("mass_matrix", "inverse_dynamics", "partial_velocities", "gravity_force")
 def mass_matrix_by_other_routes(c: Case) -> None:
-    """Column k is what accelerates v_k alone; and M = sum J^T I J, where bodies are all there is."""
+    """Column k is what accelerates v_k alone; and M = sum J^T I J, to which rotors and armatures add."""
     columns = [c.run("inverse_dynamics", c.q, 0 * c.v, e) - c.of("gravity_force") for e in np.eye(c.n)]
     size = max(float(np.abs(c.of("gravity_force")).max(initial=0)), float(np.abs(c.M).max(initial=0)))
     c.expect(np.array(columns).reshape(c.n, c.n).T, c.M, 1e-13, size)
-    if not has_geared_masses(c):
-        J = c.of("partial_velocities")
-        total = sum((j.T @ dense(b.inertia) @ j for j, b in zip(J, c.model.bodies, strict=True)), 0 * c.M)
+    J = c.of("partial_velocities")
+    total = sum((j.T @ dense(b.inertia) @ j for j, b in zip(J, c.model.bodies, strict=True)), 0 * c.M)
+    if has_geared_masses(c):
+        assert semidefinite(c.M - total, size), f"{c.label}: geared masses take inertia away"
+    else:
         c.expect(total, c.M, 1e-12)
 
 
 @law("gravity_force", "inverse_dynamics")
 def gravity_is_a_force_at_every_centre_of_mass(c: Case) -> None:
-    """Weights as external wrenches do what the acceleration of the world does (rotors have no wrench)."""
-    if c.model.rotors:
-        return
+    """Weights as external wrenches do what the acceleration of the world does; without rotors, which no
+    wrench acts on.
+    """
+    model = c.model.replace(rotors="none")
     weights = np.zeros((c.nb, 6))
     for b, (T, body) in enumerate(zip(c.of("placements"), c.model.bodies, strict=True)):
         pull = T[:3, :3].T @ np.array(c.model.gravity, float)
         moment = np.array([float(h) for h in body.inertia.first_moment])
         weights[b] = np.concatenate([np.cross(moment, pull), float(body.inertia.mass) * pull])
-    light = Case.run_on(c.model.replace(gravity=(0.0, 0.0, 0.0)), "inverse_dynamics", c.target)
+    light = Case.run_on(model.replace(gravity=(0.0, 0.0, 0.0)), "inverse_dynamics", c.target)
     held = light(c.q, 0 * c.v, 0 * c.a, weights)
-    c.expect(held, c.of("gravity_force"), 1e-13, c.force_size)
+    c.expect(held, Case.run_on(model, "gravity_force", c.target)(c.q), 1e-13, c.force_size)
 
 
 @law("coriolis_matrix", "bias_force", "gravity_force")
@@ -118,13 +121,15 @@ def the_whole_locked_is_one_body(c: Case) -> None:
     total = np.zeros((6, 6))
     for i, composite in enumerate(c.of("composite_inertias")):
         if c.model.parents[i] == 0:
-            E, (x, y, z) = T[i][:3, :3].T, T[i][:3, 3] - about
-            X = np.zeros((6, 6))
-            X[:3, :3] = X[3:, 3:] = E
-            X[3:, :3] = -E @ np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+            there = T[i].copy()
+            there[:3, 3] -= about
+            X = motion_matrix(np.linalg.inv(there))
             total += X.T @ composite @ X
-    if not c.model.rotors:  # the rotor of a root's drive stands on the world itself
-        c.expect(I, total, 1e-12, np.abs(total).max(initial=1))
+    size = np.abs(total).max(initial=1)
+    if 0 in carriers(c):  # the rotor of a root's drive stands on the world itself
+        assert semidefinite(I - total, size), f"{c.label}: rotors take inertia away"
+    else:
+        c.expect(I, total, 1e-12, size)
     c.expect(I[5, 5], c.model.total_mass, 1e-13)
 
 

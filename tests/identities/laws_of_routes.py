@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tests.identities.case import Case
 from tests.identities.declare import law
-from tests.identities.facts import index_of
+from tests.identities.facts import armature_force, relative
 
 import kinetree as kt
 from kinetree import alternatives as other
@@ -31,7 +31,7 @@ def inverse_dynamics_by_three_routes(c: Case) -> None:
         c.expect(c.run(name, c.q, c.v, c.a, c.f_ext), c.tau, 1e-12, c.wrench_size, name)
 
 
-@law("forward_dynamics", "forward_dynamics_concurrent", "joint_wrenches")
+@law("forward_dynamics", "forward_dynamics_concurrent")
 def forward_dynamics_by_five_routes(c: Case) -> None:
     """Recursion, concurrent dynamics (19b), dense solve, operators and the principle of Gauss."""
     a = c.run("forward_dynamics", c.q, c.v, c.tau, c.f_ext)
@@ -107,26 +107,15 @@ def coriolis_matrix_is_admissible(c: Case) -> None:
     )
 
 
-@law("rotor_wrenches", "motor_torques", "rotor_ratios", "base_reaction", "joint_wrenches")
+@law("rotor_wrenches", "motor_torques", "rotor_ratios", "inverse_dynamics", "joint_wrenches")
 def rotors_share_the_force_of_their_joint(c: Case) -> None:
-    """tau = S^T f + the moments on rotors times their ratios, for joints that nothing else couples."""
+    """tau = sum of S^T f + moments on rotors times their ratios + what accelerates the armatures."""
     ratios = kt.rotor_ratios(c.model)
     assert ratios.shape == (len(c.model.rotors), c.n)
-    if any(b.mimic for b in c.model.bodies):
-        return
-    loads = c.run("rotor_wrenches", c.q, c.v, c.a)
+    loads, wrenches = c.run("rotor_wrenches", c.q, c.v, c.a), c.run("joint_wrenches", c.q, c.v, c.a)
     axes = np.array([[float(x) for x in r.axis] for r in c.model.rotors]).reshape(-1, 3)
-    spins = np.einsum("rx,rx->r", axes, loads[:, :3])
-    wrenches, J = c.run("joint_wrenches", c.q, c.v, c.a), c.of("partial_velocities")
-    tau = ratios.T @ spins
-    for b, body in enumerate(c.model.bodies):
-        at = index_of(c, c.model.joint_names[b])
-        tau[at] += J[b][:, at].T @ wrenches[b]
-        own = np.asarray(body.armature, float)
-        quasi = len(at) in (3, 6) and body.joint.type_name in ("spherical", "free")
-        if quasi and own.any():
-            return  # an armature of quasi-velocities has gyroscopic forces of its own
-        tau[at] += own * c.a[at]
-    c.expect(tau, c.run("inverse_dynamics", c.q, c.v, c.a), 1e-12, c.wrench_size)
-    motors = kt.motor_torques(c.model, ratios.T @ spins)
-    c.expect(ratios.T @ motors, ratios.T @ spins, 1e-12, c.wrench_size)
+    driven = ratios.T @ np.einsum("rx,rx->r", axes, loads[:, :3])
+    carried = np.einsum("bxn,bx->n", relative(c), wrenches)
+    found = c.run("inverse_dynamics", c.q, c.v, c.a)
+    c.expect(driven + carried + armature_force(c), found, 1e-12, c.wrench_size)
+    c.expect(ratios.T @ kt.motor_torques(c.model, driven), driven, 1e-12, c.wrench_size)

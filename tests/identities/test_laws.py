@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from tests.conftest import scale
 from tests.identities.case import Case
 from tests.identities.laws import COSTLY, COVERED, LAWS
+from tests.identities.lies import lying
+from tests.reference.mechanism import ALL_TYPES
 from tests.reference.random_mechanism import random_mechanism
 
 import kinetree as kt
@@ -82,6 +85,47 @@ def test_laws_on_compiled_code(types):
     m = random_mechanism(rng, 3, types=types, chain=1.0, roots=0.0, rotors=1.0, mimics=1.0)
     broken = broken_laws(Case("compiled", m.build(), rng, m, target="cpu"), True)
     assert not broken, "\n".join(broken)
+
+
+def telling_cases() -> Iterator[Case]:
+    """Together they have all that laws are about: a floating base, rotors, branches, many joint types."""
+    yield Case("spacecraft", kt.zoo.spacecraft(), np.random.default_rng(1))
+    for seed, types, rotors in ((3, ALL_TYPES, 0.0), (7, ("revolute", "prismatic"), 1.0)):
+        rng = np.random.default_rng(seed)
+        m = random_mechanism(rng, 4, types=types, rotors=rotors, mimics=0.0)
+        yield Case(f"tree {seed}", m.build(), rng, m)
+
+
+def parts_of(name: str) -> int:
+    """How many outputs a function has."""
+    with lying(name) as results:
+        next(c for c in telling_cases() if breaks(COVERED[name][0], c) or results)
+    return len(results[0]) if isinstance(results[0], tuple) else 1
+
+
+def breaks(law: str, case: Case) -> bool:
+    try:
+        LAWS[law](case)
+    except AssertionError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(("law", "name"), [(law, name) for name in COVERED for law in COVERED[name]])
+def test_a_law_catches_what_it_covers(law, name):
+    """A function that is off by a thousandth breaks every law that claims to test it."""
+    with lying(name) as results:
+        caught = [breaks(law, case) for case in telling_cases()]
+    assert results, f"{law} claims to test {name} and never calls it"
+    assert any(caught), f"{law} claims to test {name} and lets it lie"
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_every_output_has_a_law(name):
+    for part in range(parts_of(name)):
+        with lying(name, part):
+            caught = any(breaks(law, case) for law in COVERED[name] for case in telling_cases())
+        assert caught, f"no law tests output {part} of {name}"
 
 
 def test_every_algorithm_has_a_law():

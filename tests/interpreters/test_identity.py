@@ -7,9 +7,9 @@ import pytest
 from tests.interpreters.samples import HEAVY, LINK, of
 
 import kinetree as kt
-from kinetree.functions import ModelFunction
 from kinetree.joints import Revolute
 from kinetree.spatial import Subspace
+from kinetree.stages import SweepFunction
 
 
 def geared(ratio: float) -> type:
@@ -66,7 +66,7 @@ def test_algorithms_of_the_user_are_compiled_as_they_are_now():
     model = two_links(kt.Revolute)
     q, v = np.random.default_rng(2).normal(size=(2, 2))
     for factor in (2.0, 3.0):
-        np.testing.assert_array_equal(ModelFunction(text(factor))(model, q, v), factor * v)
+        np.testing.assert_array_equal(SweepFunction(text(factor))(model, q, v), factor * v)
 
 
 def test_names_of_joints_tell_programs_apart():

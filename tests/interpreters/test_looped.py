@@ -8,12 +8,12 @@ from tests.interpreters.samples import HEAVY, LINK, TURN, arm
 from tests.reference.random_mechanism import random_mechanism
 
 import kinetree as kt
-from kinetree import kernels
 from kinetree.compiler.ir.graph import Loop, Switch, While
 from kinetree.compiler.ir.program import walk
 from kinetree.interpreters import looped
 from kinetree.interpreters.kinds import Structure
 from kinetree.ops import Expr
+from kinetree.stages import sweeps
 from kinetree.sweep import REGISTRY
 
 
@@ -126,8 +126,8 @@ def rope() -> kt.Model:
 def test_chosen_for_long_trees(rope, name):
     algorithm = REGISTRY[name]
     present = tuple(a.name for a in algorithm.inputs if not a.optional)
-    assert not kernels.trace(algorithm, rope, present, {}).is_straight
-    assert kernels.trace(algorithm, kt.zoo.chain(20), present, {}).is_straight
+    assert not sweeps.lower(algorithm, rope, present, {}).is_straight
+    assert sweeps.lower(algorithm, kt.zoo.chain(20), present, {}).is_straight
 
 
 def test_long_trees_compute_the_same(rope):

@@ -33,13 +33,23 @@ def test_rpy_goes_round_in_gimbal_lock(pitch, roll, yaw):
     assert np.allclose(P.from_rpy(P.to_rpy(R)), R, atol=1e-12)
 
 
-def test_quaternion_axis_angle_and_euler_agree_with_rotation(rng):
+def test_quaternions_have_their_scalar_first(rng):
     for _ in range(20):
-        w, x, y, z = q = rng.standard_normal(4)
-        n = np.linalg.norm(q)
-        assert np.allclose(P.from_wxyz(q), Rotation.from_quaternion((x / n, y / n, z / n, w / n)).as_matrix())
         axis, angle = P.unit(tuple(rng.standard_normal(3))), rng.uniform(-6, 6)
-        assert np.allclose(P.from_axis_angle(axis, angle), Rotation.from_axis_angle(axis, angle).as_matrix())
+        w, (x, y, z) = np.cos(angle / 2), np.sin(angle / 2) * np.array(axis)
+        length = rng.uniform(0.1, 10)
+        R = P.from_wxyz(length * np.array([w, x, y, z]))
+        assert np.allclose(R, P.from_axis_angle(axis, angle), atol=1e-15)
+        cross = np.cross(np.eye(3), np.array(axis))  # rows e_i x axis: the transpose of axis~
+        assert np.allclose(
+            R, np.cos(angle) * np.eye(3) + (1 - np.cos(angle)) * np.outer(axis, axis) - np.sin(angle) * cross.T
+        )
+
+
+@pytest.mark.parametrize("quaternion", [(1, 1, 0, 0), (0.7071068, 0, 0.7071068, 0), (0.5, 0.5, -0.5, 0.5)])
+def test_right_angles_of_quaternions_are_exact(quaternion):
+    R = np.array(P.from_wxyz(quaternion))
+    assert np.count_nonzero(R) == 3 and np.allclose(np.abs(R[R != 0]), 1, atol=1e-15)
 
 
 def test_the_z_axis_goes_where_it_is_sent(rng):
@@ -58,13 +68,13 @@ def test_all_24_right_angled_frames_snap_exactly(rng):
     assert len(exact) == 24
     for R in exact:
         small = P.from_axis_angle(P.unit(tuple(rng.standard_normal(3))), 4e-4)
-        assert np.array_equal(P.snap_rotation(P.mat_mul(tuple(map(tuple, R)), small), 1e-3), R)
+        assert np.array_equal(P.snap_rotation(Rotation.from_matrix(R) @ small, 1e-3), R)
 
 
 @pytest.mark.parametrize("axis, angle", [(0, 0.3), (1, -2.0), (2, 1.0)])
 def test_a_turn_about_an_axis_keeps_its_angle(axis, angle, rng):
     wobble = P.from_axis_angle(P.unit(tuple(rng.standard_normal(3))), 1e-5)
-    R = P.snap_rotation(P.mat_mul(P.about(axis, angle), wobble), 1e-3)
+    R = P.snap_rotation(P.about(axis, angle) @ wobble, 1e-3)
     assert np.count_nonzero(R) == 5 and is_rotation(R)
     assert np.allclose(R, P.about(axis, angle), atol=3e-5)
 
@@ -79,5 +89,5 @@ def test_what_is_not_near_a_right_angle_is_left_alone(rng):
 def test_snapping_twice_changes_nothing(rng):
     for _ in range(200):
         small = P.from_axis_angle(P.unit(tuple(rng.standard_normal(3))), rng.uniform(0, 2e-3))
-        R = P.snap_rotation(P.mat_mul(P.about(rng.integers(3), rng.uniform(-4, 4)), small), 1e-3)
+        R = P.snap_rotation(P.about(rng.integers(3), rng.uniform(-4, 4)) @ small, 1e-3)
         assert np.allclose(P.snap_rotation(R, 1e-3), R, atol=1e-15) and is_rotation(R)

@@ -10,6 +10,7 @@ from tests.io.peers import bias, disagreement, eager, frame_pose
 from tests.io.seeds import JSON_MODEL, SEEDS, URDF_ARM, URDF_MIXED
 
 import kinetree as kt
+from kinetree.model import Limits
 
 
 @pytest.mark.parametrize("name", SEEDS)
@@ -86,10 +87,102 @@ def test_names_that_urdf_should_not_have(tmp_path):
 
 
 def test_unknown_endings(tmp_path):
-    with pytest.raises(kt.errors.ModelError, match=r"\.json or \.urdf"):
+    with pytest.raises(kt.errors.ModelError, match=r"\.urdf or .*\.json"):
         kt.save(kt.load(URDF_ARM), tmp_path / "robot.sdf")
 
 
 def test_numbers_are_the_shortest_that_read_back(tmp_path):
     text = kt.save(kt.load(URDF_ARM), tmp_path / "robot.urdf").read_text()
     assert 'value="2.5"' in text and "2.5000" not in text
+
+
+def rebuilt(model, **changes):
+    """The model with other entries in the dictionary of its last body."""
+    data = model.to_dict()
+    data["bodies"][-1].update(changes)
+    return kt.Model.from_dict(data, check="finite")
+
+
+def planar():
+    """A planar base with a rotor geared to all its coordinates, springs and limits that all differ."""
+    builder = kt.ModelBuilder("base", gravity=(0.0, 0.1, -1.6))
+    builder.add_body(
+        "cart",
+        "world",
+        kt.Planar(),
+        inertia=kt.Inertia(2.0, (0.1, 0.2, 0.3), (0.3, 0.4, 0.5)),
+        limits=Limits((-1.0, -2.0, -np.inf), (1.0, 2.0, 3.0), (1.0, 2.0, 3.0), (np.inf, 5.0, 6.0)),
+        stiffness=(1.0, 2.0, 3.0),
+        spring_reference=(0.1, 0.2, 0.3),
+        damping=(0.1, 0.2, 0.3),
+    )
+    rotor = kt.Inertia(0.1, (0, 0, 0.01), (0.01, 0.01, 0.02))
+    builder.add_rotor("cart", rotor, ratio=(10.0, -20.0, 50.0), axis=(0, 0.6, 0.8))
+    return builder.build()
+
+
+def free():
+    builder = kt.ModelBuilder("floating")
+    reference = (0.0, 0.6, 0.0, 0.8, 1.0, 2.0, 3.0)
+    builder.add_body(
+        "base",
+        "world",
+        kt.Free(),
+        inertia=kt.Inertia(2.0, (0.1, 0.2, 0.3), (0.3, 0.4, 0.5)),
+        limits=Limits(velocity=(1.0, 1.0, 1.0, 2.0, 2.0, 2.0), effort=7.0),
+        stiffness=(1.0, 2.0, 3.0, 4.0, 5.0, 6.0),
+        spring_reference=reference,
+    )
+    return builder.build()
+
+
+def wide():
+    """Bodies in an order that is not depth first."""
+    builder = kt.ModelBuilder("wide")
+    inertia = kt.Inertia(1.0, (0.1, 0.0, 0.2), (0.1, 0.2, 0.15))
+    for name, parent in (("a", "world"), ("b", "world"), ("c", "a"), ("d", "b"), ("e", "a")):
+        builder.add_body(name, parent, kt.Revolute((0.0, 0.6, 0.8)), kt.Pose(p=(0.1, 0.2, 0.3)), inertia)
+    return builder.build()
+
+
+@pytest.mark.parametrize("make", [planar, free, wide])
+def test_urdf_loses_nothing_in_silence(tmp_path, make, rng):
+    model = make()
+    again = kt.load(kt.save(model, tmp_path / "robot.urdf"))
+    assert again.body_names == model.body_names and again.gravity == model.gravity
+    for ours, theirs in zip(again.bodies, model.bodies):
+        for field in ("joint", "limits", "stiffness", "spring_reference", "damping", "friction", "armature"):
+            assert getattr(ours, field) == getattr(theirs, field), field
+    for ours, theirs in zip(again.rotors, model.rotors):
+        assert ours.ratio == theirs.ratio and ours.axis == pytest.approx(theirs.axis, abs=1e-15)
+    q, v = model.random_state(rng)
+    assert np.allclose(eager(kt.mass_matrix, again, q), eager(kt.mass_matrix, model, q), rtol=1e-14)
+    assert np.allclose(bias(again, q, v), bias(model, q, v), rtol=1e-13, atol=1e-14)
+    assert np.allclose(kt.passive_force(again, q, v), kt.passive_force(model, q, v), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "change, named",
+    [
+        ({"inertia": [1e31, 0, 0, 0, 1e31, 1e31, 1e31, 0, 0, 0]}, "body 'b': 1e.31 is too large"),
+        ({"inertia": [-1.0, 0, 0, 0, 1, 1, 1, 0, 0, 0]}, "body 'b' .* negative mass"),
+        ({"placement": {"R": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "p": [1e33, 0, 0]}}, "joint 'j': 1e.33"),
+        ({"damping": [1e40]}, "joint 'j': 1e.40 is too large"),
+        ({"stiffness": [1e40]}, "joint 'j': 1e.40 is too large"),
+        ({"limits": {"upper": [2e30]}}, "joint 'j': the bound 2e.30"),
+    ],
+)
+def test_what_urdf_cannot_say_is_an_error_that_names_it(tmp_path, change, named):
+    builder = kt.ModelBuilder("m")
+    builder.add_body("b", "world", kt.Revolute((0, 0, 1)), inertia=kt.Inertia(1.0), joint_name="j")
+    model = rebuilt(builder.build(), **change)
+    with pytest.raises(kt.errors.ModelError, match=named):
+        kt.save(model, tmp_path / "m.urdf")
+    assert not list(tmp_path.iterdir())
+    assert kt.load(kt.save(model, tmp_path / "m.json")) == model
+
+
+def test_the_longest_names_load_again(tmp_path):
+    builder = kt.ModelBuilder("m").add_body("b", "world", kt.Revolute((0, 0, 1)), inertia=kt.Inertia(1.0))
+    model = builder.add_frame("f" * 256, "b").build()
+    assert kt.load(kt.save(model, tmp_path / "m.urdf")).frame_names == model.frame_names

@@ -30,8 +30,7 @@ DOWN = (0.48, 0.6, -0.64)
 class Gimbal(CoordinateJoint):
     """A joint of the user's own: three angles in sequence, R = Rx(q0) Ry(q1) Rz(q2)."""
 
-    type_name, nq, nv = "gimbal", 3, 3
-    has_constant_subspace = False
+    type_name, coordinates = "gimbal", ("angle",) * 3
 
     def placement(self, q):
         first, second, third = (rotation_about(axis, angle) for axis, angle in zip(IDENTITY, q))
@@ -49,9 +48,6 @@ class Gimbal(CoordinateJoint):
             _turns((-sb * cc, sb * sc, cb), still, still),
             _turns((-cb * sc, -cb * cc, 0), (cc, -sc, 0), still),
         )
-
-    def random(self, rng):
-        return tuple(rng.uniform(-1.0, 1.0, 3).tolist())
 
     def complement(self, q):
         return Subspace(Motion((0, 0, 0), e) for e in IDENTITY)

@@ -81,3 +81,9 @@ def test_perpendiculars_make_a_right_handed_triple(axis):
     R = np.array([a, b, axis], dtype=float)
     assert np.allclose(R @ R.T, np.eye(3), atol=1e-15)
     assert np.linalg.det(R) > 0
+
+
+@pytest.mark.parametrize("make", [Revolute, Prismatic, Cylindrical])
+def test_one_axis_is_all_that_it_takes(make):
+    with pytest.raises(TypeError, match="positional argument"):
+        make((0, 0, 1), (0, 0, 0))

@@ -91,7 +91,15 @@ def test_hinge_map_constant_in_the_inboard_frame(rng):
     assert np.allclose(apparent, [0, 0, 0, *-np.cross(across.angular, across.linear)], atol=1e-14)
 
 
-def test_a_joint_of_the_user_is_not_written_down():
+def test_a_joint_of_the_user_is_written_down_and_read_back():
     model = ModelBuilder("own").add_body("a", None, Gimbal()).build()
-    with pytest.raises(kt.errors.ModelError, match="body 'a'"):
+    assert kt.Model.from_dict(model.to_dict()) == model
+
+
+def test_a_joint_without_a_name_of_its_own_is_not_written_down():
+    class Lopsided(Revolute):
+        pass
+
+    model = ModelBuilder("own").add_body("a", None, Lopsided()).build()
+    with pytest.raises(kt.errors.ModelError, match="body 'a': Lopsided"):
         model.to_dict()

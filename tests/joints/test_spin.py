@@ -16,7 +16,6 @@ def test_spin_is_a_revolute_joint_that_does_not_turn(axis):
     assert spin.subspace((0.3,)).columns[0].components == (*axis, 0, 0, 0)
     assert np.array_equal(np.array(spin.placement((0.3,)).matrix(), dtype=float), np.eye(6))
     assert len(spin.complement((0.3,))) == 5
-    assert spin.random(np.random.default_rng(0)) == (0.0,)
     assert repr(spin) == f"Spin(axis={axis})"
 
 

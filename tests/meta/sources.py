@@ -13,7 +13,7 @@ def written(*suffixes: str) -> list[Path]:
     """Every file of the repository with one of these suffixes, built things left out."""
     top = [p for p in ROOT.iterdir() if p.is_file()]
     deep = [p for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.is_file()]
-    built = {"__pycache__", "kinetree.egg-info"}
+    built = {".git", "__pycache__", "kinetree.egg-info"}
     return sorted(p for p in top + deep if p.suffix in suffixes and not built & set(p.parts))
 
 

@@ -3,46 +3,84 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+import re
 
 import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.elsewhere import CALLED_HERE
+from kinetree.names import MODULE_OF
+from kinetree.sweep.vocabulary import WORDS
 
+# Arguments after the model, in the order of a call; `name=default`, nothing for None.
 FUNCTIONS = {
     "placements": "q",
     "frame_placement": "q frame",
+    "frame_velocity": "q v frame reference=body point=",
+    "frame_acceleration": "q v a frame reference=body kind=spatial point=",
     "body_velocities": "q v",
-    "body_accelerations": "q v a",
-    "jacobian": "q frame reference=body",
-    "jacobian_rate": "q v frame reference",
+    "body_accelerations": "q v a kind=spatial",
+    "partial_velocities": "q",
+    "jacobian": "q frame reference=body point=",
+    "jacobian_rate": "q v frame reference=body point=",
     "inverse_dynamics": "q v a f_ext=",
     "forward_dynamics": "q v tau f_ext=",
-    "hybrid_dynamics": "q v known accelerate f_ext=",
+    "hybrid_dynamics": "q v known accelerate=() f_ext=",
     "mass_matrix": "q",
     "inverse_mass_matrix": "q",
     "mass_matrix_rate": "q v",
     "mass_matrix_product": "q x",
     "mass_matrix_solve": "q x",
-    "bias_force": "q v",
+    "mass_matrix_logdet": "q",
+    "mass_matrix_trace": "q",
+    "bias_force": "q v f_ext=",
     "gravity_force": "q",
     "coriolis_matrix": "q v",
+    "coriolis_matrices": "q v",
     "coriolis_product": "q v x",
     "coriolis_transpose_product": "q v x",
     "christoffel_symbols": "q",
     "kinetic_energy": "q v",
     "potential_energy": "q",
     "center_of_mass": "q",
-    "momentum": "q v",
+    "center_of_mass_velocity": "q v",
+    "center_of_mass_jacobian": "q",
+    "momentum": "q v frame=world",
     "centroidal_momentum": "q v",
     "centroidal_momentum_matrix": "q",
-    "nullify_momentum": "q v",
+    "centroidal_momentum_matrix_rate": "q v",
+    "system_inertia": "q",
     "composite_inertias": "q",
+    "composite_moments": "q",
     "articulated_inertias": "q",
     "joint_wrenches": "q v a f_ext=",
     "constraint_forces": "q v a f_ext=",
-    "operational_space_inertia": "q frames",
+    "base_reaction": "q v a f_ext=",
+    "composite_wrenches": "q v a f_ext=",
+    "articulated_wrenches": "q v tau side=outboard f_ext=",
+    "inverse_dynamics_composite": "q v a f_ext=",
+    "inverse_dynamics_inertial": "q v a f_ext=",
+    "forward_dynamics_concurrent": "q v tau f_ext=",
+    "gravity_force_composite": "q",
+    "mass_matrix_inertial": "q",
+    "composite_moments_walker_orin": "q",
+    "christoffel_symbols_second_kind": "q",
+    "mass_matrix_partials": "q",
+    "bias_force_hessian": "q",
+    "admissibility": "q v C",
+    "nullify_momentum": "q v momentum=",
+    "operational_space_inertia": "q frames reference=body",
+    "impulse_response": "q frame impulse reference=aligned",
+    "passive_force": "q v smoothing=0.0",
+    "spring_energy": "q",
+    "rotor_error": "q v tau rotors=reflected",
+    "system_velocity": "q v",
+    "external_wrenches": "q forces frames=() reference=aligned",
+    "rotor_wrenches": "q v a",
+    "motor_torques": "tau",
+    "rotor_ratios": "",
+    "operators": "q v=",
 }
 JOINTS = "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free".split()
 ERRORS = "KinetreeError ModelError ShapeError FrameError TraceError CompileError SingularError".split()
@@ -55,6 +93,7 @@ MODEL = """
     integrate difference replace lock attach subtree to_dict from_dict is_ancestor path branch children depth
     report coordinate_index
 """.split()
+VALUES = {"frame": "pole", "frames": "pole", "forces": {}, "impulse": np.zeros(6), "C": np.zeros((2, 2))}
 ELSEWHERE = """
     Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators interop
 """.split()
@@ -72,22 +111,70 @@ def test_what_is_offered_exists(name):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_function_of_a_model(name):
-    """Its docstring starts with a sentence, and it takes the promised arguments by name."""
+    """Its docstring starts with a sentence, and it takes the promised arguments in the promised order."""
     function = getattr(kt, name)
     first = inspect.getdoc(function).split("\n\n")[0]
     assert first[0].isupper() and first.endswith(".")
-    names = [word.partition("=")[0] for word in FUNCTIONS[name].split()]
-    assert takes(function)[: len(names)] == names
+    model, *rest = inspect.signature(function).parameters.values()
+    assert (model.name, model.kind, model.default) == ("model", model.POSITIONAL_OR_KEYWORD, model.empty)
+    assert " ".join(written(p) for p in rest if p.kind is p.POSITIONAL_OR_KEYWORD) == FUNCTIONS[name]
+    if isinstance(function, kt.Function):
+        keywords = [(p.name, p.default) for p in rest if p.kind is p.KEYWORD_ONLY]
+        assert keywords == [(word, None) for word in ("parameters", "gravity", "out", "target")]
 
 
-def takes(function: Any) -> list[str]:
-    """Names of the arguments after the model."""
-    algorithm = getattr(function, "algorithm", None)
-    if algorithm is None:
-        return list(inspect.signature(function).parameters)[1:]
-    names = [a.name for a in algorithm.inputs] + list(algorithm.options)
-    order = [word.partition("=")[0] for word in FUNCTIONS[function.__name__].split()]
-    return sorted(names, key=lambda n: order.index(n) if n in order else len(order))
+def written(p: inspect.Parameter) -> str:
+    """A parameter as the table above has it."""
+    if p.default is p.empty:
+        return p.name
+    return f"{p.name}={'' if p.default is None else p.default}"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_position_means_what_the_signature_says(name):
+    """An array of the wrong shape is reported under the name that stands in its place."""
+    model, function = kt.zoo.cart_pole(), getattr(kt, name)
+    needed = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty][1:]
+    for k, wrong in enumerate(needed):
+        if isinstance(function, kt.Function) and WORDS[wrong].shape:
+            values: list = [VALUES.get(other, np.zeros(model.nv)) for other in needed]
+            values[k] = np.zeros(model.nv + 1)
+            with pytest.raises(kt.errors.ShapeError, match=rf"\b{wrong} has shape"):
+                function(model, *values)
+
+
+def test_every_function_of_a_model_is_promised():
+    homes = ("kinetree.functions", "kinetree.derived", "kinetree.drives")
+    assert {name for name, home in MODULE_OF.items() if home in homes} <= set(FUNCTIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("rnea", "kt.inverse_dynamics"), ("crba", "kt.mass_matrix"), ("aba", "kt.forward_dynamics"),
+        ("forward_kinematics", "kt.placements"), ("nonLinearEffects", "kt.bias_force"),
+        ("computeJointJacobians", "kt.jacobian"), ("mj_inverse", "kt.inverse_dynamics"),
+        ("CalcMassMatrix", "kt.mass_matrix"), ("FDab", "kt.forward_dynamics"), ("load_urdf", "kt.load"),
+        ("integrate", "model.integrate"), ("inverse_dynamiks", "did you mean kt.inverse_dynamics?"),
+        ("Jacobian", "did you mean kt.jacobian?"), ("computeMassMatrx", "dir(kinetree)"),
+    ],
+)  # fmt: skip
+def test_a_name_from_elsewhere_leads_to_ours(name, ours):
+    with pytest.raises(AttributeError, match=f"{re.escape(repr(name))}.*{re.escape(ours)}"):
+        getattr(kt, name)
+
+
+def test_names_from_elsewhere_are_not_ours_and_lead_somewhere():
+    model = kt.zoo.cart_pole()
+    for name, ours in CALLED_HERE.items():
+        assert name not in kt.__all__
+        owner, _, found = ours.partition(",")[0].partition("(")[0].partition(".")
+        assert not found or hasattr({"kt": kt, "model": model}[owner], found), f"{name}: {ours}"
+
+
+def test_private_names_are_just_missing():
+    with pytest.raises(AttributeError, match=r"has no attribute '__wrapped__'$"):
+        kt.__wrapped__
 
 
 @pytest.mark.parametrize("name", ERRORS)

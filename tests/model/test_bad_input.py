@@ -104,7 +104,7 @@ for bad in ("revolute", 1, (0, 0, 1), LINK, Pose.identity(), np.eye(3)):
     case(f"joint {str(bad)[:20]!r}", add(joint=bad), "body 'new'", "must be a joint")
 for bad in (Revolute, Free, Prismatic):
     case(f"joint class {bad.__name__}", add(joint=bad), "body 'new'", f"write {bad.__name__}()")
-case("internal joint", add(joint=Spin()), "body 'new'", "use Revolute")
+case("internal joint", add(joint=Spin()), "body 'new'", "Spin is internal")
 
 # --- placements and inertias --------------------------------------------------------------------------------
 for bad in (1.0, "pose", (0, 0, 1), [1, 2, 3], np.eye(4), np.eye(3), LINK, Revolute(), {}):

@@ -8,6 +8,7 @@ from tests.model.samples import DISC, LINK, LUMP, rich_model
 from kinetree import zoo
 from kinetree.joints import Free, Revolute, Spherical, Spin
 from kinetree.model import ModelBuilder
+from kinetree.model.coupling import Linear, Own
 from kinetree.model.grouping import DETACHED, PREDECESSOR, is_axisymmetric
 from kinetree.spatial.inertia import Inertia
 
@@ -80,8 +81,7 @@ def test_a_chain_of_mimic_joints_multiplies_and_composes():
     model = tree(("a", None, None), ("b", None, ("a", 2.0, 0.5)), ("c", None, ("b", -3.0, 0.25))).build()
     assert model.layout.follows[3] == (1, -6.0, 0.25 - 3.0 * 0.5)
     (node,) = model.nodes
-    assert node.members[2].coupling == ((0, -6.0),)
-    assert node.members[2].offset == -1.25
+    assert node.members[2].coupling == Linear(((0, 0, -6.0),), -1.25)
 
 
 def test_rotors_ride_on_the_predecessor_of_their_joint():
@@ -91,8 +91,8 @@ def test_rotors_ride_on_the_predecessor_of_their_joint():
     first, second = model.nodes
     assert [m.body for m in first.members] == [1, 2, 0, 0]
     assert [m.carrier for m in first.members] == [PREDECESSOR, 0, PREDECESSOR, 0]
-    assert first.members[2].coupling == ((0, 10.0),)
-    assert first.members[3].coupling == ((0, 6.0),) and first.members[3].offset == 1.5
+    assert first.members[2].coupling == Linear(((0, 0, 10.0),))
+    assert first.members[3].coupling == Linear(((0, 0, 6.0),), 1.5)
     assert isinstance(first.members[2].joint, Spin) and isinstance(first.members[3].joint, Revolute)
     assert second.predecessor == (0, 1)
     assert [m.carrier for m in second.members] == [PREDECESSOR, PREDECESSOR]
@@ -104,28 +104,28 @@ def test_armature_is_a_detached_spin():
     (node,) = b.build().nodes
     assert [m.carrier for m in node.members] == [PREDECESSOR, 0, DETACHED, DETACHED]
     assert [m.inertia.second[2] for m in node.members[2:]] == [0.25, 0.5]
-    assert [m.coupling for m in node.members[2:]] == [((0, 1),), ((0, 3.0),)]
+    assert [m.coupling for m in node.members[2:]] == [Linear(((0, 0, 1),)), Linear(((0, 0, 3.0),))]
 
 
 def test_armature_of_quasi_velocities_is_a_detached_body():
     b = ModelBuilder("float").add_body("a", None, Free(), inertia=LINK, armature=(1, 2, 3, 4, 4, 4))
     b.add_body("b", "a", Spherical(), inertia=LINK, armature=0.5)
     free, ball = (node.members[1] for node in b.build().nodes)
-    assert (free.carrier, free.joint, free.coupling) == (DETACHED, Free(), ())
+    assert (free.carrier, free.joint, free.coupling) == (DETACHED, Free(), Own(0, 7, 0, 6))
     assert free.inertia.parameters == (4, 0, 0, 0, 1, 2, 3, 0, 0, 0)
     assert ball.inertia.parameters == (0, 0, 0, 0, 0.5, 0.5, 0.5, 0, 0, 0)
 
 
 def test_coordinates_inside_a_group_agree_where_they_are_coupled():
-    """Positions and velocities that couplings refer to have the same place, whatever else is in the group."""
+    """Positions and velocities that couplings refer to are found, whatever else is in the group."""
     b = ModelBuilder("mixed")
     b.add_body("ball", None, Spherical(), inertia=LINK)
     b.add_body("a", "ball", Revolute(), inertia=LINK)
     b.add_body("b", None, Revolute(), inertia=LINK, mimic="a")
     (node,) = b.build().nodes
-    assert node.q_index == (4, 0, 1, 2, 3)
-    assert node.v_index == (3, 0, 1, 2)
-    assert node.members[2].coupling == ((0, 1.0),)
+    assert node.q_index == (0, 1, 2, 3, 4)
+    assert node.v_index == (0, 1, 2, 3)
+    assert node.members[2].coupling == Linear(((4, 3, 1.0),))
 
 
 def test_every_body_has_a_location():

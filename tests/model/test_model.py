@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import pickle
+import threading
 
 import mpmath
 import numpy as np
@@ -273,3 +275,37 @@ def test_floating_base_layout():
     assert (
         zoo.quadruped().describe_coordinates(True) == "free joint 'trunk' takes 6, 12 revolute joints 1 each"
     )
+
+
+def test_memo_keeps_what_is_made_and_belongs_to_one_model():
+    model = zoo.chain(3)
+    made = []
+
+    def make():
+        made.append(1)
+        return object()
+
+    found = model.memo("a key", make)
+    assert model.memo("a key", make) is found
+    assert len(made) == 1
+    for other in (pickle.loads(pickle.dumps(model)), model.replace(name="other"), copy.copy(model)):
+        assert other.memo("a key", lambda: 7) == 7
+    assert model == pickle.loads(pickle.dumps(model))
+
+
+def test_memo_gives_threads_the_same_object():
+    model = zoo.chain(3)
+    gate = threading.Barrier(8)
+    found = []
+
+    def ask():
+        gate.wait()
+        found.append(model.memo("key", object))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len(set(map(id, found))) == 1

@@ -15,7 +15,7 @@ from kinetree.compiler.ir.graph import Graph
 from kinetree.errors import TraceError
 from kinetree.ops import Expr
 
-UNARY = ["sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log", "abs"]
+UNARY = ["sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log", "tanh", "abs"]
 POINT = 0.37
 
 
@@ -104,6 +104,24 @@ class TestTwo:
             (ops.equal(one, two), 2), (ops.equal(one, one), 1),
         ):  # fmt: skip
             assert float(np.atleast_1d(ops.where(truth, one, two))[0]) == wanted
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sign_and_floor(kind):
+    for x, sign in ((-2, -1), (0, 0), (3, 1)):
+        assert float(np.atleast_1d(ops.sign(KINDS[kind](x)))[0]) == sign
+        assert float(np.atleast_1d(ops.floor(KINDS[kind](x)))[0]) == x
+    if kind != "int":
+        assert float(np.atleast_1d(ops.floor(KINDS[kind](-1.5)))[0]) == -2.0
+
+
+def test_steps_have_no_slope_and_keep_nan():
+    for function in (ops.sign, ops.floor):
+        assert math.isnan(function(math.nan)) and np.isnan(function(np.array([math.nan]))).all()
+        assert np.imag(function(0.3 + 1e-30j)) == 0.0
+        with pytest.raises(TraceError, match="of a str"):
+            function("0.3")
+    assert ops.floor(math.inf) == math.inf and ops.sign(-math.inf) == -1.0
 
 
 def test_nan_wins():

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from tests.targets.cases import STATES, Setting
 
-from kinetree import kernels
+import kinetree as kt
 from kinetree.compiler.emit.python import run
 from kinetree.compiler.ir.check import check
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.interpreters import eager, looped, unrolled
+from kinetree.stages import sweeps
 
 Runner = Callable[[Setting], tuple[Any, ...]]
 
@@ -38,7 +39,7 @@ def chosen(mode: str) -> Runner:
     """What `compile` makes of it: canonical nodes, the cheaper frames, all passes."""
 
     def runner(s: Setting) -> tuple[Any, ...]:
-        return printed(optimize(kernels.trace(s.algorithm, s.model, s.present, s.options, mode), 300), s)
+        return printed(optimize(sweeps.lower(s.algorithm, s.model, s.present, s.options, mode), 300), s)
 
     return runner
 
@@ -47,7 +48,7 @@ def compiled(mode: str) -> Runner:
     """Machine code: the batch, which must equal the states one by one to the last bit."""
 
     def runner(s: Setting) -> tuple[Any, ...]:
-        kernel = kernels.kernel(s.algorithm, s.model, s.present, s.options, "float64", mode)
+        kernel = kt.compile(getattr(kt, s.algorithm.name), s.model, inputs=s.present, mode=mode, **s.options)
         batch = kernel(*s.inputs.values())
         batch = batch if isinstance(batch, tuple) else (batch,)
         for k in range(STATES):
@@ -61,7 +62,14 @@ def compiled(mode: str) -> Runner:
 
 def single_precision(s: Setting) -> tuple[Any, ...]:
     """Machine code for float32."""
-    kernel = kernels.kernel(s.algorithm, s.model, s.present, s.options, "float32", "unrolled")
+    kernel = kt.compile(
+        getattr(kt, s.algorithm.name),
+        s.model,
+        inputs=s.present,
+        dtype="float32",
+        mode="unrolled",
+        **s.options,
+    )
     found = kernel(*(x.astype(np.float32) for x in s.inputs.values()))
     found = found if isinstance(found, tuple) else (found,)
     assert all(np.asarray(x).dtype == np.float32 for x in found)

@@ -28,7 +28,7 @@ def _accelerate(model: kt.Model, rng: np.random.Generator) -> tuple[str, ...]:
     found: list[str] = []
     for node in model.nodes:
         if rng.random() < 0.5:
-            own = [m.body for m in node.members if m.body and not m.coupling and m.joint.nv]
+            own = [m.body for m in node.members if m.body and m.is_independent and m.joint.nv]
             found += [model.joint_names[body - 1] for body in own]
     return tuple(found)
 

@@ -32,7 +32,7 @@ SETTLED = 3
 
 def stated(name: str) -> int:
     """The degree of growth that the docstring states."""
-    text = " ".join(str(REGISTRY[name].text.__doc__).split())
+    text = " ".join(str(REGISTRY[name].body.__doc__).split())
     costs = [DEGREES[cost] for cost in re.findall(r"O\(([^)]*)\)", text) if cost in DEGREES]
     assert costs, f"{name}: the docstring states no cost O(N), O(N d), O(N^2) or O(N d^2)"
     return max(costs)
@@ -79,7 +79,7 @@ def test_growth_on_chains(name):
 def test_growth_on_binary_trees(name):
     """f(k + 1) - 2 f(k), taken as often as the degree, no longer grows; taken once less it does."""
     degree = stated(name)
-    if "O(N^2)" in str(REGISTRY[name].text.__doc__):
+    if "O(N^2)" in str(REGISTRY[name].body.__doc__):
         pytest.skip("grows with the square of the number of bodies whatever the shape")
     left = [[flops(name, binary(depth)) for depth in range(2, 5 if degree == 1 else 6)]]
     for _ in range(degree):

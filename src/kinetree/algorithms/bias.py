@@ -17,7 +17,7 @@ def bias_force(tree: Sweep, q: Any, v: Any, f_ext: Any) -> Any:
 
     Reference: Jain, spatial operator algebra part 4 (H phi (M phi* a + b)); Featherstone (2008) table 5.1.
     """
-    return inverse_dynamics.text(tree, q, v, tree.absent("nv"), f_ext)
+    return inverse_dynamics.body(tree, q, v, tree.absent("nv"), f_ext)
 
 
 @algorithm("q -> tau")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -80,6 +81,7 @@ def run(options: argparse.Namespace) -> int:
 
 def check(path: Path, options: argparse.Namespace) -> Checked:
     """Lint one file and, if it was asked for, write the mended one."""
+    from kinetree.io.files import write_text
     from kinetree.io.fix import fix
     from kinetree.io.lint import lint
 
@@ -87,14 +89,14 @@ def check(path: Path, options: argparse.Namespace) -> Checked:
     if not (options.fix and any(f.fixable for f in findings)):
         return Checked(path, findings)
     target = options.output or path.with_suffix(f".mended{path.suffix}")
-    if target.exists() and not options.force:
+    if os.path.lexists(target) and not options.force:
         raise Misuse(f"'{target}' exists; --force writes over it, --output names another file")
     try:
         text, _ = fix(path)
     except KinetreeError as fault:
         return Checked(path, findings, failure=str(fault))
     try:
-        target.write_text(text, encoding="utf-8")
+        write_text(target, text)
     except OSError as fault:
         raise Misuse(f"'{target}' cannot be written: {fault.strerror}") from None
     return Checked(path, findings, target, lint(target))

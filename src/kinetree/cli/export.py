@@ -64,14 +64,16 @@ def run(options: argparse.Namespace) -> int:
 
 def chosen(name: str, frame: str | None) -> tuple[Any, dict[str, Any]]:
     """The function with this name and its options; Misuse if there is none, or if an option is missing."""
-    from kinetree import functions
+    import kinetree
+    from kinetree.names import MODULE_OF
+    from kinetree.stages import Function
 
-    known = {n: f for n, f in vars(functions).items() if isinstance(f, functions.ModelFunction)}
-    known = {n: f for n, f in known.items() if not {"frames", "accelerate"} & set(f.algorithm.options)}
+    functions = {n: f for n in MODULE_OF if isinstance(f := getattr(kinetree, n), Function)}
+    known = {n: f for n, f in functions.items() if not {"frames", "accelerate"} & set(f.options)}
     if name not in known:
         hint = closest(name, known) or f"Functions: {', '.join(sorted(known))}."
         raise Misuse(f"there is no function '{name}' to export. {hint}")
-    if "frame" not in known[name].algorithm.options:
+    if "frame" not in known[name].options:
         return known[name], {}
     if frame is None:
         raise Misuse(f"{name} is a function of a frame: give --frame NAME")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="URDF or MJCF file, or zoo:NAME, or zoo:NAME:ARGUMENT,..."
     )
-    parser.add_argument("--format", choices=("urdf", "mjcf"), help="do not guess the format from the content")
+    parser.add_argument("--format", metavar="NAME", help="do not guess the format from the content")
     parser.add_argument("--base", choices=("fixed", "free"), help="how the root is joined to the world")
-    parser.add_argument("--repair", action="store_true", help="mend what can be mended while reading")
+    parser.add_argument("--repair", action="store_true", help="repair what can be repaired while reading")
     parser.add_argument(
         "--snap", type=float, default=0.0, metavar="TOL", help="snap placements this near to right angles"
     )
@@ -36,9 +37,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def read(options: argparse.Namespace) -> Model:
     """The robot that FILE names."""
     if options.file.startswith(ZOO):
-        return breed(options.file)
+        return from_zoo(options.file)
     import kinetree as kt
+    from kinetree.io.formats import FORMATS
 
+    if options.format is not None and options.format not in FORMATS:
+        raise Misuse(f"there is no format '{options.format}': give one of {', '.join(FORMATS)}")
     path = existing(options.file)
     return kt.load(
         path,
@@ -53,9 +57,11 @@ def read(options: argparse.Namespace) -> Model:
 def existing(file: str) -> Path:
     """The path of a file that is there to be read."""
     path = Path(file)
-    if os.path.isdir(path):  # unlike Path.is_dir, it takes any name
-        raise Misuse(f"'{file}' is a directory; give a robot file")
     try:
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode):  # opening it could block
+            what = "a directory" if stat.S_ISDIR(mode) else "a pipe or a device"
+            raise Misuse(f"'{file}' is {what}; give a robot file")
         with path.open("rb"):
             return path
     except FileNotFoundError:
@@ -64,7 +70,7 @@ def existing(file: str) -> Path:
         raise Misuse(f"'{file}' cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
 
 
-def breed(source: str) -> Model:
+def from_zoo(source: str) -> Model:
     """The robot of the zoo that `zoo:NAME` or `zoo:NAME:ARGUMENT,...` names."""
     from kinetree import zoo
 

@@ -1,4 +1,4 @@
-"""Eager execution: the text of an algorithm run as plain Python, node by node, on numbers of any kind.
+"""Eager execution: the body of an algorithm run as plain Python, node by node, on numbers of any kind.
 
 With floats it computes; with NumPy arrays it computes a batch; with 50-digit numbers, symbols or expressions
 it gives reference values, equations, or a straight-line program (`unrolled.py`): the interpreter does not
@@ -14,22 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.errors import SingularError, TraceError
+from kinetree.model.configuration import refuse_unsound
 from kinetree.model.node import Node, stacked
 from kinetree.ops import Expr
-from kinetree.spatial import (
-    ArticulatedInertia,
-    Coordinates,
-    Force,
-    ForceSet,
-    Inertia,
-    Motion,
-    Stack,
-    Subspace,
-    Transform,
-)
+from kinetree.spatial import Coordinates, Force, Stack
+from kinetree.spatial.value import as_numbers
 from kinetree.sweep import Algorithm, Argument, Sweep
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
-from kinetree.sweep.sweep import Frame, carry, marked_nodes
+from kinetree.sweep.numbers import with_numbers
+from kinetree.sweep.sweep import Frame, marked_nodes
 
 
 class Handle(NamedTuple):
@@ -75,7 +68,7 @@ class EagerSweep(Sweep):
         super().__init__(model, frames)
         self.marks = marks
         self.nodes: tuple[Node, ...] = model.nodes if nodes is None else nodes
-        self.guards: list[Any] = []  # the smallest pivots of expressions, relative to what would be noise
+        self.sound: set[int] = set()  # the nodes whose positions have been checked
 
     def outward(self) -> Iterator[Handle]:
         return (Handle(k) for k in range(len(self.nodes)))
@@ -90,7 +83,7 @@ class EagerSweep(Sweep):
         i = j
         while i.node >= 0:
             yield (i, *carried)
-            carried = tuple(carry(X[i], value) for value in carried)
+            carried = tuple(value.carried(X[i]) for value in carried)
             i = self.parent(i)
 
     def fields(self, *types: type) -> tuple[Field, ...]:
@@ -142,12 +135,23 @@ class EagerSweep(Sweep):
         for pivot, place in zip(pivots, self.nodes[i.node].v_index, strict=True):
             least = NEGLIGIBLE * float(bounds[place])
             if isinstance(pivot, Expr):
-                self.guards.append(pivot * (1.0 / least))
+                pivot.graph.guards.append(pivot * (1.0 / least))
             elif isinstance(pivot, (int, float, complex, np.ndarray, np.generic)):
                 # a NaN that came in goes out as NaN; only a number that is too small is an error
                 small = np.real(pivot) < least
                 if np.any(small):
                     raise SingularError(self._singular(i, np.min(np.real(pivot)), least))
+
+    def require_sound(self, i: Handle, q: Any) -> None:
+        if i.node in self.sound:
+            return
+        self.sound.add(i.node)
+        for x in self.nodes[i.node].soundness(q):
+            if isinstance(x, Expr):
+                x.graph.guards.append(x)
+        for m in self.nodes[i.node].members:
+            if m.body:
+                refuse_unsound(self.model, self.model.bodies[m.body - 1], m.coupling.positions(q))
 
     def _singular(self, i: Handle, pivot: float, least: float) -> str:
         bodies = [m.body for m in self.nodes[i.node].members if m.body > 0]
@@ -162,7 +166,7 @@ class EagerSweep(Sweep):
 class Field:
     """One value for each node, written once."""
 
-    def __init__(self, kind: type):
+    def __init__(self, kind: Any):
         self.kind = kind
         self.values: dict[int, Any] = {}
 
@@ -177,7 +181,7 @@ class Field:
         value = self.values.get(i.node)
         if value is None:
             if i.node < 0:
-                return neutral(self.kind)
+                return self.kind.zero()
             raise TraceError("a field was read before it was written for that node")
         return value.values[i.member] if i.member is not None and isinstance(value, Stack) else value
 
@@ -186,7 +190,10 @@ class Sum(Field):
     """One value for each node, written once and then added to."""
 
     def __setitem__(self, i: Handle, value: Any) -> None:
-        super().__setitem__(i, promoted(self.kind, value))
+        if isinstance(value, Stack):
+            super().__setitem__(i, Stack(map(self.kind.promoted, value.values)))
+        else:
+            super().__setitem__(i, self.kind.promoted(value))
 
     def add(self, i: Handle, value: Any) -> None:
         """Add to the value of one body."""
@@ -197,21 +204,6 @@ class Sum(Field):
             self.values[i.node] = Stack(parts)
         else:
             self.values[i.node] = value if known is None else known + value
-
-
-def neutral(kind: Any) -> Any:
-    """The value of a type for the world, and of a sum of nothing."""
-    return kind.zero() if kind is Inertia else kind()
-
-
-def promoted(kind: type, value: Any) -> Any:
-    """A rigid inertia as the articulated one that it is, where a sum holds those."""
-    if kind is ArticulatedInertia:
-        if isinstance(value, Stack):
-            return Stack(promoted(kind, v) for v in value.values)
-        if isinstance(value, Inertia):
-            return ArticulatedInertia.from_rigid(value)
-    return value
 
 
 class Output:
@@ -242,7 +234,7 @@ class Output:
             return
         places = [self.positions(d, k) for d, k in zip(self.dimensions, key, strict=True)]
         if () not in places:
-            self._fill(places, (), numbers(value))
+            self._fill(places, (), as_numbers(value))
 
     def _set_bodies(self, i: Handle, key: tuple, value: Any) -> None:
         members = self.tree.nodes[i.node].members
@@ -250,7 +242,7 @@ class Output:
         places = [self.positions(d, k) for d, k in zip(self.dimensions[1:], key, strict=True)]
         for member, single in zip(members, values, strict=True):
             if member.body:
-                self._fill(places, (member.body - 1,), numbers(single))
+                self._fill(places, (member.body - 1,), as_numbers(single))
 
     def _fill(self, places: list[tuple[int, ...] | int], index: tuple[int, ...], value: Any) -> None:
         if not places:
@@ -280,17 +272,6 @@ class Output:
         """Add to a scalar output."""
         known = self.values.get(())
         self.values[()] = value if known is None else known + value
-
-
-def numbers(value: Any) -> Any:
-    """A value as nested sequences of numbers, as in arrays: vectors by component, matrices by row."""
-    if isinstance(value, (Motion, Force)):
-        return value.components
-    if isinstance(value, (Subspace, ForceSet)):
-        return tuple(zip(*(column.components for column in value.columns), strict=True)) or ((),) * 6
-    if isinstance(value, Transform):
-        raise TraceError("a transform has no array form: give its matrix() or pose")
-    return value.rows if hasattr(value, "rows") else value.matrix() if hasattr(value, "matrix") else value
 
 
 class CoordinateInput:
@@ -323,7 +304,7 @@ class BodyInput:
 
 
 def bind(tree: Any, algorithm: Algorithm, values: dict[str, Any], make: Any) -> list[Any]:
-    """The inputs of an algorithm as the text indexes them: by node."""
+    """The inputs of an algorithm as the body indexes them: by node."""
     return [make(tree, argument, values.get(argument.name)) for argument in algorithm.inputs]
 
 
@@ -346,13 +327,14 @@ def run(
     frames: str = "body",
     nodes: tuple[Node, ...] | None = None,
 ) -> tuple[EagerSweep, tuple[Output, ...]]:
-    """Run the text of an algorithm; `values` holds nested sequences of numbers for the inputs that are given.
+    """Run the body of an algorithm; `values` holds nested sequences of numbers for the inputs that are given.
 
     `nodes` replaces the model's own by others with the same dynamics (`kinetree.model.canonical`).
     """
+    model = with_numbers(model, values.get("parameters"), values.get("gravity"))
     nodes = _lifted(model.nodes if nodes is None else nodes, values)
     tree = EagerSweep(model, frames, nodes, marked_nodes(model, options))
-    result = algorithm.text(tree, *bind(tree, algorithm, values, eager_input), **options)
+    result = algorithm.body(tree, *bind(tree, algorithm, values, eager_input), **options)
     return tree, result if isinstance(result, tuple) else (result,)
 
 

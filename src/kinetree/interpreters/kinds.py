@@ -1,4 +1,4 @@
-"""Kinds of nodes: nodes of equal structure, which one text serves, and the tables of their numbers.
+"""Kinds of nodes: nodes of equal structure, traced once for all of them, and the tables of their numbers.
 
 A column of numbers that is the same for all nodes of a kind becomes a literal, so identical links specialise
 by themselves; the others become tables, indexed by the number of the node within its kind.
@@ -137,7 +137,4 @@ def structure_of(model: Any, nodes: tuple[Node, ...], marks: frozenset[int]) -> 
     """The structure of nodes; that of the model's own nodes is found once."""
     if nodes is not model.nodes or marks:
         return Structure(nodes, marks)
-    found = model.__dict__.get("_structure")
-    if found is None:
-        found = model.__dict__["_structure"] = Structure(nodes)
-    return found
+    return model.memo("structure", lambda: Structure(nodes))

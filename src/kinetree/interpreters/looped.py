@@ -1,6 +1,6 @@
 """The looped trace: the loops of a sweep stay loops, and their bodies are traced once for each kind of node.
 
-The text of an algorithm runs with symbolic handles. `for i in tree.outward()` opens a loop over all nodes
+The body of an algorithm runs with symbolic handles. `for i in tree.outward()` opens a loop over all nodes
 with a switch over their kinds and yields one handle for each kind; what the body computes lands in that case
 of the switch. So a chain of 100,000 bodies makes a program as short as one of ten.
 
@@ -10,13 +10,12 @@ of the switch. So a chain of 100,000 bodies makes a program as short as one of t
 - Through `tree.parent(i)`, whose kind is not known, only types of one form can be read: all their numbers.
 - A path is a `while` over predecessors with a switch over the kinds that they can have. The sweep owns what
   is carried along.
-- Every case is traced twice, the second time into nothing: a text that carries a Python variable from one
+- Every case is traced twice, the second time into nothing: a body that carries a Python variable from one
   iteration to the next uses a value of a closed block then, and raises TraceError.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,20 +24,19 @@ import numpy as np
 from kinetree import ops
 from kinetree.compiler.ir.graph import Array, Block, Graph, Store
 from kinetree.compiler.ir.program import Program
-from kinetree.compiler.passes.interleave import interleave
-from kinetree.compiler.passes.literals import replace_constant_arrays
-from kinetree.compiler.passes.simplify import simplify
 from kinetree.errors import TraceError
 from kinetree.interpreters.handles import Handle, Velocity, World
 from kinetree.interpreters.kinds import structure_of
 from kinetree.interpreters.storage import Field, Input, Kept, Output, Sum, Unit
 from kinetree.model import Node
 from kinetree.ops import Expr
+from kinetree.spatial import Inertia, Motion
 from kinetree.sweep import Algorithm, Argument, Sweep
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
-from kinetree.sweep.sweep import Frame, carry, marked_nodes
+from kinetree.sweep.signature import MODEL_INPUTS
+from kinetree.sweep.sweep import Frame, marked_nodes
 
-LARGE = 1e300  # larger than any pivot
+LARGE = 1e300  # larger than any guarded number
 
 
 class LoopedSweep(Sweep):
@@ -54,6 +52,7 @@ class LoopedSweep(Sweep):
         self.tables: dict[Any, Array] = {}
         self.least: Array | None = None
         self.scope: Any = None  # the case of `units` that is being traced
+        self.given: dict[str, Array] = {}  # the inputs of the program
         self.loop = (0, 1)  # the number and direction of the loop that is being traced
         self._names = 0
 
@@ -151,7 +150,7 @@ class LoopedSweep(Sweep):
         yield (j, *carried)
         if j.kind.is_root:
             return
-        moved = [carry(X[j], value) for value in carried]
+        moved = [value.carried(X[j]) for value in carried]
         kept = [Kept(self, value) for value in moved]
         for keep, value in zip(kept, moved, strict=True):
             keep.store(value)
@@ -166,7 +165,7 @@ class LoopedSweep(Sweep):
                 yield (i, *values)
                 if not kind.is_root:
                     for keep, value in zip(kept, values, strict=True):
-                        keep.store(carry(X[i], value))
+                        keep.store(value.carried(X[i]))
             loop.successor = self.lookup("above", structure.above_slot, slot)
 
     # -- storage
@@ -214,8 +213,30 @@ class LoopedSweep(Sweep):
                 row = self.graph.imul(i.ordinal, varying.size)
                 for place, k in enumerate(varying):
                     values[k] = self.graph.load(table, self.graph.iadd(row, place))
-            i.rebuilt = kind.sample.with_parameters(values)
+            i.rebuilt = self._with_given_inertias(i, kind.sample.with_parameters(values))
         return i.rebuilt
+
+    def _with_given_inertias(self, i: Handle, node: Node) -> Node:
+        """The node with the inertias of its bodies from the input `parameters`, if that is given."""
+        array, graph = self.given.get("parameters"), self.graph
+        if array is None:
+            return node
+        members = []
+        for m, member in enumerate(node.members):
+            if i.kind.sample.members[m].body:
+                row = graph.imul(self.body_place(i, m), 10)
+                numbers = [graph.load(array, graph.iadd(row, k)) for k in range(10)]
+                member = member._replace(inertia=Inertia.from_parameters(numbers))
+            members.append(member)
+        return node._replace(members=tuple(members))
+
+    @property
+    def gravity(self) -> Motion:
+        array = self.given.get("gravity")
+        if array is None:
+            return super().gravity
+        fall = tuple(self.graph.load(array, k) for k in range(3))
+        return Motion((0, 0, 0), fall, self.world_frame)  # type: ignore[arg-type]
 
     def frame_of(self, i: Handle) -> tuple[Frame, ...]:
         return i.frames
@@ -238,17 +259,29 @@ class LoopedSweep(Sweep):
             return
         bounds = inertia_bounds(self.model)
         scales = 1.0 / (NEGLIGIBLE * bounds[i.kind.indices("v_index")])
-        if self.least is None:
-            self.least = self.graph.array("least", "work", 1)
-            self.graph.root.statements.insert(0, Store(self.least, 0, LARGE))
-        smallest: Any = self.graph.load(self.least, 0)
+        scaled = []
         for k, pivot in enumerate(pivots):
             column = scales[:, k]
             if (column == column[0]).all():
                 scale: Any = float(column[0])
             else:
                 scale = self.graph.load(self.table((i.kind.number, "scale", k), column, "table"), i.ordinal)
-            smallest = ops.min(smallest, pivot * scale)
+            scaled.append(pivot * scale)
+        self._require(scaled)
+
+    def require_sound(self, i: Handle, q: Any) -> None:
+        self._require(self.node(i).soundness(q))
+
+    def _require(self, numbers: list[Any]) -> None:
+        """Do not trust the result unless these numbers are at least 1."""
+        if not numbers:
+            return
+        if self.least is None:
+            self.least = self.graph.array("least", "work", 1)
+            self.graph.root.statements.insert(0, Store(self.least, 0, LARGE))
+        smallest: Any = self.graph.load(self.least, 0)
+        for x in numbers:
+            smallest = ops.min(smallest, x)
         self.graph.store(self.least, 0, smallest)
 
 
@@ -264,14 +297,13 @@ def trace(
     graph = Graph()
     nodes = model.nodes if nodes is None else nodes
     tree = LoopedSweep(model, frames, nodes, marked_nodes(model, options), graph)
-    inputs, values = [], []
-    for argument in algorithm.inputs:
-        array = None
+    given: dict[str, Array] = {}
+    for argument in (*algorithm.inputs, *MODEL_INPUTS):
         if argument.name in present:
-            array = graph.array(argument.name, "input", math.prod(argument.sizes(model)))
-            inputs.append(array)
-        values.append(Input(tree, argument, array))
-    result = algorithm.text(tree, *values, **options)
+            given[argument.name] = graph.array(argument.name, "input", argument.length(model))
+    tree.given = given
+    values = [Input(tree, argument, given.get(argument.name)) for argument in algorithm.inputs]
+    result = algorithm.body(tree, *values, **options)
     if graph.block is not graph.root:
         raise TraceError(f"{algorithm.name}: a loop over the tree was left early: let it run to its end")
     outputs = []
@@ -283,15 +315,16 @@ def trace(
     if tree.least is not None:
         guard = graph.array("guard", "output", 1)
         graph.store(guard, 0, graph.load(tree.least, 0))
-    program = Program(
+    for array in outputs:
+        if array.size > model.nv or array.size <= 1:  # loops may leave some elements out
+            graph.clear(array)
+    return Program(
         name=algorithm.name,
-        inputs=tuple(inputs),
+        inputs=tuple(given.values()),
         outputs=tuple(outputs),
         work=tuple(a for a in graph.arrays if a.kind == "work"),
         tables=tuple(a for a in graph.arrays if a.kind in ("table", "itable")),
         body=graph.root,
         graph=graph,
-        zeroed=tuple(a for a in outputs if a.size > model.nv or a.size <= 1),
         guard=guard,
     )
-    return interleave(simplify(replace_constant_arrays(simplify(program))))

@@ -13,33 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from kinetree.compiler.ir.graph import Array, Store
 from kinetree.errors import TraceError
-from kinetree.interpreters.eager import neutral, numbers, promoted
 from kinetree.interpreters.handles import Carrier, Handle, Velocity, World
-from kinetree.interpreters.leaves import Builder, tagged, take_apart
 from kinetree.model.node import stacked
 from kinetree.ops import Expr
-from kinetree.spatial import (
-    ArticulatedInertia,
-    Coordinates,
-    CoriolisInertia,
-    Detached,
-    Force,
-    Inertia,
-    Jet,
-    Lump,
-    Motion,
-    Stack,
-    Transform,
-)
-from kinetree.spatial.factors import Dense
+from kinetree.spatial import Coordinates, Detached, Force, Stack
+from kinetree.spatial.value import Builder, Value, as_numbers, take_apart
 from kinetree.sweep.sweep import Frame
 
 if TYPE_CHECKING:
     from kinetree.interpreters.looped import LoopedSweep
-
-# Types of one form for all kinds of nodes: only they can be read through a predecessor.
-LINEAR = (Motion, Force, Inertia, ArticulatedInertia, CoriolisInertia)  # sums are sums of their numbers
-UNIFORM = (*LINEAR, Jet, Lump, Transform)
 
 
 def number(value: Any) -> Any:
@@ -50,28 +32,23 @@ def number(value: Any) -> Any:
 class Kept:
     """Values that a path carries from one body to the next, in memory of their own."""
 
-    def __init__(self, tree: LoopedSweep, value: Any):
-        leaves, self.build = take_apart(dense(value))
+    def __init__(self, tree: LoopedSweep, value: Value):
+        leaves, self.build = take_apart(value.uniform())
         self.tree = tree
         self.arrays = [tree.graph.array(tree.unique("carried"), "work", 1) for _ in leaves]
 
-    def store(self, value: Any) -> None:
-        leaves, _ = take_apart(dense(value))
+    def store(self, value: Value) -> None:
+        leaves, _ = take_apart(value.uniform())
         for array, leaf in zip(self.arrays, leaves, strict=True):
             self.tree.graph.store(array, 0, number(leaf))
 
     def load(self, frame: Frame) -> Any:
-        value = self.build(iter([self.tree.graph.load(array, 0) for array in self.arrays]))
-        if isinstance(value, Transform):
-            return value.between(frame, None)
-        return tagged(value, frame, None)
+        return self.build(iter([self.tree.graph.load(array, 0) for array in self.arrays])).arrived(frame)
 
 
-def dense(value: Any) -> Any:
-    """A transform with one general rotation: the form that all kinds of nodes share."""
-    if isinstance(value, Transform) and not (len(value.factors) == 1 and isinstance(value.factors[0], Dense)):
-        return Transform.from_factors(value.translation, (Dense(value.rotation),))
-    return Stack(dense(v) for v in value.values) if isinstance(value, Stack) else value
+def is_uniform(kind: type) -> bool:
+    """True for types of one form for all kinds of nodes: only they can be read through a predecessor."""
+    return issubclass(kind, Value) and kind.is_uniform
 
 
 class Template:
@@ -105,7 +82,7 @@ def _origin(leaf: Any, i: Handle) -> Any:
 class Field:
     """One value for each node, written once: literals and table entries by kind, other numbers in memory."""
 
-    def __init__(self, tree: LoopedSweep, kind: type):
+    def __init__(self, tree: LoopedSweep, kind: Any):
         self.tree, self.type = tree, kind
         self.name = tree.unique(kind.__name__.lower())
         self.templates: dict[int, Template] = {}
@@ -123,7 +100,7 @@ class Field:
         return found
 
     def world_value(self) -> Any:
-        return neutral(self.type) if self.neutral is None else self.neutral
+        return self.type.zero() if self.neutral is None else self.neutral
 
     def __setitem__(self, i: Any, value: Any) -> None:
         if isinstance(i, World):
@@ -139,13 +116,13 @@ class Field:
             if source is None:
                 graph.store(self.place(f"own{k}"), i.slot, leaf)
         members = value.values if isinstance(value, Stack) else (value,)
-        if isinstance(members[0], UNIFORM):
+        if is_uniform(type(members[0])):
             for m, single in enumerate(members):
                 if not isinstance(single, Detached):
                     self.store_uniform(i.slot_of(m), single)
 
     def store_uniform(self, slot: Any, value: Any) -> None:
-        leaves, _ = take_apart(dense(value))
+        leaves, _ = take_apart(value.uniform())
         for k, leaf in enumerate(leaves):
             self.tree.graph.store(self.place(k), slot, number(leaf))
 
@@ -176,13 +153,13 @@ class Field:
         if isinstance(i, World):
             return self.world_value()
         if isinstance(i, Carrier):
-            if self.type not in UNIFORM:
+            if not is_uniform(self.type):
                 raise TraceError(
                     f"a {self.type.__name__} of a predecessor was read: its form depends on the kind of "
                     "node, which is not known there"
                 )
             self.check_above()
-            return tagged(self.load_uniform(i.slot), i.frame, None)
+            return self.load_uniform(i.slot).between(None, i.frame)
         self.check_handle(i)
         value = self.current.get(i)
         if value is None:
@@ -212,44 +189,43 @@ class Field:
 
 def _tagged_members(value: Any, i: Handle, source: Frame | None) -> Any:
     if isinstance(value, Stack):
-        return Stack(tagged(v, f, source) for v, f in zip(value.values, i.frames, strict=True))
-    return tagged(value, i.frames[0], source) if len(i.frames) == 1 else value
+        return Stack(v.between(source, f) for v, f in zip(value.values, i.frames, strict=True))
+    return value.between(source, i.frames[0]) if isinstance(value, Value) and len(i.frames) == 1 else value
 
 
 @cache
-def _form(kind: type) -> tuple[int, Builder]:
+def _form(kind: type[Value]) -> tuple[int, Builder]:
     """How many numbers a value of a uniform type has, and how it is built."""
-    leaves, build = take_apart(dense(kind(*((0, (0, 0, 0)) if kind is Inertia else ()))))
+    leaves, build = take_apart(kind.zero().uniform())
     return len(leaves), build
 
 
 class Sum(Field):
     """One value for each node, written once and then added to: all its numbers are in memory."""
 
-    def __init__(self, tree: LoopedSweep, kind: type):
+    def __init__(self, tree: LoopedSweep, kind: Any):
         super().__init__(tree, kind)
-        if kind not in UNIFORM:
+        if not is_uniform(kind):
             raise TraceError(f"no sums of {kind.__name__}: its form depends on the kind of node")
         self.at_world = False
 
     def __setitem__(self, i: Handle, value: Any) -> None:
         self.check_handle(i)
         self.check_write(i)
-        value = promoted(self.type, value)
         for m, single in enumerate(value.values if isinstance(value, Stack) else (value,)):
-            self.store_uniform(i.slot_of(m), single)
+            self.store_uniform(i.slot_of(m), self.type.promoted(single))
 
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, World) and not self.at_world:
             return self.world_value()
         if isinstance(i, (World, Carrier)):
-            return tagged(self.load_uniform(i.slot), i.frame, None)
+            return self.load_uniform(i.slot).between(None, i.frame)
         self.check_handle(i)
         value = self.current.get(i)
         if value is None:
             if not any(kind == i.kind.number for kind, _ in self.written):
                 raise TraceError("a field was read before it was written for that kind of node")
-            members = [tagged(self.load_uniform(i.slot_of(m)), f, None) for m, f in enumerate(i.frames)]
+            members = [self.load_uniform(i.slot_of(m)).between(None, f) for m, f in enumerate(i.frames)]
             value = self.current[i] = stacked(members)
         if i.member is not None and isinstance(value, Stack):
             return value.values[i.member]
@@ -264,8 +240,8 @@ class Sum(Field):
             count, _ = _form(self.type)
             zeros = [Store(self.place(k), 0, 0.0) for k in range(count)]
             self.tree.graph.root.statements[:0] = zeros
-        value = promoted(self.type, value)
-        if self.type not in LINEAR:
+        value = self.type.promoted(value)
+        if not self.type.is_linear:
             self.store_uniform(i.slot, self[i] + value)
             return
         leaves, _ = take_apart(value)
@@ -305,14 +281,14 @@ class Output:
             return
         places = self.axes(self.dimensions, key)
         if [] not in places:
-            self._fill(places, 0, 0, numbers(value))
+            self._fill(places, 0, 0, as_numbers(value))
 
     def _set_bodies(self, i: Handle, key: tuple, value: Any) -> None:
         places = self.axes(self.dimensions[1:], key)
         values = value.values if isinstance(value, Stack) else (value,)
         for m, single in enumerate(values):
             if i.kind.sample.members[m].body:
-                self._fill(places, 1, self.tree.body_place(i, m), numbers(single))
+                self._fill(places, 1, self.tree.body_place(i, m), as_numbers(single))
 
     def _fill(self, places: list[Any], depth: int, index: Any, value: Any) -> None:
         graph = self.tree.graph

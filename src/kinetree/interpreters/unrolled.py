@@ -17,6 +17,7 @@ from kinetree.compiler.ir.program import Program
 from kinetree.interpreters import eager
 from kinetree.model import Node
 from kinetree.sweep import Algorithm
+from kinetree.sweep.signature import MODEL_INPUTS
 
 
 def trace(
@@ -30,7 +31,7 @@ def trace(
     """The program of an algorithm for one model; `present` names the inputs that a caller gives."""
     graph = Graph()
     inputs, values = [], {}
-    for argument in algorithm.inputs:
+    for argument in (*algorithm.inputs, *MODEL_INPUTS):
         if argument.name in present:
             shape = argument.sizes(model)
             array = graph.array(argument.name, "input", math.prod(shape))
@@ -38,14 +39,11 @@ def trace(
             loads = np.empty(array.size, object)
             loads[:] = [graph.load(array, k) for k in range(array.size)]
             values[argument.name] = loads.reshape(shape).tolist()
-    tree, results = eager.run(algorithm, model, values, options, frames, nodes)
+    _, results = eager.run(algorithm, model, values, options, frames, nodes)
     outputs = tuple(
         _stored(graph, argument.name, result)
         for argument, result in zip(algorithm.outputs, results, strict=True)
     )
-    complete = {
-        array: len(result.values) == array.size for array, result in zip(outputs, results, strict=True)
-    }
     return Program(
         name=algorithm.name,
         inputs=tuple(inputs),
@@ -54,27 +52,16 @@ def trace(
         tables=(),
         body=graph.root,
         graph=graph,
-        zeroed=tuple(array for array in outputs if not complete[array]),
-        guard=_guard(graph, tree.guards),
+        guard=graph.guard(),
     )
 
 
 def _stored(graph: Graph, name: str, result: eager.Output) -> Array:
     """An output array with the values of a result."""
     array = graph.array(name, "output", math.prod(result.shape))
+    if len(result.values) < array.size:
+        graph.clear(array)
     for index, value in sorted(result.values.items()):
         place = int(np.ravel_multi_index(index, result.shape)) if index else 0
         graph.store(array, place, value if isinstance(value, ops.Expr) else float(value))
-    return array
-
-
-def _guard(graph: Graph, guards: list[Any]) -> Array | None:
-    """The smallest of all guarded pivots as an output of its own; None if nothing is guarded."""
-    if not guards:
-        return None
-    smallest = guards[0]
-    for guard in guards[1:]:
-        smallest = ops.min(smallest, guard)
-    array = graph.array("guard", "output", 1)
-    graph.store(array, 0, smallest)
     return array

@@ -12,7 +12,7 @@ from kinetree.io.xml import Element
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?\Z")
 _SEPARATOR = re.compile(r",\s+")  # "1, 2, 3" is a list; "1,5" may be a decimal and is refused
 _INFINITY = re.compile(r"[+-]?inf(?:inity)?\Z", re.IGNORECASE)
-_LARGEST = 1e30  # no length, mass or inertia is larger, and products of a few such numbers stay finite
+LARGEST = 1e30  # no length, mass or inertia is larger, and products of a few such numbers stay finite
 UNBOUNDED = 1e30  # bounds from here on mean "without bound"
 _WORD = 60  # characters of a bad value that a message shows
 _NUMBERS = 10_000  # numbers in one attribute
@@ -24,7 +24,7 @@ def parse_number(text: str, infinite: bool = False) -> float | None:
         value = float(text)
         if infinite and abs(value) >= UNBOUNDED:
             return copysign(inf, value)
-        return value + 0.0 if abs(value) <= _LARGEST else None  # no negative zeros
+        return value + 0.0 if abs(value) <= LARGEST else None  # no negative zeros
     if infinite and _INFINITY.match(text):
         return -inf if text.startswith("-") else inf
     return None
@@ -48,12 +48,14 @@ def vector(
     default: Sequence[float] | None,
     log: Log,
     text: str | None = None,
+    infinite: bool = False,
 ) -> tuple[float, ...]:
     """The `length` numbers of an attribute.
 
     Args:
         default: the value when the attribute is absent; None makes it a required one.
         text: use this text instead of the element's own attribute (defaults of MJCF).
+        infinite: numbers from 1e30 on mean "without bound".
 
     A wrong value is recorded as an error, and the default (or zeros) returned so that reading can go on.
     """
@@ -63,9 +65,9 @@ def vector(
         if default is None:
             log.add("attribute-missing", element.where, f"attribute {name!r} is missing")
         return fallback
-    values = parse_numbers(text)
+    values = parse_numbers(text, infinite)
     if isinstance(values, str) and "," in text:
-        separated = parse_numbers(_SEPARATOR.sub(" ", text))
+        separated = parse_numbers(_SEPARATOR.sub(" ", text), infinite)
         if not isinstance(separated, str):
             log.add("number-comma", element.where, f"{name}={shorten(text)!r} has commas between the numbers")
             values = separated
@@ -93,6 +95,15 @@ def number(element: Element, name: str, default: float | None, log: Log, infinit
     return value
 
 
+def per_degree(
+    element: Element, name: str, count: int, default: float, log: Log, infinite: bool = False
+) -> float | tuple[float, ...]:
+    """One number for all degrees of freedom of a joint, or `count` numbers, one for each."""
+    several = len((element.get(name) or "").split()) > 1
+    values = vector(element, name, count if several else 1, (default,), log, infinite=infinite)
+    return values[0] if len(values) == 1 else values
+
+
 def bad_number(element: Element, name: str, word: str, log: Log) -> None:
     """Record that `word` is not a number, with the remedy that fits its looks."""
     where, shown = element.where, shorten(word)
@@ -106,7 +117,7 @@ def bad_number(element: Element, name: str, word: str, log: Log) -> None:
             "Write a decimal point, and blanks between numbers.",
         )
     else:
-        log.add("number", where, f"{name} contains {shown!r}, not a finite number below {_LARGEST:g}")
+        log.add("number", where, f"{name} contains {shown!r}, not a finite number below {LARGEST:g}")
 
 
 def choice(

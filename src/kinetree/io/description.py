@@ -8,99 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import inf
 
-from kinetree.io.placement import ORIGIN, Placement, from_axis_angle
+from kinetree import joints
+from kinetree.io.placement import HERE, exact
 from kinetree.io.report import Where
 from kinetree.io.xml import Element
-from kinetree.spatial.vector import Matrix, Vector, add, dot, mat_add, mat_mul, scale, sub, transpose
+from kinetree.model import Limits
+from kinetree.model.parts import Mimic
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.pose import Pose
+from kinetree.spatial.vector import Vector
 
 WORLD = "world"
-NO_INERTIA: Matrix = ((0.0, 0.0, 0.0),) * 3
-
-# how many velocity coordinates each kind of joint has
-FREEDOM = {
-    "fixed": 0,
-    "revolute": 1,
-    "prismatic": 1,
-    "helical": 1,
-    "universal": 2,
-    "planar": 3,
-    "spherical": 3,
-    "free": 6,
-}
-
-
-@dataclass(slots=True)
-class Mass:
-    """Mass, centre of mass and inertia about it, all in link axes."""
-
-    mass: float = 0.0
-    com: Vector = ORIGIN
-    inertia: Matrix = NO_INERTIA
-
-    def moved(self, placement: Placement) -> Mass:
-        """The same mass seen from the frame in which `placement` is given."""
-        R = placement.R
-        com = (placement @ Placement(p=self.com)).p
-        return Mass(self.mass, com, mat_mul(mat_mul(R, self.inertia), transpose(R)))
-
-    def __add__(self, other: Mass) -> Mass:
-        """Two masses rigidly joined (parallel axes)."""
-        if self.is_zero or other.is_zero:
-            return other if self.is_zero else self
-        mass = self.mass + other.mass
-        if mass == 0.0:
-            return Mass(0.0, ORIGIN, mat_add(self.inertia, other.inertia))
-        com = scale(add(scale(self.com, self.mass), scale(other.com, other.mass)), 1 / mass)
-        return Mass(mass, com, mat_add(self.about(com), other.about(com)))
-
-    def about(self, point: Vector) -> Matrix:
-        """The inertia about `point`: I + m (d.d 1 - d d^T)."""
-        d = sub(self.com, point)
-        m, dd = self.mass, dot(d, d)
-        rows = [[m * ((dd if i == j else 0.0) - d[i] * d[j]) for j in range(3)] for i in range(3)]
-        moved: Matrix = (tuple(rows[0]), tuple(rows[1]), tuple(rows[2]))  # type: ignore[assignment]
-        return mat_add(self.inertia, moved)
-
-    @property
-    def is_zero(self) -> bool:
-        return self.mass == 0.0 and self.inertia == NO_INERTIA
-
-
-@dataclass(slots=True)
-class Limits:
-    """Bounds of a joint, infinite where there are none; `velocity` and `effort` bound both directions."""
-
-    lower: float = -inf
-    upper: float = inf
-    velocity: float = inf
-    effort: float = inf
-
-    @property
-    def none(self) -> bool:
-        return self == Limits()
-
-
-@dataclass(slots=True)
-class Mimic:
-    """This joint's coordinate is multiplier * (coordinate of `joint`) + offset."""
-
-    joint: str
-    multiplier: float
-    offset: float
-    where: Where
-
+Z: Vector = (0.0, 0.0, 1.0)
 
 @dataclass(slots=True)
 class Link:
-    """A rigid body; `mass` is None where the file has no inertial."""
+    """A rigid body; `inertia` is None where the file says nothing of it."""
 
     name: str
     where: Where
-    mass: Mass | None = None
+    inertia: Inertia | None = None
     virtual: bool = False  # made up between the joints of one body: meant to be massless
     source: Element | None = None
+
+    def add(self, inertia: Inertia) -> None:
+        """Fix more mass to the link."""
+        self.inertia = inertia if self.inertia is None else self.inertia + inertia
+        self.virtual = False
 
 
 @dataclass(slots=True)
@@ -109,30 +44,30 @@ class Joint:
 
     name: str
     where: Where
-    kind: str
+    motion: joints.Joint
     parent: str
     child: str
-    placement: Placement = field(default_factory=Placement)
-    axis: Vector = (1.0, 0.0, 0.0)
-    axis2: Vector = (0.0, 0.0, 1.0)  # of a universal joint
-    pitch: float = 0.0  # of a helical joint, m/rad
+    placement: Pose = HERE
+    normal: Vector = Z  # where the joint's own z axis points in the link, if it is not that of the link
     limits: Limits = field(default_factory=Limits)
     mimic: Mimic | None = None
-    armature: float | tuple[float, ...] = 0.0  # these three: one number, or one for each degree of freedom
+    armature: float | tuple[float, ...] = 0.0  # these four: one number, or one for each degree of freedom
     damping: float | tuple[float, ...] = 0.0
     friction: float | tuple[float, ...] = 0.0
-    stiffness: float = 0.0
-    spring_reference: float = 0.0
-    home: Placement = field(default_factory=Placement)  # of a free joint, in the pose that the file draws
+    stiffness: float | tuple[float, ...] = 0.0
+    spring_reference: float | tuple[float, ...] | None = None  # None: the neutral position
+    home: Pose = HERE  # of a free joint, in the pose that the file draws
     reference: float = 0.0  # position in the pose that the file draws; `placement` already undoes it
     source: Element | None = None
 
-    def at(self, position: float) -> Placement:
+    @property
+    def is_fixed(self) -> bool:
+        return self.motion.nv == 0
+
+    def at(self, position: float) -> Pose:
         """The pose of the child in the parent when a joint with one freedom is at `position`."""
-        if self.kind == "prismatic":
-            return self.placement @ Placement(p=scale(self.axis, position))
-        turned = Placement(from_axis_angle(self.axis, position), scale(self.axis, self.pitch * position))
-        return self.placement @ turned
+        moved = Pose.from_transform(self.motion.placement((position,)))
+        return self.placement @ Pose(exact(moved.rotation), moved.p)
 
 
 @dataclass(slots=True)
@@ -142,19 +77,19 @@ class Frame:
     name: str
     where: Where
     link: str
-    placement: Placement
+    placement: Pose
 
 
 @dataclass(slots=True)
 class Rotor:
-    """A body that the fixed side of `joint` carries and that spins `ratio` times as fast as the joint."""
+    """A body that the fixed side of `joint` carries, and that spins `ratio` times as fast as the joint."""
 
     joint: str
     where: Where
-    mass: Mass
-    placement: Placement
+    inertia: Inertia
+    placement: Pose
     axis: Vector
-    ratio: float
+    ratio: tuple[float, ...]  # one for each degree of freedom
 
 
 @dataclass(slots=True)
@@ -170,6 +105,7 @@ class Description:
     rotors: list[Rotor] = field(default_factory=list)
     left_out: list[Joint] = field(default_factory=list)  # joints that would close a loop
     gravity: Vector = (0.0, 0.0, -9.81)
+    file_order: bool = False  # bodies come in the order of the file, not depth first
     document: Element | None = None
 
     def parent_joints(self) -> dict[str, Joint]:
@@ -184,7 +120,12 @@ class Description:
         return children
 
     def in_order(self) -> list[Joint]:
-        """All joints from the world outward, depth first, each parent before its children."""
+        """All joints from the world outward, each parent before its children."""
+        place = {joint.child: k for k, joint in enumerate(self.joints.values())}
+        if self.file_order and all(
+            place.get(joint.parent, -1) < place[joint.child] for joint in self.joints.values()
+        ):
+            return list(self.joints.values())
         children = self.child_joints()
         order, stack = [], list(reversed(children[WORLD]))
         while stack:

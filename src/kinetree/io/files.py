@@ -1,13 +1,18 @@
-"""Opening files: regular ones only, of bounded size, and never outside of where they are allowed to be."""
+"""Files: regular ones only, of bounded size, where they may be; written whole or not at all."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from kinetree.io.report import FileError, Where, refuse
 from kinetree.io.xml import LIMITS
+
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -15,12 +20,10 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     name = os.fspath(path)
     where = Where(name if isinstance(name, str) and name.isprintable() else repr(name), 0, "file")
     try:
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            refuse("file", where, "this is a directory or a device, not a file")
-        if status.st_size > LIMITS.size:
-            refuse("xml-limit", where, f"the file has {status.st_size} bytes; at most {LIMITS.size} are read")
-        with open(path, "rb") as stream:
+        _refuse_special(os.stat(path), where)  # before it is opened: opening may block, or do something
+        descriptor = os.open(path, _READ)
+        with open(descriptor, "rb") as stream:
+            _refuse_special(os.fstat(descriptor), where)
             return stream.read(LIMITS.size + 1)
     except FileError:
         raise
@@ -29,12 +32,78 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         refuse("file", where, f"cannot be read: {reason}", _path_remedy(name))
 
 
+def _refuse_special(status: os.stat_result, where: Where) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        refuse("file", where, "this is a directory, a pipe or a device, not a file")
+    if status.st_size > LIMITS.size:
+        refuse("xml-limit", where, f"the file has {status.st_size} bytes; at most {LIMITS.size} are read")
+
+
 def _path_remedy(name: str | bytes) -> str:
     return (
         "Check the path; a text must begin with '<' or '{'."
         if len(name) < 200
         else "A text must begin with '<' or '{'."
     )
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
+    """Put a text in a file as a whole: what was there stays until the new content is safely on the disk.
+
+    The text is written to a new file in the same directory, which then takes the place and the mode of the
+    old one. A symbolic link stays, and the file that it leads to is replaced.
+
+    Raises:
+        OSError: the file is read-only or not a regular file, the link leads nowhere, or the system refuses.
+    """
+    given = Path(path)
+    target = Path(os.path.realpath(given))
+    mode = _mode_for(given, target)
+    descriptor, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part")
+    try:
+        with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(descriptor)
+        os.chmod(beside, mode)
+        os.replace(beside, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(beside)
+        raise
+    _sync_directory(target.parent)
+    return given
+
+
+def _mode_for(given: Path, target: Path) -> int:
+    """The mode that the new file gets; OSError if nothing may be written there."""
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        if os.path.islink(given):
+            raise FileNotFoundError(
+                errno.ENOENT, "the link leads to no file: remove it, or write elsewhere", str(given)
+            ) from None
+        mask = os.umask(0o077)
+        os.umask(mask)
+        return 0o666 & ~mask
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "this is a directory, a pipe or a device, not a file", str(given))
+    if not mode & 0o222 or not os.access(target, os.W_OK):
+        raise PermissionError(
+            errno.EACCES, "the file is read-only: make it writable, or write elsewhere", str(given)
+        )
+    return stat.S_IMODE(mode)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the new name last as well, where the system can."""
+    with suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def confined(path: str, base: Path, root: Path) -> Path | None:

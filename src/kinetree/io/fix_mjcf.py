@@ -1,30 +1,28 @@
-"""Mending an MJCF text: names, inertials, orientations, axes, ranges and coefficients of the main file."""
+"""Repairing an MJCF text: names, inertials, orientations, axes, ranges and coefficients of the main file."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 from kinetree.io.attributes import clean_name, is_name, parse_numbers
-from kinetree.io.description import Description, Mass
+from kinetree.io.description import Description
 from kinetree.io.mjcf_compiler import LENGTHS, is_degenerate
-from kinetree.io.save_urdf import attributes, number, numbers
 from kinetree.io.splice import Splice, put
+from kinetree.io.text import attributes, number, numbers
 from kinetree.io.xml import Element
+from kinetree.spatial.inertia import Inertia
 
 _COEFFICIENTS = ("damping", "stiffness", "armature", "frictionloss")
 
 
-def fix_mjcf(splice: Splice, robot: Description, masses: dict[int, Mass | None]) -> None:
-    """Write what repair changed into the elements that stand in the main file.
-
-    Args:
-        masses: the mass of each body before repair, by where its element starts.
-    """
+def fix_mjcf(splice: Splice, robot: Description, original: Description) -> None:
+    """Write what repair changed into the elements that stand in the main file."""
+    before = {link.source.start: link.inertia for link in original.links.values() if link.source is not None}
     _fix_names(splice, robot)
     for link in robot.links.values():
         if link.source is not None and link.source.file == robot.file:
-            if link.mass is not None and link.mass != masses.get(link.source.start):
-                put(splice, link.source, "inertial", _inertial(link.mass))
+            if link.inertia is not None and link.inertia != before.get(link.source.start):
+                put(splice, link.source, "inertial", _inertial(link.inertia))
     for element in robot.document.walk() if robot.document is not None else ():
         if element.file == robot.file:
             _fix_numbers(splice, element)
@@ -69,7 +67,6 @@ def _values(element: Element, name: str) -> tuple[float, ...]:
     return () if isinstance(values, str) else values
 
 
-def _inertial(mass: Mass) -> str:
-    I = mass.inertia
-    full = numbers((I[0][0], I[1][1], I[2][2], I[0][1], I[0][2], I[1][2]))
-    return f"<inertial{attributes(pos=numbers(mass.com), mass=number(mass.mass), fullinertia=full)}/>"
+def _inertial(inertia: Inertia) -> str:
+    mass, full = number(inertia.mass), numbers(inertia.about_com)
+    return f"<inertial{attributes(pos=numbers(inertia.com), mass=mass, fullinertia=full)}/>"

@@ -7,63 +7,60 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from kinetree.io.description import NO_INERTIA, WORLD, Description, Link, Mass
+from kinetree.io.description import WORLD, Description, Link
 from kinetree.io.report import Log
-from kinetree.spatial.vector import Matrix
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.vector import Matrix, sym_matrix
 
 _ROUNDING = (
     1e-6  # files write about six digits: violations below this share of the largest moment are rounding
 )
 _TINY = 1e-15  # kg m^2
+_POINT = 1e-14  # of the moments about the origin: what is left of a point mass about its own centre
 _LARGE = 2.0  # m, radius of gyration that no link of a robot reaches
 
 
 def check_inertias(robot: Description, log: Log) -> None:
     """Record what is wrong with the inertia of every link, and mend it where `log` says so."""
-    moving = {joint.child for joint in robot.joints.values() if joint.kind != "fixed"}
+    moving = {joint.child for joint in robot.joints.values() if not joint.is_fixed}
     for link in robot.links.values():
         if link.name == WORLD or link.virtual:
             continue
-        if link.mass is None:
+        if link.inertia is None:
             if link.name in moving:
                 log.add("inertia-missing", link.where, "the link moves but has no inertial")
             continue
-        _check_link(link, link.mass, log)
+        link.inertia = _checked(link, link.inertia, log)
 
 
-def _check_link(link: Link, mass: Mass, log: Log) -> None:
-    if mass.mass < 0:
-        log.mend(
-            "mass-negative", link.where, f"the mass is {mass.mass:g} kg", f"mass set to {-mass.mass:g} kg"
-        )
-        mass.mass = -mass.mass
-    if mass.inertia == NO_INERTIA:
-        if mass.mass > 0:
-            log.add("inertia-zero", link.where, f"the inertia is zero, the mass {mass.mass:g} kg")
-        return
-    if mass.mass == 0:
+def _checked(link: Link, inertia: Inertia, log: Log) -> Inertia:
+    """The inertia of a link, mended where `log` says so."""
+    mass, com, moments = inertia.mass, inertia.com, inertia.about_com
+    if mass < 0:
+        log.mend("mass-negative", link.where, f"the mass is {mass:g} kg", f"mass set to {-mass:g} kg")
+        inertia, mass = Inertia(-mass, com, sym_matrix(moments)), -mass
+    if max(map(abs, moments)) <= _POINT * max(map(abs, inertia.second)):
+        if mass > 0:
+            log.add("inertia-zero", link.where, f"the inertia is zero, the mass {mass:g} kg")
+        return inertia
+    if mass == 0:
         log.add("inertia-massless", link.where, "the mass is zero, the inertia is not")
-    low, middle, high = moments = np.linalg.eigvalsh(np.array(mass.inertia))
-    shown = ", ".join(f"{m:.4g}" for m in moments)
+    low, middle, high = principal = np.linalg.eigvalsh(np.array(sym_matrix(moments))).tolist()
+    shown = ", ".join(f"{m:.4g}" for m in principal)
     rounding = _ROUNDING * max(abs(low), abs(high)) + _TINY
+    rule = problem = ""
     if low < -rounding:
+        rule = "inertia-negative"
         problem = f"the inertia is not positive definite (principal moments {shown})"
-        if log.mend("inertia-negative", link.where, problem, "nearest physical inertia"):
-            mass.inertia = nearest_physical(mass.inertia)
     elif low + middle < high - rounding:
+        rule = "inertia-triangle"
         problem = f"the principal moments {shown} violate the triangle inequality"
-        if log.mend("inertia-triangle", link.where, problem, "nearest physical inertia"):
-            mass.inertia = nearest_physical(mass.inertia)
-    if mass.mass > 0:
-        _check_size(link, mass, log)
-
-
-def _check_size(link: Link, mass: Mass, log: Log) -> None:
-    """Placeholders and wrong units show in the radius of gyration."""
-    trace = mass.inertia[0][0] + mass.inertia[1][1] + mass.inertia[2][2]
-    radius = sqrt(max(trace, 0.0) / 2 / mass.mass)
-    if radius > _LARGE:
-        log.add("inertia-units", link.where, f"{mass.mass:g} kg with a radius of gyration of {radius:.3g} m")
+    if rule and log.mend(rule, link.where, problem, "nearest physical inertia"):
+        inertia = Inertia(mass, com, nearest_physical(sym_matrix(moments)))
+    radius = sqrt(max(sum(principal), 0.0) / 2 / mass) if mass > 0 else 0.0
+    if radius > _LARGE:  # placeholders and wrong units show in the radius of gyration
+        log.add("inertia-units", link.where, f"{mass:g} kg with a radius of gyration of {radius:.3g} m")
+    return inertia
 
 
 def nearest_physical(inertia: Matrix, floor: float = 1e-3) -> Matrix:

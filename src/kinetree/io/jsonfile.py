@@ -6,7 +6,8 @@ import json
 from typing import NoReturn
 
 from kinetree.errors import ModelError
-from kinetree.io.report import FileError, LoadReport, Where, finding, refuse
+from kinetree.io.document import Document
+from kinetree.io.report import FileError, LoadReport, Log, Where, finding, refuse
 from kinetree.io.xml import LIMITS
 from kinetree.model import Model
 
@@ -16,12 +17,13 @@ def write_json(model: Model) -> str:
     return json.dumps(model.to_dict(), indent=1, allow_nan=False) + "\n"
 
 
-def read_json(content: bytes | str, file: str) -> Model:
+def read_json(document: Document, log: Log) -> Model:
     """The model that `write_json` wrote.
 
     Raises:
         FileError: the text is not JSON, or not that of a model.
     """
+    content, file = document.content, document.file
     where = Where(file, 0, "document")
     if len(content) > LIMITS.size:
         refuse("xml-limit", where, f"the document has {len(content)} bytes; at most {LIMITS.size} are read")

@@ -1,16 +1,13 @@
-"""`lint`: everything that is wrong with a robot file, the gravest first."""
+"""`lint`: everything that is wrong with a robot file, the most severe first."""
 
 from __future__ import annotations
 
-import os
-
-from kinetree.io.build import prepare
+from kinetree.io.build import build
 from kinetree.io.description import Description
-from kinetree.io.jsonfile import read_json
-from kinetree.io.load import describe, kind_of, open_document
-from kinetree.io.placement import angle_of, snap_rotation
+from kinetree.io.document import Source, open_document
+from kinetree.io.formats import format_of
+from kinetree.io.placement import snap_rotation
 from kinetree.io.report import FileError, Finding, Log, by_severity
-from kinetree.spatial.vector import mat_mul, transpose
 
 _ABOUT_LOADING = frozenset(
     ("merged", "split", "ignored")
@@ -19,7 +16,7 @@ _NEAR = 2e-3  # rad: 1.57, 3.14 and 1.571 are meant as right angles
 _EXACT = 1e-9
 
 
-def lint(source: str | bytes | os.PathLike[str], *, format: str | None = None) -> list[Finding]:
+def lint(source: Source, *, format: str | None = None) -> list[Finding]:
     """What is wrong with a robot file: rule, severity, place, how much it matters, remedy.
 
     Args:
@@ -33,12 +30,10 @@ def lint(source: str | bytes | os.PathLike[str], *, format: str | None = None) -
     log = Log()
     try:
         document = open_document(source)
-        if kind_of(document, format) == "json":
-            read_json(document.content, document.file)
-        else:
-            robot = describe(document, format, log)
+        robot = format_of(document, format).read(document, log)
+        if isinstance(robot, Description):
             check_right_angles(robot, log)
-            prepare(robot, log)
+            build(robot, log)
     except FileError as error:
         log.findings.append(error.finding)
     return by_severity(f for f in log.findings if f.rule not in _ABOUT_LOADING)
@@ -47,7 +42,7 @@ def lint(source: str | bytes | os.PathLike[str], *, format: str | None = None) -
 def check_right_angles(robot: Description, log: Log) -> None:
     """Record placements that are almost, but not quite, at right angles."""
     for joint in robot.joints.values():
-        exact = snap_rotation(joint.placement.R, _NEAR)
-        off = angle_of(mat_mul(transpose(exact), joint.placement.R))
+        given = joint.placement.rotation
+        _, off = (snap_rotation(given, _NEAR).inverse() @ given).as_axis_angle()
         if off > _EXACT:
             log.add("right-angle", joint.where, f"the placement is {off:.2g} rad off a right angle")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kinetree.io.description import WORLD, Description, Frame, Mass
-from kinetree.io.placement import Placement
+from kinetree.io.description import WORLD, Description, Frame
+from kinetree.io.placement import HERE
 from kinetree.io.report import Log
+from kinetree.spatial.pose import Pose
 
 
 def merge_fixed(robot: Description, log: Log) -> None:
@@ -13,23 +14,21 @@ def merge_fixed(robot: Description, log: Log) -> None:
     Mass and inertia are added in the carrier's frame, children and rotors are placed from there, and every
     merged link lives on as a frame of its own name.
     """
-    carrier: dict[str, tuple[str, Placement]] = {WORLD: (WORLD, Placement())}
+    carrier: dict[str, tuple[str, Pose]] = {WORLD: (WORLD, HERE)}
     frames = []
     order = robot.in_order()
     parents = {joint.name: joint.parent for joint in order}
     for joint in order:
         holder, pose = carrier[joint.parent]
         placed = pose @ joint.placement
-        if joint.kind != "fixed":
-            carrier[joint.child] = (joint.child, Placement())
+        if not joint.is_fixed:
+            carrier[joint.child] = (joint.child, HERE)
             joint.parent, joint.placement = holder, placed
             continue
         carrier[joint.child] = (holder, placed)
         link = robot.links[joint.child]
-        if holder != WORLD and link.mass is not None:
-            target = robot.links[holder]
-            target.mass = (target.mass or Mass()) + link.mass.moved(placed)
-            target.virtual = False
+        if holder != WORLD and link.inertia is not None:
+            robot.links[holder].add(link.inertia.congruence(placed.transform()))
         if not link.virtual:
             frames.append(Frame(link.name, link.where, holder, placed))
             log.add("merged", link.where, f"fixed to {holder!r}")
@@ -39,5 +38,5 @@ def merge_fixed(robot: Description, log: Log) -> None:
         holder, pose = carrier[frame.link]
         frame.link, frame.placement = holder, pose @ frame.placement
     robot.frames = frames + robot.frames
-    robot.joints = {joint.name: joint for joint in order if joint.kind != "fixed"}
+    robot.joints = {joint.name: joint for joint in order if not joint.is_fixed}
     robot.links = {name: link for name, link in robot.links.items() if carrier[name][0] == name}

@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from kinetree.io.attributes import vector
 from kinetree.io.description import WORLD, Description
+from kinetree.io.document import Document
 from kinetree.io.mjcf_attach import read_spec
 from kinetree.io.mjcf_defaults import MAIN
 from kinetree.io.mjcf_equality import read_equalities
 from kinetree.io.mjcf_ignored import list_ignored
+from kinetree.io.mjcf_parts import read_parts
 from kinetree.io.mjcf_tree import Context, Reader
-from kinetree.io.placement import Placement
+from kinetree.io.placement import HERE
 from kinetree.io.report import Log
 from kinetree.io.xml import Element
-from kinetree.spatial.vector import scale
+from kinetree.spatial.inertia import Inertia
 
 
-def read_mjcf(root: Element, directory: Path | None, log: Log) -> Description:
+def read_mjcf(document: Document, log: Log) -> Description:
     """The robot that a `<mujoco>` element describes; everything odd about it goes to `log`."""
-    spec = read_spec(root, directory, "", log)
+    root = document.root
+    spec = read_spec(root, document.directory, "", log)
     robot = Description(root.get("model") or "robot", root.file, "mjcf", document=root)
     _read_option(robot, root, log)
     reader = Reader(robot, root, log)
     for world in root.all("worldbody"):
-        reader.read(world, Context(spec, WORLD, Placement(), MAIN))
+        reader.read(world, Context(spec, WORLD, HERE, MAIN))
     if not any(True for _ in root.all("worldbody")):
         log.add("tree-empty", root.where, "there is no <worldbody>", "Load the file that includes this one.")
     _set_total_mass(robot, spec.compiler.settotalmass)
     for each in (spec, *reader.attached):
         read_equalities(robot, each.root, each.defaults, each.prefix, log)
         list_ignored(each.root, log)
+    read_parts(robot, root, log)
     return robot
 
 
@@ -49,12 +51,9 @@ def _read_option(robot: Description, root: Element, log: Log) -> None:
 
 
 def _set_total_mass(robot: Description, wanted: float) -> None:
-    masses = [link.mass for link in robot.links.values() if link.mass is not None]
-    total = sum(mass.mass for mass in masses)
+    total = sum(link.inertia.mass for link in robot.links.values() if link.inertia is not None)
     if wanted <= 0 or total <= 0:
         return
-    factor = wanted / total
-    for mass in masses:
-        mass.mass *= factor
-        rows = [scale(row, factor) for row in mass.inertia]
-        mass.inertia = (rows[0], rows[1], rows[2])
+    for link in robot.links.values():
+        if link.inertia is not None:
+            link.inertia = Inertia.from_parameters(x * (wanted / total) for x in link.inertia.parameters)

@@ -11,9 +11,10 @@ from kinetree.io.files import confined, read_bytes
 from kinetree.io.mjcf_compiler import Compiler, read_compiler
 from kinetree.io.mjcf_defaults import Defaults
 from kinetree.io.mjcf_include import expand_includes
-from kinetree.io.placement import ORIGIN, Placement, from_euler
+from kinetree.io.placement import HERE, ORIGIN, from_euler
 from kinetree.io.report import Log
 from kinetree.io.xml import Element, read_xml
+from kinetree.spatial.pose import Pose
 
 _COPIES = 10_000
 _DEEPEST = 8  # models that attach models
@@ -65,7 +66,7 @@ def expand_attach(element: Element, spec: Spec, log: Log) -> tuple[list[Element]
     return [body], attached
 
 
-def replicas(element: Element, compiler: Compiler, log: Log) -> Iterator[tuple[Placement, str]]:
+def replicas(element: Element, compiler: Compiler, log: Log) -> Iterator[tuple[Pose, str]]:
     """The pose and the suffix of names of every copy that `<replicate>` makes."""
     count = number(element, "count", None, log)
     if not 0 < count <= _COPIES or count != int(count):
@@ -78,8 +79,8 @@ def replicas(element: Element, compiler: Compiler, log: Log) -> Iterator[tuple[P
         return
     offset = vector(element, "offset", 3, ORIGIN, log)
     a, b, c = (compiler.angle(v) for v in vector(element, "euler", 3, ORIGIN, log))
-    step = Placement(from_euler((a, b, c), compiler.eulerseq), offset)  # type: ignore[arg-type]
-    digits, separator, pose = len(str(int(count) - 1)), element.get("sep") or "", Placement()
+    step = Pose(from_euler((a, b, c), compiler.eulerseq), offset)  # type: ignore[arg-type]
+    digits, separator, pose = len(str(int(count) - 1)), element.get("sep") or "", HERE
     for k in range(int(count)):
         yield pose, f"{separator}{k:0{digits}d}"
         pose = step @ pose

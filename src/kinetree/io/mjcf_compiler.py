@@ -7,9 +7,7 @@ from math import hypot, radians
 
 from kinetree.io.attributes import choice, number, shorten, vector
 from kinetree.io.placement import (
-    IDENTITY,
     ORIGIN,
-    Placement,
     from_axes,
     from_axis_angle,
     from_euler,
@@ -20,7 +18,9 @@ from kinetree.io.placement import (
 )
 from kinetree.io.report import Log
 from kinetree.io.xml import Element
-from kinetree.spatial.vector import Matrix, cross
+from kinetree.spatial.pose import Pose
+from kinetree.spatial.rotation import Rotation
+from kinetree.spatial.vector import cross
 
 _BOOLEANS = ("true", "false")
 LENGTHS = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}  # orientations, and their numbers
@@ -86,18 +86,18 @@ def _angle(compiler: Compiler) -> str:
     return "degree" if compiler.degrees else "radian"
 
 
-def read_pose(element: Element, compiler: Compiler, log: Log) -> Placement:
+def read_pose(element: Element, compiler: Compiler, log: Log) -> Pose:
     """`pos` and one of the five ways to write an orientation."""
     x, y, z = vector(element, "pos", 3, ORIGIN, log)
-    return Placement(read_orientation(element, compiler, log), (x, y, z))
+    return Pose(read_orientation(element, compiler, log), (x, y, z))
 
 
-def read_orientation(element: Element, compiler: Compiler, log: Log) -> Matrix:
+def read_orientation(element: Element, compiler: Compiler, log: Log) -> Rotation:
     given = [name for name in LENGTHS if element.get(name) is not None]
     if len(given) > 1 and given != ["quat", given[-1]]:
         log.add("value", element.where, f"several orientations: {', '.join(given)}", "Keep one of them.")
     if not given:
-        return IDENTITY
+        return Rotation.identity()
     name = given[-1]
     values = vector(element, name, LENGTHS[name], _NEUTRAL[name], log)
     if name == "euler":
@@ -110,7 +110,7 @@ def read_orientation(element: Element, compiler: Compiler, log: Log) -> Matrix:
             f"{name}={shorten(element.get(name) or '')!r} is no orientation",
             "set to the identity",
         )
-        return IDENTITY
+        return Rotation.identity()
     x, y, z = values[:3]
     if name == "quat":
         return from_wxyz(values)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kinetree.io.attributes import parse_numbers, shorten
-from kinetree.io.description import FREEDOM, Description, Joint, Mimic
+from kinetree.io.description import Description, Joint
 from kinetree.io.mjcf_defaults import MAIN, Defaults
 from kinetree.io.report import Log
 from kinetree.io.xml import Element
+from kinetree.model.parts import Mimic
 
 _FOLLOW = (0.0, 1.0, 0.0, 0.0, 0.0)
 
@@ -50,7 +51,7 @@ def _read_joint(robot: Description, element: Element, prefix: str, log: Log) -> 
         return
     assert leader is not None
     offset = c[0] + follower.reference - c[1] * leader.reference
-    follower.mimic = Mimic(leader.name, c[1], offset, element.where)
+    follower.mimic = Mimic(leader.name, c[1], offset)
 
 
 def _why_not(robot: Description, follower: Joint, leader: Joint | None, c: tuple[float, ...]) -> str:
@@ -59,7 +60,7 @@ def _why_not(robot: Description, follower: Joint, leader: Joint | None, c: tuple
         return "it holds the joint at a position"
     if any(c[2:]):
         return "it is not linear"
-    if FREEDOM[follower.kind] != 1 or FREEDOM[leader.kind] != 1:
+    if follower.motion.nv != 1 or leader.motion.nv != 1:
         return "a joint has more than one degree of freedom"
     if follower.mimic is not None:
         return "the joint already follows another"

@@ -7,23 +7,25 @@ from math import pi
 import numpy as np
 
 from kinetree.io.attributes import choice, number, parse_numbers, shorten, vector
-from kinetree.io.description import Mass
 from kinetree.io.mjcf_compiler import Compiler, read_orientation, read_pose
-from kinetree.io.placement import Placement, from_z, norm
+from kinetree.io.placement import HERE, from_z, norm
 from kinetree.io.report import Log, Where
 from kinetree.io.xml import Element
-from kinetree.spatial.vector import Matrix, Vector, add, mat_mul, scale, sub, transpose
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.pose import Pose
+from kinetree.spatial.vector import Matrix, Vector, add, mat_mul, scale, sub, sym_matrix, transpose
 
 TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
 _SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}  # numbers in `size`
 _DENSITY = 1000.0
 
 
-def read_inertial(element: Element, compiler: Compiler, log: Log) -> Mass:
-    """The mass that an `<inertial>` element gives to its body."""
+def read_inertial(element: Element, compiler: Compiler, log: Log) -> Inertia:
+    """The inertia that an `<inertial>` element gives to its body."""
     x, y, z = vector(element, "pos", 3, (0.0, 0.0, 0.0), log)
     mass = number(element, "mass", None, log)
-    R = read_orientation(element, compiler, log)
+    mass = max(mass, compiler.boundmass) if compiler.boundmass else mass
+    R = read_orientation(element, compiler, log).rows
     if element.get("fullinertia") is not None:
         xx, yy, zz, xy, xz, yz = vector(element, "fullinertia", 6, None, log)
         if element.get("diaginertia") is not None:
@@ -32,29 +34,29 @@ def read_inertial(element: Element, compiler: Compiler, log: Log) -> Mass:
         xx, yy, zz = vector(element, "diaginertia", 3, (0.0, 0.0, 0.0), log)
         xy = xz = yz = 0.0
     inertia: Matrix = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-    return Mass(mass, (x, y, z), mat_mul(mat_mul(R, inertia), transpose(R)))
+    return Inertia(mass, (x, y, z), mat_mul(mat_mul(R, inertia), transpose(R)))
 
 
-def mass_of_geoms(
-    geoms: list[tuple[Element, Placement]], compiler: Compiler, where: Where, log: Log
-) -> Mass | None:
-    """The mass of a body from its geoms, or None if none of them has mass.
+def inertia_of_geoms(
+    geoms: list[tuple[Element, Pose]], compiler: Compiler, where: Where, log: Log
+) -> Inertia | None:
+    """The inertia of a body from its geoms, or None if none of them has mass.
 
     Args:
         geoms: the geoms with their defaults filled in, each with the frame it is given in.
     """
-    total = Mass()
+    total = Inertia.zero()
     for element, frame in geoms:
         group = number(element, "group", 0.0, log)
         if not compiler.inertiagrouprange[0] <= group <= compiler.inertiagrouprange[1]:
             continue
-        mass = _geom_mass(element, compiler, where, log)
-        if mass is not None:
-            total = total + mass.moved(frame)
-    return None if total.is_zero else total
+        inertia = _geom_inertia(element, compiler, where, log)
+        if inertia is not None:
+            total = total + inertia.congruence(frame.transform())
+    return total if any(total.parameters) else None
 
 
-def _geom_mass(element: Element, compiler: Compiler, where: Where, log: Log) -> Mass | None:
+def _geom_inertia(element: Element, compiler: Compiler, where: Where, log: Log) -> Inertia | None:
     kind = choice(element, "type", TYPES, "sphere", log)
     density = number(element, "density", _DENSITY, log)
     given = number(element, "mass", 0.0, log) if element.get("mass") is not None else None
@@ -80,13 +82,12 @@ def _geom_mass(element: Element, compiler: Compiler, where: Where, log: Log) -> 
         log.add("unsupported", element.where, "shellinertia is not modelled: the geom counts as solid")
     volume, moments = _solid(kind, size)
     mass = density * volume if given is None else given
-    xx, yy, zz = (mass * moment for moment in moments)
-    return Mass(mass, (0.0, 0.0, 0.0), ((xx, 0.0, 0.0), (0.0, yy, 0.0), (0.0, 0.0, zz))).moved(pose)
+    return Inertia(mass, inertia=scale(moments, mass)).congruence(pose.transform())
 
 
 def _shape(
     element: Element, kind: str, compiler: Compiler, log: Log
-) -> tuple[tuple[float, ...], Placement] | None:
+) -> tuple[tuple[float, ...], Pose] | None:
     """The half sizes of a primitive and its pose, from `size`, `pos` and orientation or from `fromto`."""
     size = parse_numbers(element.get("size") or "")
     if isinstance(size, str):
@@ -111,11 +112,11 @@ def _shape(
 
 def _between(
     kind: str, size: tuple[float, ...], start: Vector, end: Vector
-) -> tuple[tuple[float, ...], Placement]:
+) -> tuple[tuple[float, ...], Pose]:
     """Size and pose of a geom that reaches from one point to another along its z axis."""
     direction = sub(start, end)
     half = norm(direction) / 2
-    pose = Placement(from_z(direction) if half > 0 else Placement().R, scale(add(start, end), 0.5))
+    pose = Pose(from_z(direction) if half > 0 else HERE.R, scale(add(start, end), 0.5))
     across = size[:1]
     return (*across, half) if kind in ("capsule", "cylinder") else (*across, *across, half), pose
 
@@ -144,18 +145,16 @@ def _solid(kind: str, size: tuple[float, ...]) -> tuple[float, tuple[float, floa
     raise AssertionError(kind)
 
 
-def bounded(mass: Mass, compiler: Compiler) -> Mass:
-    """The mass after the compiler's lower bounds and its balancing of impossible inertias."""
+def bounded(inertia: Inertia, compiler: Compiler) -> Inertia:
+    """The inertia after the compiler's lower bounds and its balancing of impossible inertias."""
     if not (compiler.boundmass or compiler.boundinertia or compiler.balanceinertia):
-        return mass
-    moments, axes = np.linalg.eigh(np.array(mass.inertia))
+        return inertia
+    mass: float = max(inertia.mass, compiler.boundmass)
+    central = np.array(sym_matrix(inertia.about_com), dtype=float)
+    moments, axes = np.linalg.eigh(central)
     bound = np.maximum(moments, compiler.boundinertia)
     if compiler.balanceinertia and bound[0] + bound[1] < bound[2]:
         bound[:] = bound.mean()
-    if np.array_equal(bound, moments):
-        return Mass(max(mass.mass, compiler.boundmass), mass.com, mass.inertia)
-    inertia = (axes * bound) @ axes.T
-    rows = ((inertia + inertia.T) / 2).tolist()
-    return Mass(
-        max(mass.mass, compiler.boundmass), mass.com, (tuple(rows[0]), tuple(rows[1]), tuple(rows[2]))
-    )
+    if not np.array_equal(bound, moments):
+        central = (axes * bound) @ axes.T
+    return Inertia(mass, inertia.com, ((central + central.T) / 2).tolist())

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import copysign, inf
 
 from kinetree.io.attributes import choice, number, parse_numbers, shorten, vector
-from kinetree.io.description import Description, Joint, Limits, Link, Names
+from kinetree.io.description import Description, Joint, Link, Names
 from kinetree.io.mjcf_compiler import Compiler
-from kinetree.io.placement import ORIGIN, Placement, norm, unit
+from kinetree.io.placement import HERE, ORIGIN, norm, unit
 from kinetree.io.report import Log, Where
+from kinetree.io.save_mjcf import NO_LIMIT
 from kinetree.io.xml import Element
+from kinetree.joints import Fixed, Free, Prismatic, Revolute, Spherical
+from kinetree.model import Limits
+from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector, mat_vec, neg
 
-KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "free"}
+FREE = Free()
+TYPES = {"hinge": Revolute, "slide": Prismatic, "ball": Spherical, "free": Free}
+_AXIAL = ("hinge", "slide")
 
 
 class Chain:
@@ -26,7 +32,7 @@ class Chain:
         self.robot, self.links, self.joints, self.log = robot, links, joints, log
 
     def lay(
-        self, body: Link, parent: str, placement: Placement, joints: list[Joint], anchors: list[Vector]
+        self, body: Link, parent: str, placement: Pose, joints: list[Joint], anchors: list[Vector]
     ) -> None:
         """Add `body` and its joints to the robot."""
         before = parent
@@ -36,15 +42,15 @@ class Chain:
             between = f"{body.name}@{joint.name}"
             link = body if last else Link(self.links.make(between), joint.where, virtual=True)
             joint.parent, joint.child = before, link.name
-            if joint.kind == "free":
+            if joint.motion == FREE:
                 joint.home = here
             else:  # q counts from the file's reference position, which `joint.placement` holds
-                joint.placement = here @ Placement(p=anchor) @ joint.placement
+                joint.placement = here @ Pose(p=anchor) @ joint.placement
             self._add(link, joint)
-            before, here = link.name, Placement(p=neg(anchor)) if anchor != ORIGIN else Placement()
+            before, here = link.name, Pose(p=neg(anchor)) if anchor != ORIGIN else HERE
         if before == parent or before != body.name:
             weld = self.joints.make(f"{body.name}_fixed")
-            self._add(body, Joint(weld, body.where, "fixed", before, body.name, here))
+            self._add(body, Joint(weld, body.where, Fixed(), before, body.name, here))
         if len(joints) > 1:
             self.log.add("split", body.where, f"{len(joints)} joints make {len(joints)} bodies")
 
@@ -54,25 +60,28 @@ class Chain:
 
 
 def read_joint(
-    element: Element, frame: Placement, name: str, compiler: Compiler, log: Log
+    element: Element, frame: Pose, name: str, compiler: Compiler, log: Log
 ) -> tuple[Joint, Vector]:
     """A joint with its dynamics, and its anchor in the body; `placement` undoes its reference position."""
-    kind_name = "free" if element.tag == "freejoint" else choice(element, "type", tuple(KINDS), "hinge", log)
-    joint = Joint(name, element.where, KINDS[kind_name], "", "")
+    kind_name = "free" if element.tag == "freejoint" else choice(element, "type", tuple(TYPES), "hinge", log)
+    axis = (_axis(element, frame, log),) if kind_name in _AXIAL else ()
+    joint = Joint(name, element.where, TYPES[kind_name](*axis), "", "")
     if kind_name == "free":
-        joint.armature = _coefficient(element, "armature", log)
+        joint.armature, joint.damping = (_coefficient(element, k, log) for k in ("armature", "damping"))
+        for name in ("frictionloss", "stiffness"):
+            if _coefficient(element, name, log):
+                log.add("unsupported", element.where, f"{name} of a free joint is not modelled")
         return joint, ORIGIN
     position = vector(element, "pos", 3, ORIGIN, log)
-    anchor = (frame @ Placement(p=position)).p if kind_name != "slide" else ORIGIN  # type: ignore[arg-type]
-    if kind_name in ("hinge", "slide"):
-        joint.axis = _axis(element, frame, log)
+    anchor = frame.apply(position) if kind_name != "slide" else ORIGIN
     angle = compiler.angle if kind_name in ("hinge", "ball") else float
     joint.limits = _limits(element, kind_name, compiler, log)
     for name, attribute in (("damping", "damping"), ("friction", "frictionloss"), ("armature", "armature")):
         setattr(joint, name, _coefficient(element, attribute, log))
     joint.stiffness = _coefficient(element, "stiffness", log)
-    joint.spring_reference = angle(number(element, "springref", 0.0, log))
-    if kind_name != "ball":
+    rest = angle(number(element, "springref", 0.0, log))
+    if kind_name in _AXIAL:
+        joint.spring_reference = rest if joint.stiffness else None
         joint.reference = angle(number(element, "ref", 0.0, log))
         joint.placement = joint.at(-joint.reference) if joint.reference else joint.placement
     if element.get("springdamper") is not None and any(
@@ -82,7 +91,7 @@ def read_joint(
     return joint, anchor
 
 
-def _axis(element: Element, frame: Placement, log: Log) -> Vector:
+def _axis(element: Element, frame: Pose, log: Log) -> Vector:
     x, y, z = vector(element, "axis", 3, (0.0, 0.0, 1.0), log)
     if norm((x, y, z)) < 1e-12:
         log.mend("axis-zero", element.where, "the axis is the zero vector", "axis set to 0 0 1")
@@ -104,8 +113,13 @@ def _coefficient(element: Element, name: str, log: Log) -> float:
     return values[0] if values else 0.0
 
 
+def unbounded(x: float) -> float:
+    """A bound, infinite where it is as large as the largest number of MuJoCo."""
+    return x if abs(x) < NO_LIMIT else copysign(inf, x)
+
+
 def _limits(element: Element, kind: str, compiler: Compiler, log: Log) -> Limits:
-    limits = Limits()
+    limits: dict[str, float] = {}
     lower, upper = vector(element, "range", 2, (0.0, 0.0), log)
     limited = choice(element, "limited", ("true", "false", "auto"), "auto", log)
     if limited == "true" or (limited == "auto" and compiler.autolimits and lower != upper):
@@ -116,8 +130,8 @@ def _limits(element: Element, kind: str, compiler: Compiler, log: Log) -> Limits
             lower, upper = (upper, lower) if mended else (-inf, inf)
         if kind == "hinge":
             lower, upper = compiler.angle(lower), compiler.angle(upper)
-        if kind in ("hinge", "slide"):
-            limits.lower, limits.upper = lower, upper
+        if kind in _AXIAL:
+            limits |= {"lower": unbounded(lower), "upper": unbounded(upper)}
         else:
             where = Where(element.file, element.line, element.label)
             log.add(
@@ -127,5 +141,5 @@ def _limits(element: Element, kind: str, compiler: Compiler, log: Log) -> Limits
             )
     low, high = vector(element, "actuatorfrcrange", 2, (0.0, 0.0), log)
     if element.get("actuatorfrclimited") != "false" and low < high:
-        limits.effort = max(abs(low), abs(high))
-    return limits
+        limits["effort"] = max(abs(low), abs(high))
+    return Limits(**limits)

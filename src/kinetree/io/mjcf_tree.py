@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from kinetree.io.attributes import name_of, number
-from kinetree.io.description import WORLD, Description, Frame, Joint, Link, Mass, Names
+from kinetree.io.description import WORLD, Description, Frame, Joint, Link, Names
 from kinetree.io.mjcf_attach import Spec, expand_attach, replicas
 from kinetree.io.mjcf_compiler import read_pose
 from kinetree.io.mjcf_defaults import MAIN
-from kinetree.io.mjcf_inertia import bounded, mass_of_geoms, read_inertial
-from kinetree.io.mjcf_joint import Chain, read_joint
-from kinetree.io.placement import Placement
+from kinetree.io.mjcf_inertia import bounded, inertia_of_geoms, read_inertial
+from kinetree.io.mjcf_joint import FREE, Chain, read_joint
+from kinetree.io.placement import HERE
 from kinetree.io.report import Log, Where, refuse
 from kinetree.io.xml import Element
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
 
 _COPIES = 20_000  # elements that <replicate> and <attach> may make
@@ -26,7 +28,7 @@ class Context:
 
     spec: Spec  # the model it belongs to: compiler settings, defaults, prefix of names
     parent: str  # the link that carries it
-    frame: Placement  # the frames between that link and the element
+    frame: Pose  # the frames between that link and the element
     childclass: str
     suffix: str = ""  # of names, from <replicate>
     moving: bool = False  # whether any joint is above it
@@ -38,9 +40,9 @@ class Parts:
 
     joints: list[Joint] = field(default_factory=list)
     anchors: list[Vector] = field(default_factory=list)  # of the joints, in the body
-    geoms: list[tuple[Element, Placement]] = field(default_factory=list)
+    geoms: list[tuple[Element, Pose]] = field(default_factory=list)
     bodies: list[tuple[Element, Context]] = field(default_factory=list)
-    inertial: Mass | None = None
+    inertial: Inertia | None = None
 
 
 class Reader:
@@ -107,12 +109,12 @@ class Reader:
         """Add one body; returns the bodies on it."""
         link = Link(self._body_name(element, context), element.where, source=element)
         childclass = element.get("childclass") or context.childclass
-        inside = replace(context, parent=link.name, frame=Placement(), childclass=childclass)
+        inside = replace(context, parent=link.name, frame=HERE, childclass=childclass)
         parts = self._gather(element, inside, link)
         if not self._is_free_alone(element, parts.joints, context):
             del parts.joints[1:], parts.anchors[1:]
         moving = context.moving or bool(parts.joints)
-        link.mass = self._mass(parts, context.spec, moving, link.where)
+        link.inertia = self._inertia(parts, context.spec, moving, link.where)
         placement = context.frame @ read_pose(element, context.spec.compiler, self.log)
         self.chain.lay(link, context.parent, placement, parts.joints, parts.anchors)
         if number(element, "gravcomp", 0.0, self.log):
@@ -140,27 +142,28 @@ class Reader:
                     problem = f"body {link.name!r} has several <inertial> elements"
                     self.log.add("element-repeated", child.where, problem)
                 case "inertial":
-                    parts.inertial = read_inertial(child, spec.compiler, self.log).moved(inner.frame)
+                    inertial = read_inertial(child, spec.compiler, self.log)
+                    parts.inertial = inertial.congruence(inner.frame.transform())
                 case "site":
                     self._note_site(child, link.name, inner)
                 case "body":
                     parts.bodies.append((child, inner))
         return parts
 
-    def _mass(self, parts: Parts, spec: Spec, moving: bool, where: Where) -> Mass | None:
-        """The mass of a body, from its inertial or its geoms as the compiler settings say."""
-        mass, mode = parts.inertial, spec.compiler.inertiafromgeom
+    def _inertia(self, parts: Parts, spec: Spec, moving: bool, where: Where) -> Inertia | None:
+        """The inertia of a body, from its inertial or its geoms as the compiler settings say."""
+        inertia, mode = parts.inertial, spec.compiler.inertiafromgeom
         if not moving:  # a part of the world
-            return mass
-        if mode == "true" or (mode == "auto" and mass is None):
-            mass = mass_of_geoms(parts.geoms, spec.compiler, where, self.log) or mass
-        if mass is None and not (spec.compiler.boundmass or spec.compiler.boundinertia):
+            return inertia
+        if mode == "true" or (mode == "auto" and inertia is None):
+            inertia = inertia_of_geoms(parts.geoms, spec.compiler, where, self.log) or inertia
+        if inertia is None and not (spec.compiler.boundmass or spec.compiler.boundinertia):
             return None
-        return bounded(mass or Mass(), spec.compiler)
+        return bounded(inertia or Inertia.zero(), spec.compiler)
 
     def _is_free_alone(self, element: Element, joints: list[Joint], context: Context) -> bool:
         """A free joint must be alone on a body of the world."""
-        if not any(joint.kind == "free" for joint in joints) or (
+        if not any(joint.motion == FREE for joint in joints) or (
             len(joints) == 1 and context.parent == WORLD
         ):
             return True

@@ -1,110 +1,74 @@
-"""Poses as robot files write them: roll-pitch-yaw, quaternions, axis-angle, Euler sequences; and snapping."""
+"""Rotations as robot files write them (roll-pitch-yaw, quaternions, axes, Euler sequences), and snapping.
+
+A right angle that is written to the last digit, such as rpy="1.5707963267948966 0 0", comes out exactly.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import acos, atan2, cos, hypot, pi, sin
-from typing import NamedTuple
+from math import atan2, hypot, pi
 
-from kinetree.spatial.vector import (
-    Matrix,
-    Vector,
-    add,
-    cross,
-    dot,
-    mat_mul,
-    mat_t_vec,
-    mat_vec,
-    neg,
-    scale,
-    sub,
-    transpose,
-)
+from kinetree.joints import Joint
+from kinetree.spatial.euler import turn
+from kinetree.spatial.pose import Pose
+from kinetree.spatial.rotation import Rotation
+from kinetree.spatial.vector import Matrix, Vector, cross, divide, dot, scale, sub, transpose
 
-IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 ORIGIN: Vector = (0.0, 0.0, 0.0)
+HERE = Pose.identity()
 _EXACT = 5e-16  # cos and sin of the doubles nearest to multiples of pi/2 are smaller
 
 
-class Placement(NamedTuple):
-    """The pose of a frame in another: the columns of `R` are its axes, `p` is its origin."""
-
-    R: Matrix = IDENTITY
-    p: Vector = ORIGIN
-
-    def __matmul__(self, other: Placement) -> Placement:
-        """`other`, given in this frame, seen from where this frame is given."""
-        return Placement(mat_mul(self.R, other.R), add(self.p, mat_vec(self.R, other.p)))
-
-    def inverse(self) -> Placement:
-        return Placement(transpose(self.R), neg(mat_t_vec(self.R, self.p)))
-
-    @property
-    def is_identity(self) -> bool:
-        return self.R == IDENTITY and self.p == ORIGIN
+def exact(R: Rotation) -> Rotation:
+    """`R` with zeros where right angles have left rounding."""
+    return Rotation(_matrix([[0.0 if abs(x) < _EXACT else x for x in row] for row in R.rows]))
 
 
-def about(axis: int, angle: float) -> Matrix:
-    """The rotation by `angle` about coordinate axis 0, 1 or 2; right angles to the last digit are exact."""
-    c, s = cos(angle), sin(angle)
-    c, s = (0.0 if abs(c) < _EXACT else c), (0.0 if abs(s) < _EXACT else s)
-    i, j = (axis + 1) % 3, (axis + 2) % 3
-    rows = [[0.0] * 3 for _ in range(3)]
-    rows[axis][axis] = 1.0
-    rows[i][i], rows[i][j], rows[j][i], rows[j][j] = c, -s, s, c
-    return _matrix(rows)
+def about(axis: int, angle: float) -> Rotation:
+    """The rotation by `angle` about coordinate axis 0, 1 or 2."""
+    return exact(Rotation(turn(axis, angle)))
 
 
-def from_rpy(rpy: Vector) -> Matrix:
+def from_rpy(rpy: Vector) -> Rotation:
     """Roll, pitch and yaw about the fixed axes x, y and z: R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    return mat_mul(about(2, rpy[2]), mat_mul(about(1, rpy[1]), about(0, rpy[0])))
+    return about(2, rpy[2]) @ (about(1, rpy[1]) @ about(0, rpy[0]))
 
 
-def from_euler(angles: Vector, sequence: str) -> Matrix:
-    """Rotations about the letters of `sequence` in turn: lower case for moving, upper case for fixed axes."""
-    R = IDENTITY
+def from_euler(angles: Vector, sequence: str) -> Rotation:
+    """Rotations about the letters of `sequence` in turn, as MJCF has it: lower case for moving axes."""
+    R = Rotation.identity()
     for letter, angle in zip(sequence, angles, strict=True):
-        turn = about("xyz".index(letter.lower()), angle)
-        R = mat_mul(R, turn) if letter.islower() else mat_mul(turn, R)
+        step = about("xyz".index(letter.lower()), angle)
+        R = R @ step if letter.islower() else step @ R
     return R
 
 
-def from_wxyz(quaternion: Iterable[float]) -> Matrix:
+def from_wxyz(quaternion: Iterable[float]) -> Rotation:
     """The rotation of a quaternion with its scalar first, of any length but zero."""
     w, x, y, z = quaternion
-    length = hypot(w, x, y, z)
-    w, x, y, z = (c / length for c in (w, x, y, z))
-    return (
-        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
+    return exact(Rotation.from_quaternion((x, y, z, w)))
 
 
-def from_axis_angle(axis: Vector, angle: float) -> Matrix:
+def from_axis_angle(axis: Vector, angle: float) -> Rotation:
     """The rotation by `angle` about the unit vector `axis`."""
-    for k in range(3):  # coordinate axes stay exact
-        if abs(axis[k]) == 1.0:
-            return about(k, angle * axis[k])
-    c, s = cos(angle / 2), sin(angle / 2)
-    return from_wxyz((c, *scale(axis, s)))
+    return exact(Rotation.from_axis_angle(axis, angle))
 
 
-def from_axes(x: Vector, y: Vector) -> Matrix:
+def from_axes(x: Vector, y: Vector) -> Rotation:
     """The rotation whose first axis is along `x` and whose second is `y` made orthogonal to it."""
     x = unit(x)
     y = unit(sub(y, scale(x, dot(x, y))))
-    return transpose((x, y, cross(x, y)))
+    return Rotation(transpose((x, y, cross(x, y))))
 
 
-def from_z(z: Vector) -> Matrix:
+def from_z(z: Vector) -> Rotation:
     """The smallest rotation that turns the z axis to the direction `z`."""
     z = unit(z)
     axis = (-z[1], z[0], 0.0)
     length = norm(axis)
     if length < 1e-15:
-        return IDENTITY if z[2] > 0 else about(0, pi)
-    return from_axis_angle(scale(axis, 1 / length), atan2(length, z[2]))
+        return Rotation.identity() if z[2] > 0 else about(0, pi)
+    return from_axis_angle(divide(axis, length), atan2(length, z[2]))
 
 
 def norm(a: Vector) -> float:
@@ -114,38 +78,41 @@ def norm(a: Vector) -> float:
 def unit(a: Vector) -> Vector:
     """The direction of `a`; a vector that is of unit length already stays as it is."""
     length = norm(a)
-    return a if abs(length - 1.0) < _EXACT else (a[0] / length, a[1] / length, a[2] / length)
+    return a if abs(length - 1.0) < _EXACT else divide(a, length)
 
 
-def to_rpy(R: Matrix) -> Vector:
+def to_rpy(rotation: Rotation) -> Vector:
     """Roll, pitch and yaw of a rotation, in the convention of `from_rpy`."""
-    pitch = atan2(-R[2][0], hypot(R[0][0], R[1][0]))
-    if hypot(R[0][0], R[1][0]) < 1e-12:  # gimbal lock: yaw takes all of the turn about the vertical
+    R = rotation.rows
+    level = hypot(R[0][0], R[1][0])
+    pitch = atan2(-R[2][0], level)
+    if level < 1e-12:  # gimbal lock: yaw takes all of the turn about the vertical
         return (0.0, pitch, atan2(-R[0][1], R[1][1]))
     return (atan2(R[2][1], R[2][2]), pitch, atan2(R[1][0], R[0][0]))
 
 
-def angle_of(R: Matrix) -> float:
-    """The angle of a rotation, 0 to pi."""
-    return acos(max(-1.0, min(1.0, (R[0][0] + R[1][1] + R[2][2] - 1) / 2)))
+def snap(placement: Pose, tolerance: float) -> Pose:
+    """The placement with near right angles made exact and near zero offsets made zero."""
+    p = tuple(0.0 if abs(x) <= tolerance else x for x in placement.p)
+    return Pose(snap_rotation(placement.rotation, tolerance), p)
 
 
-def snap_rotation(R: Matrix, tolerance: float) -> Matrix:
-    """`R` with every axis that it takes to a coordinate axis within `tolerance` taken there exactly.
+def snap_rotation(rotation: Rotation, tolerance: float) -> Rotation:
+    """The rotation with every axis that it takes to a coordinate axis within `tolerance` taken there exactly.
 
     An axis within `tolerance` radians of another makes its row and column exact; the remaining 2x2 block is
     made a rotation again and snapped by the same rule. The result is orthonormal to rounding, and turns by at
-    most 2 `tolerance` against `R`.
+    most 2 `tolerance` against what was given.
     """
+    R = rotation.rows
     for i in range(3):
         for j in range(3):
-            off = hypot(*(R[i][k] for k in range(3) if k != j))
-            if off <= tolerance:
+            if hypot(*(R[i][k] for k in range(3) if k != j)) <= tolerance:
                 return _snap_about(R, i, j, tolerance)
-    return R
+    return rotation
 
 
-def _snap_about(R: Matrix, i: int, j: int, tolerance: float) -> Matrix:
+def _snap_about(R: Matrix, i: int, j: int, tolerance: float) -> Rotation:
     """`R` with entry (i, j) made +-1 and the other two rows and columns a plane rotation."""
     a, b = (i + 1) % 3, (i + 2) % 3
     c, d = (j + 1) % 3, (j + 2) % 3
@@ -161,38 +128,25 @@ def _snap_about(R: Matrix, i: int, j: int, tolerance: float) -> Matrix:
     rows = [[0.0] * 3 for _ in range(3)]
     rows[i][j] = sign
     rows[a][c], rows[a][d], rows[b][c], rows[b][d] = x, -sign * y + 0.0, y, sign * x
-    return _matrix(rows)
-
-
-def snap_vector(p: Vector, tolerance: float) -> Vector:
-    """`p` with entries not larger than `tolerance` made zero."""
-    return (
-        0.0 if abs(p[0]) <= tolerance else p[0],
-        0.0 if abs(p[1]) <= tolerance else p[1],
-        0.0 if abs(p[2]) <= tolerance else p[2],
-    )
+    return Rotation(_matrix(rows))
 
 
 def snap_axis(axis: Vector, tolerance: float) -> Vector:
     """The unit vector `axis`, exactly along a coordinate axis if it is so within `tolerance` radians."""
     for k in range(3):
         if hypot(axis[(k + 1) % 3], axis[(k + 2) % 3]) <= tolerance:
-            exact = [0.0, 0.0, 0.0]
-            exact[k] = 1.0 if axis[k] > 0 else -1.0
-            return (exact[0], exact[1], exact[2])
+            sign = 1.0 if axis[k] > 0 else -1.0
+            return (sign * (k == 0), sign * (k == 1), sign * (k == 2))
     return axis
 
 
-def snap(placement: Placement, tolerance: float) -> Placement:
-    """The placement with near right angles made exact and near zero offsets made zero."""
-    if tolerance <= 0.0:
-        return placement
-    return Placement(snap_rotation(placement.R, tolerance), snap_vector(placement.p, tolerance))
+def snap_joint(joint: Joint, tolerance: float) -> Joint:
+    """The joint with its axes, which are its arguments of three numbers, snapped."""
+    return type(joint)(**{
+        name: snap_axis(value, tolerance) if isinstance(value, tuple) else value
+        for name, value in joint.arguments.items()
+    })  # fmt: skip
 
 
 def _matrix(rows: list[list[float]]) -> Matrix:
-    return (
-        (rows[0][0], rows[0][1], rows[0][2]),
-        (rows[1][0], rows[1][1], rows[1][2]),
-        (rows[2][0], rows[2][1], rows[2][2]),
-    )
+    return tuple(map(tuple, rows))  # type: ignore[return-value]

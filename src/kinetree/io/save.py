@@ -6,11 +6,9 @@ import os
 from pathlib import Path
 
 from kinetree.errors import ModelError
-from kinetree.io.jsonfile import write_json
-from kinetree.io.save_urdf import write_urdf
+from kinetree.io.files import write_text
+from kinetree.io.formats import FORMATS
 from kinetree.model import Model
-
-_WRITERS = {".json": write_json, ".urdf": write_urdf}
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> Path:
@@ -26,10 +24,9 @@ def save(model: Model, path: str | os.PathLike[str]) -> Path:
     Raises:
         ModelError: the ending is unknown, or the model has something that the format cannot express.
     """
+    writers = {ending: f.write for f in FORMATS.values() if f.write is not None for ending in f.suffixes}
     target = Path(path)
-    writer = _WRITERS.get(target.suffix.lower())
+    writer = writers.get(target.suffix.lower())
     if writer is None:
-        raise ModelError(f"save: '{target}' must end in {' or '.join(_WRITERS)}")
-    text = writer(model)
-    target.write_text(text, encoding="utf-8")
-    return target
+        raise ModelError(f"save: '{target}' must end in {' or '.join(writers)}")
+    return write_text(target, writer(model))

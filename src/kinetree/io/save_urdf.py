@@ -2,72 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import inf, isinf
 from typing import Any
 
 from kinetree import ops
 from kinetree.errors import ModelError
-from kinetree.io.attributes import UNBOUNDED, is_name
+from kinetree.io.attributes import UNBOUNDED
 from kinetree.io.description import WORLD, Names
+from kinetree.io.notes import check_names_and_masses
 from kinetree.io.placement import to_rpy
-from kinetree.model import Body, Frame, Model, Rotor
+from kinetree.io.text import attributes, number, numbers
+from kinetree.io.urdf_joint import AXIAL, WRITTEN
+from kinetree.model import Body, Frame, Limits, Model, Rotor
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 
-TYPES = {
-    "fixed": "fixed",
-    "revolute": "revolute",
-    "prismatic": "prismatic",
-    "free": "floating",
-    "planar": "planar",
-}
 _GRAVITY = (0.0, 0.0, -9.81)
+_LONGEST = 240  # characters of a name that a made-up name may begin with
 
 
 def write_urdf(model: Model) -> str:
     """The model as URDF text.
 
-    The world is a link "world"; frames are massless links on fixed joints. Gravity, springs and rotors, for
-    which URDF has no words, stand in a `<kinetree>` element that other tools skip.
+    The world is a link "world"; frames are massless links on fixed joints. What URDF has no words for stands
+    in a `<kinetree>` element that other tools skip: gravity, springs, rotors, limits that differ between the
+    coordinates of one joint, and the order of bodies where it is not depth first.
 
     Raises:
-        ModelError: a joint or a name has no place in URDF; the message names it.
+        ModelError: a joint, a name or a number has no place in URDF; the message names it.
     """
     _check(model)
     joints = Names(model.joint_names)
     lines = ['<?xml version="1.0"?>', f"<robot{attributes(name=model.name)}>", f'  <link name="{WORLD}"/>']
     for body in model.bodies:
-        lines += _link(body.name, body.inertia)
+        lines += _named(f"body '{body.name}'", _link, body.name, body.inertia)
     for frame in model.frames:
         lines.append(f"  <link{attributes(name=frame.name)}/>")
     for body in model.bodies:
-        lines += _joint(body, model)
+        lines += _named(f"joint '{body.joint_name}'", _joint, body, model)
     for frame in model.frames:
-        lines += _frame_joint(frame, joints.claim(f"{frame.name}_frame"), model)
+        name = joints.claim(f"{frame.name[:_LONGEST]}_frame")
+        lines += _named(f"frame '{frame.name}'", _frame_joint, frame, name, model)
     lines += _extension(model)
     return "\n".join([*lines, "</robot>", ""])
+
+
+def _named(what: str, write: Any, *arguments: Any) -> list[str]:
+    """The lines of a part of the model; errors name it."""
+    try:
+        return list(write(*arguments))
+    except ModelError as error:
+        raise ModelError(f"{what}: {error}") from None
 
 
 def _check(model: Model) -> None:
     """Refuse what URDF cannot say."""
     for body in model.bodies:
-        if body.joint.type_name not in TYPES:
+        if body.joint.type_name not in WRITTEN:
             raise ModelError(
                 f"joint '{body.joint_name}' of model '{model.name}' is {body.joint.type_name}, and URDF has "
-                f"only {', '.join(TYPES)}: save the model as JSON, kt.save(model, 'robot.json')"
+                f"only {', '.join(WRITTEN)}: save the model as JSON, kt.save(model, 'robot.json')"
             )
-    for name in (*model.body_names, *model.joint_names, *model.frame_names):
-        if not is_name(name):
-            raise ModelError(
-                f"the name {name!r} in model '{model.name}' has quotes, brackets or control characters, "
-                "which names in URDF may not have: rename it, or save the model as JSON"
-            )
+    check_names_and_masses(model, "URDF")
 
 
 def _link(name: str, inertia: Inertia) -> Iterator[str]:
-    numbers = inertia.parameters
-    if all(ops.is_literal(x) and x == 0 for x in numbers):
+    if all(ops.is_literal(x) and x == 0 for x in inertia.parameters):
         yield f"  <link{attributes(name=name)}/>"
         return
     yield f"  <link{attributes(name=name)}>"
@@ -77,79 +78,80 @@ def _link(name: str, inertia: Inertia) -> Iterator[str]:
 
 def inertial(inertia: Inertia) -> Iterator[str]:
     """The lines of an `<inertial>` element."""
-    mass = inertia.mass
-    com = tuple(h / mass for h in inertia.first_moment) if mass else (0.0, 0.0, 0.0)
-    moments = inertia.about_com if mass else inertia.second
-    named = dict(zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), (number(m) for m in moments), strict=True))
+    mass = number(inertia.mass)
+    moments = dict(zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), map(number, inertia.about_com)))
     yield "<inertial>"
-    yield f'  <origin xyz="{numbers(com)}"/>'
-    yield f'  <mass value="{number(mass)}"/>'
-    yield f"  <inertia{attributes(**named)}/>"
+    yield f'  <origin xyz="{numbers(inertia.com)}"/>'
+    yield f'  <mass value="{mass}"/>'
+    yield f"  <inertia{attributes(**moments)}/>"
     yield "</inertial>"
 
 
 def _joint(body: Body, model: Model) -> Iterator[str]:
-    limits = body.limits
-    kind = TYPES[body.joint.type_name]
-    bounded = any(not isinf(x) for x in (*limits.lower, *limits.upper))
-    if kind == "revolute" and not bounded:
+    limits, kind = body.limits, WRITTEN[body.joint.type_name]
+    if kind == "revolute" and all(isinf(x) for x in (*limits.lower, *limits.upper)):
         kind = "continuous"
     yield f"  <joint{attributes(name=body.joint_name, type=kind)}>"
     yield f"    {_origin(body.placement)}"
-    yield f"    <parent{attributes(link=model.body_names[body.parent - 1] if body.parent else WORLD)}/>"
+    yield f"    <parent{attributes(link=_name(model, body.parent))}/>"
     yield f"    <child{attributes(link=body.name)}/>"
-    if body.joint.type_name in ("revolute", "prismatic"):
-        yield f'    <axis xyz="{numbers(body.joint.parameters)}"/>'
-    elif kind == "planar":
-        yield '    <axis xyz="0 0 1"/>'
-    if len(limits.lower) == 1:
-        yield f"    {_limit(limits, kind)}"
+    if kind in AXIAL:
+        yield f'    <axis xyz="{numbers(body.joint.parameters or (0, 0, 1))}"/>'
+    if body.joint.nv == 1:
+        fields = ("effort", "velocity") if kind == "continuous" else ("lower", "upper", "effort", "velocity")
+        yield f"    <limit{attributes(**{field: _bounds(getattr(limits, field)) for field in fields})}/>"
     dynamics = {key: getattr(body, key) for key in ("damping", "friction", "armature")}
     if any(any(values) for values in dynamics.values()):
-        text = attributes(
-            **{key: numbers(_shortest(values)) for key, values in dynamics.items() if any(values)}
-        )
-        yield f"    <dynamics{text}/>"
+        text = {key: numbers(_shortest(values)) for key, values in dynamics.items() if any(values)}
+        yield f"    <dynamics{attributes(**text)}/>"
     if body.mimic is not None:
         joint, multiplier, offset = body.mimic
         yield f"    <mimic{attributes(joint=joint, multiplier=number(multiplier), offset=number(offset))}/>"
     yield "  </joint>"
 
 
-def _limit(limits: Any, kind: str) -> str:
-    named = {} if kind == "continuous" else {"lower": limits.lower[0], "upper": limits.upper[0]}
-    named |= {"effort": limits.effort[0], "velocity": limits.velocity[0]}
-    return f"<limit{attributes(**{key: number(_finite(x)) for key, x in named.items()})}/>"
-
-
-def _finite(x: float) -> float:
-    """Without bound, in a number that every tool reads."""
-    return UNBOUNDED if x == inf else -UNBOUNDED if x == -inf else x
+def _bounds(values: tuple[Any, ...]) -> str:
+    """Bounds, with infinity as a number that every tool reads."""
+    for x in values:
+        if UNBOUNDED <= abs(x) < inf:
+            raise ModelError(f"the bound {x:g} would be read as no bound: give infinity, or save as JSON")
+    return numbers(max(-UNBOUNDED, min(UNBOUNDED, x)) for x in _shortest(values))
 
 
 def _frame_joint(frame: Frame, name: str, model: Model) -> Iterator[str]:
     yield f"  <joint{attributes(name=name, type='fixed')}>"
     yield f"    {_origin(frame.placement)}"
-    yield f"    <parent{attributes(link=model.body_names[frame.body - 1] if frame.body else WORLD)}/>"
+    yield f"    <parent{attributes(link=_name(model, frame.body))}/>"
     yield f"    <child{attributes(link=frame.name)}/>"
     yield "  </joint>"
 
 
 def _extension(model: Model) -> Iterator[str]:
     """What URDF has no words for, in an element of our own."""
-    sprung = [body for body in model.bodies if any(body.stiffness)]
-    gravity = tuple(model.gravity)
-    if gravity == _GRAVITY and not sprung and not model.rotors:
-        return
-    yield f'  <kinetree gravity="{numbers(gravity)}">'
-    for body in sprung:
-        named = {"stiffness": numbers(_shortest(body.stiffness))}
-        if any(body.spring_reference) and body.joint.nq == 1:
-            named["spring_reference"] = numbers(body.spring_reference)
-        yield f"    <joint{attributes(name=body.joint_name, **named)}/>"
+    inner: list[str] = []
+    for body in model.bodies:
+        inner += _named(f"joint '{body.joint_name}'", _joint_extension, body)
     for rotor in model.rotors:
-        yield from (f"    {line}" for line in _rotor(rotor))
-    yield "  </kinetree>"
+        inner += _named(f"rotor of joint '{rotor.joint}'", _rotor, rotor)
+    gravity, order = tuple(model.gravity), {} if _is_depth_first(model) else {"order": "file"}
+    if inner or order or gravity != _GRAVITY:
+        yield f"  <kinetree{attributes(gravity=numbers(gravity), **order)}>"
+        yield from (f"    {line}" for line in inner)
+        yield "  </kinetree>"
+
+
+def _joint_extension(body: Body) -> Iterator[str]:
+    """Springs, and the limits of joints with several coordinates."""
+    named = {}
+    if any(body.stiffness):
+        named["stiffness"] = numbers(_shortest(body.stiffness))
+    if body.spring_reference != body.joint.neutral():
+        named["spring_reference"] = numbers(body.spring_reference)
+    for field, values in body.limits._asdict().items() if body.joint.nv > 1 else ():
+        if any(x != getattr(Limits(), field) for x in values):
+            named[field] = _bounds(values)
+    if named:
+        yield f"<joint{attributes(name=body.joint_name, **named)}/>"
 
 
 def _rotor(rotor: Rotor) -> Iterator[str]:
@@ -160,34 +162,26 @@ def _rotor(rotor: Rotor) -> Iterator[str]:
     yield "</rotor>"
 
 
+def _is_depth_first(model: Model) -> bool:
+    """Whether every body comes after its parent or after all that its elder sibling carries."""
+    path: list[int] = []
+    for i, body in enumerate(model.bodies, 1):
+        while path and path[-1] != body.parent:
+            path.pop()
+        if body.parent and not path:
+            return False
+        path.append(i)
+    return True
+
+
+def _name(model: Model, body: int) -> str:
+    return model.body_names[body - 1] if body else WORLD
+
+
 def _origin(pose: Pose) -> str:
-    return f'<origin xyz="{numbers(pose.p)}" rpy="{numbers(to_rpy(pose.R))}"/>'
+    return f'<origin xyz="{numbers(pose.p)}" rpy="{numbers(to_rpy(pose.rotation))}"/>'
 
 
 def _shortest(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """One number where all are the same."""
     return values[:1] if len(set(values)) == 1 else values
-
-
-def numbers(values: Iterable[Any]) -> str:
-    return " ".join(number(x) for x in values)
-
-
-def number(x: Any) -> str:
-    """The shortest text that reads back as the same double."""
-    if not ops.is_literal(x):
-        raise ModelError(f"{x!r} is no plain number: substitute values before saving")
-    value = float(x) + 0.0  # no negative zeros
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-
-
-def attributes(**values: str) -> str:
-    """Attributes with their values escaped, each after a blank."""
-    return "".join(f' {key}="{escape(value)}"' for key, value in values.items())
-
-
-def escape(text: str) -> str:
-    """Text as it may stand between double quotes in XML."""
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
-        text = text.replace(character, entity)
-    return "".join(c if c.isprintable() else f"&#{ord(c)};" for c in text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinetree.io.save_urdf import attributes as written
+from kinetree.io.text import attributes as written
 from kinetree.io.xml import TAG, Element
 
 

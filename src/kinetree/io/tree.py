@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from kinetree.io.attributes import shorten
-from kinetree.io.description import FREEDOM, WORLD, Description, Joint, Link, Mimic, Names
-from kinetree.io.placement import Placement
+from kinetree.io.description import WORLD, Description, Joint, Link, Names
+from kinetree.io.placement import HERE
 from kinetree.io.report import Log
+from kinetree.joints import Fixed, Free
+from kinetree.joints import Joint as Motion
+from kinetree.model.parts import Mimic
 
-BASES = (None, "fixed", "free")
+BASES: dict[str, Motion] = {"fixed": Fixed(), "free": Free()}  # how a root may be held
 _FOLLOWERS = 500  # mimic joints: what they couple is one node of the tree, and no robot has as many
 
 
@@ -25,10 +28,10 @@ def make_tree(robot: Description, base: str | None, log: Log) -> None:
     roots = [name for name in robot.links if name not in carried_links and name != WORLD]
     if WORLD in robot.links:
         world = robot.links.pop(WORLD)
-        if world.mass is not None and world.mass.mass:
+        if world.inertia is not None and world.inertia.mass:
             log.add("ignored", world.where, "the mass of the link 'world' takes no part in the dynamics")
     carried = any(joint.parent == WORLD for joint in robot.joints.values())
-    _join_roots(robot, roots, "free" if base == "free" and not carried else "fixed", carried, log)
+    _join_roots(robot, roots, BASES["fixed" if carried else base or "fixed"], carried, log)
     if base is not None and carried:
         _rebase(robot, base, log)
 
@@ -49,7 +52,7 @@ def drop_idle_rotors(robot: Description, log: Log) -> None:
     kept = []
     for rotor in robot.rotors:
         joint = robot.joints.get(rotor.joint)
-        if joint is not None and FREEDOM[joint.kind] == 1:
+        if joint is not None and 0 < joint.motion.nv == len(rotor.ratio):
             kept.append(rotor)
         else:
             log.add("rotor-incomplete", rotor.where, f"the rotor drives {rotor.joint!r}, which does not move")
@@ -111,7 +114,7 @@ def _drop_cycles(robot: Description, log: Log) -> None:
         settled.update(path)
 
 
-def _join_roots(robot: Description, roots: list[str], kind: str, carried: bool, log: Log) -> None:
+def _join_roots(robot: Description, roots: list[str], motion: Motion, carried: bool, log: Log) -> None:
     """Attach every root to the world; more than one is worth a warning."""
     names = Names(robot.joints)
     joints = []
@@ -123,20 +126,19 @@ def _join_roots(robot: Description, roots: list[str], kind: str, carried: bool, 
             )
             log.add("tree-several-roots", link.where, problem)
         joints.append(
-            Joint(names.claim(f"{name}_joint" if count else "root_joint"), link.where, kind, WORLD, name)
+            Joint(names.claim(f"{name}_joint" if count else "root_joint"), link.where, motion, WORLD, name)
         )
     robot.joints = {joint.name: joint for joint in (*joints, *robot.joints.values())}
 
 
 def _rebase(robot: Description, base: str, log: Log) -> None:
     """Change how the links on the world are held, in a file that speaks of the world itself."""
-    wanted, given = ("fixed", "free") if base == "fixed" else ("free", "fixed")
     held = [joint for joint in robot.joints.values() if joint.parent == WORLD]
     for joint in held:
-        if joint.kind == given:
-            joint.kind, joint.placement, joint.home = wanted, joint.placement @ joint.home, Placement()
-    if base == "free" and not any(joint.kind == "free" for joint in held):
-        problem = f"base='free', but {held[0].child!r} is on the world by a {held[0].kind} joint"
+        if joint.motion in BASES.values() and joint.motion != BASES[base]:
+            joint.motion, joint.placement, joint.home = BASES[base], joint.placement @ joint.home, HERE
+    if base == "free" and not any(joint.motion == BASES[base] for joint in held):
+        problem = f"base='free', but {held[0].child!r} is on the world by a {held[0].motion.type_name} joint"
         log.add(
             "value", held[0].where, problem, "Load without base=, or weld the base to the world in the file."
         )
@@ -147,7 +149,9 @@ def check_mimics(robot: Description, log: Log) -> None:
     followers = [joint for joint in robot.joints.values() if joint.mimic is not None]
     if len(followers) > _FOLLOWERS:
         log.add("xml-limit", followers[_FOLLOWERS].where, f"more than {_FOLLOWERS} joints follow others")
-    for joint in followers:
+    for joint in followers[_FOLLOWERS:]:
+        joint.mimic = None
+    for joint in followers[:_FOLLOWERS]:
         if joint.mimic is not None and not _mimic_is_sound(robot, joint, joint.mimic, log):
             joint.mimic = None
     settled: set[str] = set()
@@ -171,26 +175,26 @@ def _mimic_is_sound(robot: Description, joint: Joint, mimic: Mimic, log: Log) ->
     if leader is None:
         problem = f"follows {shorten(mimic.joint)!r}, which does not exist"
         log.mend(
-            "mimic-unknown", mimic.where, problem, "mimic removed", log.suggest(mimic.joint, robot.joints)
+            "mimic-unknown", joint.where, problem, "mimic removed", log.suggest(mimic.joint, robot.joints)
         )
         return False
-    if leader.kind == "fixed":
+    if leader.is_fixed and joint.motion.nv == 1:
         if log.mend(
             "mimic-not-scalar",
-            mimic.where,
+            joint.where,
             f"follows the fixed joint {leader.name!r}",
             "joint fixed at its offset",
         ):
-            joint.placement, joint.kind = joint.at(mimic.offset), "fixed"
+            joint.placement, joint.motion = joint.at(mimic.offset), Fixed()
         return False
-    if FREEDOM[joint.kind] != 1 or FREEDOM[leader.kind] != 1:
+    if joint.motion.nv != 1 or leader.motion.nv != 1:
         log.mend(
             "mimic-not-scalar",
-            mimic.where,
-            f"a {joint.kind} joint follows the {leader.kind} joint {leader.name!r}",
+            joint.where,
+            f"a {joint.motion.type_name} joint follows the {leader.motion.type_name} joint {leader.name!r}",
             "mimic removed",
         )
         return False
     if mimic.multiplier == 0.0:
-        log.add("mimic-zero", mimic.where, f"follows {leader.name!r} with multiplier 0")
+        log.add("mimic-zero", joint.where, f"follows {leader.name!r} with multiplier 0")
     return True

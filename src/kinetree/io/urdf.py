@@ -6,6 +6,7 @@ from collections import Counter
 
 from kinetree.io.attributes import name_of, shorten
 from kinetree.io.description import WORLD, Description, Frame, Link, Names
+from kinetree.io.document import Document
 from kinetree.io.report import Log, Where
 from kinetree.io.urdf_drive import read_drives
 from kinetree.io.urdf_inertial import read_inertial, read_origin
@@ -22,8 +23,9 @@ _LOOPS = (
 )
 
 
-def read_urdf(root: Element, log: Log) -> Description:
+def read_urdf(document: Document, log: Log) -> Description:
     """The robot that a `<robot>` element describes; everything odd about it goes to `log`."""
+    root = document.root
     robot = Description(root.get("name") or "robot", root.file, "urdf", document=root)
     links = Names({WORLD, *(link.get("name") or "" for link in root.all("link"))})
     joints = Names(joint.get("name") or "" for joint in root.all("joint", "drake:joint"))
@@ -93,7 +95,7 @@ def _add_link(robot: Description, element: Element, renamed: dict[str, str], nam
         )
     robot.links[name] = found = Link(name, element.where, source=element)
     if inertials:
-        found.mass = read_inertial(inertials[0], element.where, log)
+        found.inertia = read_inertial(inertials[0], element.where, log)
 
 
 def _add_frame(robot: Description, element: Element, taken: set[str], log: Log) -> None:

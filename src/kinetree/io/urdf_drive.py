@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from kinetree.io.attributes import number, parse_number, shorten, vector
-from kinetree.io.description import FREEDOM, Description, Rotor
+from kinetree.io.attributes import parse_number, per_degree, shorten, vector
+from kinetree.io.description import Description, Rotor
 from kinetree.io.placement import norm, unit
 from kinetree.io.report import Log, Where
 from kinetree.io.urdf_inertial import read_inertial, read_origin
 from kinetree.io.xml import Element
+from kinetree.joints import CoordinateJoint
+from kinetree.model import Limits
 
 _INERTIA = ("rotor_inertia", "rotorInertia", "motor_inertia", "motorInertia")
 _RATIO = ("gear_ratio", "gearRatio", "mechanicalReduction", "mechanical_reduction")
@@ -79,7 +81,7 @@ def _reflect(
 ) -> None:
     """Add ratio^2 J to the armature of a joint: mass and axis of the rotor are not in the file."""
     joint = robot.joints.get(name)
-    if joint is None or FREEDOM[joint.kind] != 1:
+    if joint is None or joint.motion.nv != 1:
         log.add(
             "rotor-incomplete",
             element.where,
@@ -98,7 +100,8 @@ def _reflect(
 
 
 def _read_extension(robot: Description, extension: Element, log: Log) -> None:
-    """`<kinetree gravity=>` with exact rotors, springs and world frames, as `kt.save` writes it."""
+    """`<kinetree gravity=>` with exact rotors, springs, and limits by coordinate, as `kt.save` writes it."""
+    robot.file_order = extension.get("order") == "file"
     x, y, z = vector(extension, "gravity", 3, robot.gravity, log)
     robot.gravity = (x, y, z)
     for element in extension.all("joint"):
@@ -106,8 +109,15 @@ def _read_extension(robot: Description, extension: Element, log: Log) -> None:
         if joint is None:
             log.add("ignored", element.where, "<kinetree> speaks of a joint that does not exist")
             continue
-        joint.stiffness = number(element, "stiffness", 0.0, log)
-        joint.spring_reference = number(element, "spring_reference", 0.0, log)
+        nq, nv = joint.motion.nq, joint.motion.nv
+        joint.stiffness = per_degree(element, "stiffness", nv, 0.0, log)
+        if element.get("spring_reference") is not None:
+            joint.spring_reference = vector(element, "spring_reference", nq, joint.motion.neutral(), log)
+        given = {name: infinity for name, infinity in Limits()._asdict().items() if element.get(name)}
+        joint.limits = joint.limits._replace(**{
+            name: per_degree(element, name, nv, infinity, log, infinite=True)
+            for name, infinity in given.items()
+        })  # fmt: skip
     for element in extension.all("rotor"):
         _read_rotor(robot, element, log)
 
@@ -117,11 +127,12 @@ def _read_rotor(robot: Description, element: Element, log: Log) -> None:
     name = element.get("joint") or ""
     joint = robot.joints.get(name)
     inertial = element.find("inertial")
-    if joint is None or FREEDOM[joint.kind] != 1 or inertial is None:
+    drives = joint is not None and isinstance(joint.motion, CoordinateJoint) and joint.motion.nv > 0
+    if joint is None or not drives or inertial is None:
         log.add(
             "rotor-incomplete",
             element.where,
-            f"a rotor needs an <inertial> and a joint with one degree of freedom, not {name!r}",
+            f"a rotor needs an <inertial> and a joint that a gear can drive, not {name!r}",
         )
         return
     mass = read_inertial(inertial, element.where, log)
@@ -131,6 +142,5 @@ def _read_rotor(robot: Description, element: Element, log: Log) -> None:
         log.add("rotor-incomplete", element.where, "a rotor needs mass and an axis")
         return
     placement = read_origin(element.find("origin"), log)
-    robot.rotors.append(
-        Rotor(name, element.where, mass, placement, unit((x, y, z)), number(element, "ratio", None, log))
-    )
+    ratio = vector(element, "ratio", joint.motion.nv, None, log)
+    robot.rotors.append(Rotor(name, element.where, mass, placement, unit((x, y, z)), ratio))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from kinetree.io.attributes import number, vector
-from kinetree.io.description import Mass
-from kinetree.io.placement import ORIGIN, Placement, from_rpy
+from kinetree.io.placement import HERE, ORIGIN, from_rpy
 from kinetree.io.report import Log, Where
 from kinetree.io.xml import Element
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Matrix, mat_mul, transpose
 
 
-def read_origin(element: Element | None, log: Log) -> Placement:
+def read_origin(element: Element | None, log: Log) -> Pose:
     """The pose that an `<origin xyz= rpy=>` element writes; the identity if there is none."""
     if element is None:
-        return Placement()
+        return HERE
     if "quat_xyzw" in element.attributes:
         log.add(
             "unsupported",
@@ -23,10 +24,10 @@ def read_origin(element: Element | None, log: Log) -> Placement:
         )
     xyz = vector(element, "xyz", 3, ORIGIN, log)
     rpy = vector(element, "rpy", 3, ORIGIN, log)
-    return Placement(from_rpy(rpy), xyz)  # type: ignore[arg-type]
+    return Pose(from_rpy(rpy), xyz)  # type: ignore[arg-type]
 
 
-def read_inertial(element: Element, where: Where, log: Log) -> Mass | None:
+def read_inertial(element: Element, where: Where, log: Log) -> Inertia | None:
     """Mass, centre of mass and inertia in link axes of an `<inertial>`; None if there is no mass in it."""
     origin = read_origin(element.find("origin"), log)
     mass_element, inertia_element = element.find("mass"), element.find("inertia")
@@ -36,9 +37,9 @@ def read_inertial(element: Element, where: Where, log: Log) -> Mass | None:
     mass = number(mass_element, "value", None, log)
     if inertia_element is None:
         log.add("inertia-zero", where, "<inertial> has no <inertia>")
-        return Mass(mass, origin.p)
+        return Inertia(mass, origin.p)
     inertia = _inertia(inertia_element, where, log)
-    return Mass(mass, origin.p, mat_mul(mat_mul(origin.R, inertia), transpose(origin.R)))
+    return Inertia(mass, origin.p, mat_mul(mat_mul(origin.R, inertia), transpose(origin.R)))
 
 
 def _inertia(element: Element, where: Where, log: Log) -> Matrix:

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from math import inf, pi
 
-from kinetree.io.attributes import name_of, number, shorten, vector
-from kinetree.io.description import FREEDOM, Joint, Limits, Mimic
+from kinetree.io.attributes import name_of, number, per_degree, shorten, vector
+from kinetree.io.description import Joint
 from kinetree.io.placement import norm, unit
 from kinetree.io.report import Log
 from kinetree.io.urdf_inertial import read_origin
 from kinetree.io.xml import Element
+from kinetree.joints import Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
+from kinetree.joints import Joint as Motion
+from kinetree.model import Limits
+from kinetree.model.parts import Mimic
 from kinetree.spatial.vector import Vector
 
-KINDS = {
-    "revolute": "revolute",
-    "continuous": "revolute",
-    "prismatic": "prismatic",
-    "fixed": "fixed",
-    "floating": "free",
-    "planar": "planar",
-    "ball": "spherical",  # from here on: extensions that other tools read
-    "spherical": "spherical",
-    "universal": "universal",
-    "screw": "helical",
+TYPES: dict[str, type[Motion]] = {
+    "revolute": Revolute,
+    "continuous": Revolute,
+    "prismatic": Prismatic,
+    "fixed": Fixed,
+    "floating": Free,
+    "planar": Planar,
+    "ball": Spherical,  # from here on: extensions that other tools read, and that are not written
+    "spherical": Spherical,
+    "universal": Universal,
+    "screw": Helical,
 }
-_AXIS = ("revolute", "prismatic", "planar", "helical")  # kinds that have an axis
+WRITTEN = {TYPES[name].type_name: name for name in ("fixed", "revolute", "prismatic", "floating", "planar")}
+AXIAL = ("revolute", "continuous", "prismatic", "planar", "screw")  # types that have an axis
 _DEFAULT_AXIS = (1.0, 0.0, 0.0)
 
 
@@ -32,34 +37,34 @@ def read_joint(element: Element, log: Log) -> Joint | None:
     """The joint that an element describes, or None where it cannot be one."""
     parent, child = _end(element, "parent", log), _end(element, "child", log)
     type_name = element.get("type")
-    kind = KINDS.get(type_name or "")
+    motion = TYPES.get(type_name or "")
     if type_name is None:
         log.add(
-            "attribute-missing", element.where, "the joint has no type", f"Use one of: {', '.join(KINDS)}."
+            "attribute-missing", element.where, "the joint has no type", f"Use one of: {', '.join(TYPES)}."
         )
-    elif kind is None:
+    elif motion is None:
         log.add(
             "joint-type",
             element.where,
             f"type {shorten(type_name)!r} is unknown",
-            f"Use one of: {', '.join(KINDS)}.",
+            f"Use one of: {', '.join(TYPES)}.",
         )
-    if parent is None or child is None or kind is None:
+    if parent is None or child is None or type_name is None or motion is None:
         return None
     name = name_of(element, log)
     if name is None:
         name = f"{child}_joint"
         log.add("name-missing", element.where, f"the joint has no name; it is called {name!r} here")
-    joint = Joint(
-        name, element.where, kind, parent, child, read_origin(element.find("origin"), log), source=element
-    )
-    if kind in _AXIS:
-        joint.axis = read_axis(element, log)
-    elif kind == "universal":
-        joint.axis, joint.axis2 = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
-    if kind == "helical":
-        joint.pitch = _pitch(element, log)
-    if kind != "fixed":
+    joint = Joint(name, element.where, Fixed(), parent, child, read_origin(element.find("origin"), log))
+    joint.source = element
+    axis = read_axis(element, log) if type_name in AXIAL else _DEFAULT_AXIS
+    if type_name == "planar":  # ours moves in its own x-y plane
+        joint.motion, joint.normal = motion(), axis
+    elif type_name == "screw":
+        joint.motion = Helical(axis, _pitch(element, log))
+    else:
+        joint.motion = motion(axis) if type_name in AXIAL else motion()
+    if not joint.is_fixed:
         joint.limits = _limits(element, type_name, log)
         _read_dynamics(joint, element, log)
     _read_mimic(joint, element, log)
@@ -107,34 +112,29 @@ def _pitch(element: Element, log: Log) -> float:
     return number(thread, "value", None, log) / (2 * pi)
 
 
-def _limits(element: Element, type_name: str | None, log: Log) -> Limits:
+def _limits(element: Element, type_name: str, log: Log) -> Limits:
     limit = element.find("limit")
     if limit is None:
         if type_name in ("revolute", "prismatic"):
             log.add("limits-missing", element.where, f"a {type_name} joint without <limit>")
         return Limits()
-    limits = Limits()
+    lower, upper = -inf, inf
     if type_name != "continuous" and (limit.get("lower") is not None or limit.get("upper") is not None):
-        limits.lower, limits.upper = (
-            number(limit, side, 0.0, log, infinite=True) for side in ("lower", "upper")
-        )
-    limits.velocity, limits.effort = (
-        number(limit, side, inf, log, infinite=True) for side in ("velocity", "effort")
-    )
-    if limits.lower > limits.upper:
-        problem = f"the lower limit {limits.lower:g} is above the upper limit {limits.upper:g}"
+        lower, upper = (number(limit, side, 0.0, log, infinite=True) for side in ("lower", "upper"))
+    if lower > upper:
+        problem = f"the lower limit {lower:g} is above the upper limit {upper:g}"
         mended = log.mend("limits-swapped", element.where, problem, "limits exchanged")
-        limits.lower, limits.upper = (limits.upper, limits.lower) if mended else (-inf, inf)
-    for side in ("velocity", "effort"):
-        if getattr(limits, side) < 0:
-            log.mend(
-                "limits-negative",
-                element.where,
-                f"the {side} limit is {getattr(limits, side):g}",
-                "its absolute value is used",
-            )
-            setattr(limits, side, -getattr(limits, side) if log.repair else inf)
-    return limits
+        lower, upper = (upper, lower) if mended else (-inf, inf)
+    return Limits(lower, upper, *(_magnitude(limit, side, element, log) for side in ("velocity", "effort")))
+
+
+def _magnitude(limit: Element, side: str, element: Element, log: Log) -> float:
+    """A bound in both directions, which cannot be negative."""
+    value = number(limit, side, inf, log, infinite=True)
+    if value >= 0:
+        return value
+    problem, change = f"the {side} limit is {value:g}", "its absolute value is used"
+    return -value if log.mend("limits-negative", element.where, problem, change) else inf
 
 
 def _read_dynamics(joint: Joint, element: Element, log: Log) -> None:
@@ -142,12 +142,12 @@ def _read_dynamics(joint: Joint, element: Element, log: Log) -> None:
     if dynamics is None:
         return
     for name in ("damping", "friction", "armature"):
-        count = len((dynamics.get(name) or "0").split())
-        values = vector(dynamics, name, FREEDOM[joint.kind] if count > 1 else 1, (0.0,), log)
-        if min(values) < 0:
-            log.mend("coefficient-negative", element.where, f"{name} is {min(values):g}", f"{name} set to 0")
-            values = (0.0,)
-        setattr(joint, name, values[0] if len(values) == 1 else values)
+        values = per_degree(dynamics, name, joint.motion.nv, 0.0, log)
+        least = min(values) if isinstance(values, tuple) else values
+        if least < 0:
+            log.mend("coefficient-negative", element.where, f"{name} is {least:g}", f"{name} set to 0")
+            values = 0.0
+        setattr(joint, name, values)
 
 
 def _read_mimic(joint: Joint, element: Element, log: Log) -> None:
@@ -158,8 +158,8 @@ def _read_mimic(joint: Joint, element: Element, log: Log) -> None:
     if leader is None:
         log.add("attribute-missing", element.where, "<mimic> names no joint")
         return
-    if joint.kind == "fixed":
+    if joint.is_fixed:
         log.mend("mimic-fixed", element.where, f"a fixed joint follows {shorten(leader)!r}", "mimic removed")
         return
     multiplier, offset = number(mimic, "multiplier", 1.0, log), number(mimic, "offset", 0.0, log)
-    joint.mimic = Mimic(leader, multiplier, offset, element.where)
+    joint.mimic = Mimic(leader, multiplier, offset)

@@ -6,23 +6,48 @@ v, which are the rates of q for every joint of class `CoordinateJoint` and quasi
 (spherical and free joints: the body angular velocity, the body twist).
 
 A joint is an immutable value: its type and a tuple of numbers (`parameters`: an axis, a pitch). Numbers are
-of any kind that `kinetree.ops` knows, in the parameters as in q and v, so the same text serves floats,
+of any kind that `kinetree.ops` knows, in the parameters as in q and v, so the same code serves floats,
 arrays of states, symbols and traces. No joint knows an algorithm, and no algorithm knows a joint type.
 
-A general hinge map is a class of your own: derive it from `CoordinateJoint`, write its placement, its
-subspace and the derivatives of its subspace, and every algorithm takes it.
+A new joint type is one class, here or in your own code. It says about itself
+
+- `type_name`: what files and messages call it; the class is then found by `Joint.named`;
+- `coordinates`: what each coordinate is, "angle", "length" or "quaternion" (four numbers of q, three angular
+  velocities of v); nq and nv, the neutral position, random positions and units follow from it;
+- `fields`: the arguments of its constructor and how many of the `parameters` each is, in order;
+- `steps`: the elementary motions it is made of, if it is made of any: converters need them;
+- `axis`: the one line that it turns about and slides along, if there is one (see `AxialJoint`);
+- `placement`, `subspace`, `complement`; `subspace_partials` if S depends on q, and `unfelt` for speed;
+
+and every algorithm, file format and converter takes it. Derive from `CoordinateJoint`, or from `Joint` if
+the velocities are not the rates of the coordinates.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, ClassVar, Self, TypeVar
 
+from kinetree.errors import ModelError
+from kinetree.joints.steps import Step, Vector
 from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.quaternion import quaternion_normalized
 from kinetree.spatial.subspace import Subspace
 from kinetree.spatial.transform import Transform
 
 Numbers = tuple[Any, ...]
+
+# A quaternion whose length differs from 1 by more than this is not taken for a rounded unit quaternion.
+LENGTH_TOLERANCE = 1e-3
+
+POSITIONS = {"angle": 1, "length": 1, "quaternion": 4}  # numbers of q that a coordinate takes
+RATES = {"angle": ("angle",), "length": ("length",), "quaternion": ("angle",) * 3}  # its velocities
+
+# The joint types by name: those of the library and those that users define.
+JOINT_TYPES: dict[str, type[Joint]] = {}
 
 
 class Joint(ABC):
@@ -31,18 +56,103 @@ class Joint(ABC):
     __slots__ = ("parameters",)
 
     type_name: ClassVar[str]
+    coordinates: ClassVar[tuple[str, ...]]  # what q holds: "angle", "length", "quaternion"
+    rates: ClassVar[tuple[str, ...]]  # what each velocity is the rate of: "angle" or "length"
     nq: ClassVar[int]  # position coordinates
     nv: ClassVar[int]  # velocities
-    has_constant_subspace: ClassVar[bool] = True  # S does not depend on q
+    quaternions: ClassVar[tuple[int, ...]]  # where in q its quaternions start
+    fields: ClassVar[tuple[tuple[str, int], ...]] = ()  # (argument of the constructor, parameters it is)
+    is_free: ClassVar[bool] = False  # it constrains nothing, and its velocity is the twist of the body: S = 1
+    is_internal: ClassVar[bool] = False  # the library's own: not a joint of a model
 
     parameters: Numbers
 
     def __init__(self, *parameters: Any):
         object.__setattr__(self, "parameters", parameters)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Count what the class describes, and find it by its name from now on."""
+        super().__init_subclass__(**options)
+        described = cls.__dict__
+        if "coordinates" in described:
+            starts, total = [], 0
+            for kind in cls.coordinates:
+                starts += [total] if kind == "quaternion" else []
+                total += POSITIONS[kind]
+            cls.nq, cls.quaternions = total, tuple(starts)
+            cls.rates = sum((RATES[kind] for kind in cls.coordinates), ())
+            cls.nv = len(cls.rates)
+        if "type_name" in described and not cls.is_internal:
+            known = JOINT_TYPES.get(cls.type_name, cls)
+            if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+                raise TypeError(
+                    f"{cls.__qualname__}: there is a joint type '{cls.type_name}' already, "
+                    f"{known.__module__}.{known.__qualname__}: choose another type_name"
+                )
+            JOINT_TYPES[cls.type_name] = cls
+
+    @staticmethod
+    def named(type_name: Any, owner: str = "Joint.named") -> type[Joint]:
+        """The joint type of a name, the library's or one that was defined before; ModelError if none is."""
+        try:
+            return JOINT_TYPES[type_name]
+        except (KeyError, TypeError):
+            pass
+        close = get_close_matches(type_name, JOINT_TYPES, n=3) if isinstance(type_name, str) else []
+        remedy = "did you mean " + " or ".join(map(repr, close)) + "?" if close else (
+            f"known: {', '.join(JOINT_TYPES)}; a type of your own must be imported first"
+        )  # fmt: skip
+        raise ModelError(f"{owner}: there is no joint type {type_name!r}; {remedy}")
+
+    @classmethod
+    def from_parameters(cls, parameters: Sequence[Any], owner: str = "") -> Self:
+        """The joint with these numbers, checked as the constructor does."""
+        count = sum(width for _, width in cls.fields)
+        if len(parameters) != count:
+            raise ModelError(
+                f"{owner or cls.__name__}: a {cls.type_name} joint has {count} parameters, got "
+                f"{len(parameters)}: {tuple(parameters)}"
+            )
+        return cls(**cls._by_name(parameters))
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the constructor, by name: a number, or a tuple of numbers."""
+        return self._by_name(self.parameters)
+
+    @classmethod
+    def _by_name(cls, parameters: Sequence[Any]) -> dict[str, Any]:
+        rest = iter(parameters)
+        return {
+            name: next(rest) if width == 1 else tuple(next(rest) for _ in range(width))
+            for name, width in cls.fields
+        }
+
     def with_parameters(self, parameters: Numbers) -> Self:
         """The same joint with other numbers, unchecked: they may be expressions."""
         return _joint(type(self), tuple(parameters))
+
+    @property
+    def axis(self) -> Vector | None:
+        """The line through both origins that the joint turns about and slides along; None if it has none.
+
+        Then it looks the same from frames that are turned about this line or slid along it.
+        """
+        return None
+
+    def with_axis(self, axis: Vector) -> Self:
+        """The same motion about and along another line, for joints that have an `axis`."""
+        raise TypeError(f"a {self.type_name} joint has no single axis")
+
+    @property
+    def is_translation(self) -> bool:
+        """True if it only slides along its axis: then it is the same wherever its frames are put."""
+        return self.axis is not None and all(kind == "length" for kind in self.coordinates)
+
+    @property
+    def steps(self) -> tuple[Step, ...] | None:
+        """The elementary motions it is made of, from predecessor to successor; None: of none."""
+        return None
 
     @abstractmethod
     def placement(self, q: Numbers) -> Transform:
@@ -72,16 +182,36 @@ class Joint(ABC):
     def rate(self, q: Numbers, v: Numbers) -> Numbers:
         """The rates of the position coordinates, qdot = A(q) v."""
 
-    @abstractmethod
+    def soundness(self, q: Numbers) -> Numbers:
+        """Numbers that are at least 1 if `q` is a position of the joint: quaternions have unit length.
+
+        2 - t^2 with t = (|quaternion|^2 - 1) / (2 LENGTH_TOLERANCE): neither overflow nor zero passes.
+        """
+        scale = 0.5 / LENGTH_TOLERANCE
+        found = []
+        for k in self.quaternions:
+            x, y, z, w = q[k : k + 4]
+            t = (x * x + y * y + z * z + w * w) * scale - scale
+            found.append(2 - t * t)
+        return tuple(found)
+
+    def fault(self, q: Numbers) -> str:
+        """What is wrong with a position that is not sound, in words."""
+        found = [tuple(map(float, q[k : k + 4])) for k in self.quaternions]
+        lengths = " and ".join(f"{x} has length {math.hypot(*x):.6g}" for x in found)
+        return f"its quaternion [x y z w] = {lengths}, and not 1"
+
     def neutral(self) -> Numbers:
         """The position in which successor and predecessor coincide."""
+        return sum(((0.0, 0.0, 0.0, 1.0) if c == "quaternion" else (0.0,) for c in self.coordinates), ())
 
-    @abstractmethod
     def random(self, rng: Any) -> Numbers:
         """A random position drawn with a NumPy generator: angles in [-pi, pi), lengths in [-1, 1) m."""
+        return sum((_random(kind, rng) for kind in self.coordinates), ())
 
     def unfelt(self, inertia: Inertia) -> Inertia:
-        """The part of a body's inertia (successor frame) that may as well be fixed to the predecessor.
+        """The part of a body's inertia (successor frame) that can move to the predecessor's body without
+        changing the dynamics.
 
         A part D of the inertia with D S = 0 that is invariant under the joint's motion gives the same
         equations of motion when it is moved across the joint: the joint does not feel it. Zero if nothing
@@ -108,7 +238,8 @@ class Joint(ABC):
         return _joint, (type(self), self.parameters)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+        arguments = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
+        return f"{type(self).__name__}({arguments})"
 
 
 class CoordinateJoint(Joint):
@@ -125,9 +256,6 @@ class CoordinateJoint(Joint):
     def rate(self, q: Numbers, v: Numbers) -> Numbers:
         return tuple(v)
 
-    def neutral(self) -> Numbers:
-        return (0.0,) * self.nq
-
 
 J = TypeVar("J", bound=Joint)
 
@@ -137,3 +265,9 @@ def _joint(joint_type: type[J], parameters: Numbers) -> J:
     joint = object.__new__(joint_type)
     object.__setattr__(joint, "parameters", parameters)
     return joint
+
+
+def _random(kind: str, rng: Any) -> Numbers:
+    if kind == "quaternion":
+        return quaternion_normalized(tuple(float(x) for x in rng.standard_normal(4)))
+    return (float(rng.uniform(-math.pi, math.pi) if kind == "angle" else rng.uniform(-1.0, 1.0)),)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kinetree.joints.base import CoordinateJoint, Numbers
+from kinetree.joints.steps import Step
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.motion import Motion
 from kinetree.spatial.subspace import Subspace
@@ -15,19 +14,20 @@ class Fixed(CoordinateJoint):
     """A weld: no coordinates."""
 
     __slots__ = ()
-    type_name, nq, nv = "fixed", 0, 0
+    type_name, coordinates = "fixed", ()
 
     def __init__(self) -> None:
         super().__init__()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return ()
 
     def placement(self, q: Numbers) -> Transform:
         return Transform.identity()
 
     def subspace(self, q: Numbers) -> Subspace:
         return Subspace(())
-
-    def random(self, rng: Any) -> Numbers:
-        return ()
 
     def unfelt(self, inertia: Inertia) -> Inertia:
         return inertia

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kinetree.joints.base import Joint, Numbers
 from kinetree.joints.fixed import BASIS
 from kinetree.joints.spherical import coordinate_matrix
+from kinetree.joints.steps import BALL, Step, X, Y, Z
 from kinetree.spatial.even import cotangent_defect_ratio, sine_defect_ratio, versine_ratio
 from kinetree.spatial.quaternion import (
     quaternion_conjugate,
@@ -24,10 +23,16 @@ class Free(Joint):
     """q = [unit quaternion x y z w, position] of the successor in the predecessor; v = body twist."""
 
     __slots__ = ()
-    type_name, nq, nv = "free", 7, 6
+    type_name, coordinates = "free", ("quaternion", "length", "length", "length")
+    is_free = True
 
     def __init__(self) -> None:
         super().__init__()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        slides = tuple(Step("slide", axis, (4 + k,), (3 + k,)) for k, axis in enumerate((X, Y, Z)))
+        return (*slides, BALL)
 
     def placement(self, q: Numbers) -> Transform:
         return Transform(coordinate_matrix(q[:4]), tuple(q[4:]))
@@ -58,13 +63,6 @@ class Free(Joint):
     def rate(self, q: Numbers, v: Numbers) -> Numbers:
         half = (v[0] / 2, v[1] / 2, v[2] / 2, 0)
         return (*quaternion_product(q[:4], half), *mat_t_vec(coordinate_matrix(q[:4]), tuple(v[3:])))
-
-    def neutral(self) -> Numbers:
-        return (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-
-    def random(self, rng: Any) -> Numbers:
-        attitude = quaternion_normalized(tuple(float(x) for x in rng.standard_normal(4)))
-        return (*attitude, *(float(x) for x in rng.uniform(-1.0, 1.0, 3)))
 
     def complement(self, q: Numbers) -> Subspace:
         return Subspace(())

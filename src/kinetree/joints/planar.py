@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 from kinetree import ops
+from kinetree.joints.axial import axisymmetric
 from kinetree.joints.axis import turned_and_shifted
 from kinetree.joints.base import CoordinateJoint, Numbers
 from kinetree.joints.fixed import BASIS
-from kinetree.joints.revolute import axisymmetric
+from kinetree.joints.steps import Step, X, Y, Z, hinge, slide
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.motion import Motion
 from kinetree.spatial.subspace import Subspace
@@ -25,11 +23,14 @@ class Planar(CoordinateJoint):
     """
 
     __slots__ = ()
-    type_name, nq, nv = "planar", 3, 3
-    has_constant_subspace = False
+    type_name, coordinates = "planar", ("angle", "length", "length")
 
     def __init__(self) -> None:
         super().__init__()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return slide(X, 1), slide(Y, 2), hinge(Z, 0)
 
     def placement(self, q: Numbers) -> Transform:
         return turned_and_shifted((0, 0, 1), q[0], (q[1], q[2], 0))
@@ -43,10 +44,6 @@ class Planar(CoordinateJoint):
         turning = Subspace((_STILL, Motion((0, 0, 0), (-s, -c, 0)), Motion((0, 0, 0), (c, -s, 0))))
         constant = Subspace((_STILL, _STILL, _STILL))
         return turning, constant, constant
-
-    def random(self, rng: Any) -> Numbers:
-        x, y = rng.uniform(-1.0, 1.0, 2)
-        return float(rng.uniform(-math.pi, math.pi)), float(x), float(y)
 
     def unfelt(self, inertia: Inertia) -> Inertia:
         """diag(Jyy, Jyy, 0): the body never turns about x or y."""

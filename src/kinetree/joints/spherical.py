@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from kinetree.joints.base import Joint, Numbers
 from kinetree.joints.fixed import BASIS
+from kinetree.joints.steps import BALL, Step
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.quaternion import (
     quaternion_conjugate,
@@ -25,10 +25,14 @@ class Spherical(Joint):
     """q = unit quaternion [x y z w] of the successor in the predecessor; v = body angular velocity."""
 
     __slots__ = ()
-    type_name, nq, nv = "spherical", 4, 3
+    type_name, coordinates = "spherical", ("quaternion",)
 
     def __init__(self) -> None:
         super().__init__()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return (BALL,)
 
     def placement(self, q: Numbers) -> Transform:
         return Transform(coordinate_matrix(q), (0, 0, 0))
@@ -47,12 +51,6 @@ class Spherical(Joint):
 
     def rate(self, q: Numbers, v: Numbers) -> Numbers:
         return quaternion_product(q, (v[0] / 2, v[1] / 2, v[2] / 2, 0))
-
-    def neutral(self) -> Numbers:
-        return (0.0, 0.0, 0.0, 1.0)
-
-    def random(self, rng: Any) -> Numbers:
-        return quaternion_normalized(tuple(float(x) for x in rng.standard_normal(4)))
 
     def unfelt(self, inertia: Inertia) -> Inertia:
         """The mass, as a point at the centre of the ball."""

@@ -11,6 +11,7 @@ from kinetree.joints.axis import Vector, rotation_about, unit_axis
 from kinetree.joints.base import CoordinateJoint, Numbers
 from kinetree.joints.fixed import BASIS
 from kinetree.joints.spherical import point_mass
+from kinetree.joints.steps import Step, hinge
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.motion import Motion
 from kinetree.spatial.subspace import Subspace
@@ -29,8 +30,8 @@ class Universal(CoordinateJoint):
     """
 
     __slots__ = ()
-    type_name, nq, nv = "universal", 2, 2
-    has_constant_subspace = False
+    type_name, coordinates = "universal", ("angle", "angle")
+    fields = (("axis1", 3), ("axis2", 3))
 
     def __init__(self, axis1: Any = (1, 0, 0), axis2: Any = (0, 1, 0)):
         a1, a2 = unit_axis(axis1, "Universal, axis1"), unit_axis(axis2, "Universal, axis2")
@@ -49,6 +50,10 @@ class Universal(CoordinateJoint):
     def axis2(self) -> Vector:
         return self.parameters[3:]  # type: ignore[return-value]
 
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return hinge(self.axis1, 0), hinge(self.axis2, 1)
+
     def placement(self, q: Numbers) -> Transform:
         return rotation_about(self.axis2, q[1]) @ rotation_about(self.axis1, q[0])
 
@@ -63,9 +68,6 @@ class Universal(CoordinateJoint):
         turning = neg(cross(self.axis2, self._turned_axis1(q)))
         return Subspace((_STILL, _STILL)), Subspace((Motion(turning, (0, 0, 0)), _STILL))
 
-    def random(self, rng: Any) -> Numbers:
-        return float(rng.uniform(-math.pi, math.pi)), float(rng.uniform(-math.pi, math.pi))
-
     def unfelt(self, inertia: Inertia) -> Inertia:
         """The mass, as a point where the axes meet."""
         return point_mass(inertia)
@@ -73,6 +75,3 @@ class Universal(CoordinateJoint):
     def complement(self, q: Numbers) -> Subspace:
         normal = cross(self._turned_axis1(q), self.axis2)
         return Subspace((Motion(scale(normal, 1 / ops.sqrt(dot(normal, normal))), (0, 0, 0)), *BASIS[3:]))
-
-    def __repr__(self) -> str:
-        return f"Universal(axis1={self.axis1}, axis2={self.axis2})"

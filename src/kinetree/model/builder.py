@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree.errors import ModelError
-from kinetree.joints import Fixed, Joint, Spin
+from kinetree.joints import Fixed, Joint
 from kinetree.joints.axis import unit_axis
 from kinetree.model import validate
 from kinetree.model.grouping import refuse_undrivable
@@ -86,8 +86,10 @@ class ModelBuilder:
         if not isinstance(joint, Joint):
             hint = f"write {joint.__name__}()" if isinstance(joint, type) else "as in Revolute((0, 0, 1))"
             raise ModelError(f"{owner}: joint must be a joint, {hint}, got {validate.shown(joint)}")
-        if isinstance(joint, Spin):
-            raise ModelError(f"{owner}: Spin is internal to rotors: use Revolute")
+        if joint.is_internal:
+            raise ModelError(
+                f"{owner}: {type(joint).__name__} is internal to the library: use a joint of kinetree.joints"
+            )
         joint_name = name if joint_name is None else joint_name
         validate.new_name(joint_name, "joint", self._joint_index, self.name)
         what = f"model '{self.name}': joint '{joint_name}'"

@@ -7,8 +7,8 @@ are rewritten, exactly:
 1. fixed joints are dissolved: the inertia goes to the body that carries them;
 2. every axis becomes the z axis of its body's frame;
 3. frames are turned about z and slid along z until the way to one child of each body is a shift along x and a
-turn about x
-   (Denavit and Hartenberg), with at most a constant added to the child's coordinate;
+   turn about x (Denavit and Hartenberg), with at most a constant turn before the child's own: the two are
+   composed, so that no digits of a large angle are lost, as they would be in q + constant;
 4. the part of an inertia that a joint does not feel (`Joint.unfelt`) moves to the body that carries the joint
    (base parameters): masses and moments become zeros that fold away. Not in deep trees: digits would be lost.
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from kinetree.joints import Cylindrical, Fixed, Helical, Joint, Prismatic, Revolute, Spin
+from kinetree.joints import Joint
 from kinetree.joints.axis import perpendiculars
 from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
 from kinetree.spatial import Inertia, Transform
@@ -29,7 +29,6 @@ from kinetree.spatial.factors import Turn, factors
 from kinetree.spatial.vector import Matrix, Vector
 
 Place = tuple[int, int]  # node index, member index
-_AXIAL = (Revolute, Prismatic, Helical, Cylindrical, Spin)
 _ALONG_Z = (0, 0, 1)
 # Axes that are nearly parallel have their common normal far away, where rounding errors grow: no sliding
 # there.
@@ -75,9 +74,10 @@ def _without_fixed(nodes: Sequence[Node]) -> list[Node]:
             m if way is None or m.carrier != PREDECESSOR else m._replace(placement=m.placement @ way)
             for m in node.members
         )
-        if len(members) == 1 and type(members[0].joint) is Fixed:
-            moved[node.number, 0] = (home, members[0].placement)
-            extra.setdefault(home, []).append(members[0].inertia.congruence(members[0].placement))
+        if len(members) == 1 and members[0].joint.nv == 0:
+            way = members[0].joint.placement(()) @ members[0].placement
+            moved[node.number, 0] = (home, way)
+            extra.setdefault(home, []).append(members[0].inertia.congruence(way))
         else:
             number[node.number] = len(kept)
             kept.append(node._replace(predecessor=home, members=members))
@@ -142,28 +142,23 @@ class _Rewriting:
     def turn_axis_to_z(self, place: Place) -> None:
         """Step 2, for joints with one axis."""
         m = self.member(place)
-        if type(m.joint) not in _AXIAL or m.carrier == NOTHING:
-            return
-        axis = m.joint.parameters[:3]
-        if axis == _ALONG_Z:
-            return
-        E = _axes_with_z(axis)
-        joint = m.joint.with_parameters((*_ALONG_Z, *m.joint.parameters[3:]))
-        self.change_frame(place, Transform(E), joint)
+        axis = m.joint.axis
+        if axis is not None and axis != _ALONG_Z and m.carrier != NOTHING:
+            self.change_frame(place, Transform(_axes_with_z(axis)), m.joint.with_axis(_ALONG_Z))
 
     def place_frame(self, place: Place) -> None:
         """Step 3: turn and slide the frame of one body for the sake of the first body that it carries."""
         m = self.member(place)
-        if type(m.joint) not in _AXIAL or m.carrier == NOTHING:
+        if m.joint.axis is None or m.carrier == NOTHING:
             return
-        if type(m.joint) is Prismatic:  # its frame may be put anywhere: onto the carrier's origin
+        if m.joint.is_translation:  # its frame may be put anywhere: onto the carrier's origin
             r = m.placement.turned(m.placement.translation)
             self.change_frame(place, Transform(r=vec.neg(r)))
         for child in self.carried.get(place, []):
             c = self.member(child)
-            if type(c.joint) in _AXIAL and c.carrier != NOTHING:
+            if c.joint.axis is not None and c.carrier != NOTHING:
                 (x, y), slide = _normal(c.placement)
-                if type(m.joint) is Prismatic:
+                if m.joint.is_translation:
                     slide = 0.0
                 # of the two directions of the normal, the one that turns the frame less against its carrier
                 if self._last_cosine(place, -x, -y) > self._last_cosine(place, x, y):
@@ -178,26 +173,19 @@ class _Rewriting:
         return last[0].cos if last else 1.0
 
     def simplify_placement(self, place: Place) -> None:
-        """Write the way to a body as turns about z, x and z, of which the last is part of its coordinate."""
+        """Write the way to a body as turns about z, x and z; the last merges with the joint's own turn."""
         m = self.member(place)
-        if m.carrier == NOTHING or type(m.joint) not in _AXIAL:
+        if m.carrier == NOTHING or m.joint.axis is None:
             return
         if m.inertia.mass == 0 and not any(m.inertia.first_moment) and not self.carried.get(place):
             # pure rotational inertia: it does not matter where it is
             m = m._replace(placement=Transform.from_factors(vec.ZERO, m.placement.factors))
         E = m.placement.rotation
-        first, about_x, last = _zxz(E)
-        if type(m.joint) not in (Revolute, Cylindrical):  # no coordinate to make the last turn part of
-            parts = (*first, *about_x, *last)
-            cheap = parts if len(parts) < 3 else factors(E)
-            self.set(place, m._replace(placement=Transform.from_factors(m.placement.translation, cheap)))
-            return
-        offset = 0.0
-        if last and 0 not in (last[0].cos, last[0].sin):  # quarter turns are free as they are
-            offset = math.atan2(last[0].sin, last[0].cos)
-            last = ()
-        placement = Transform.from_factors(m.placement.translation, (*first, *about_x, *last))
-        self.set(place, m._replace(placement=placement, offset=m.offset + offset))
+        parts = sum(_zxz(E), ())
+        own = m.joint.placement(m.joint.neutral()).factors
+        merges = bool(own) and isinstance(own[0], Turn) and own[0].axis == 2
+        cheap = parts if len(parts) < 3 or merges else factors(E)
+        self.set(place, m._replace(placement=Transform.from_factors(m.placement.translation, cheap)))
 
     def move_unfelt(self, place: Place) -> None:
         """Step 4, for one body; its own part from outboard has arrived already."""

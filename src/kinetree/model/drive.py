@@ -1,7 +1,8 @@
 """What each coordinate feels at its own joint: armature, damping, friction, springs and limits, as vectors.
 
-A joint that mimics another is felt by the coordinate that it follows: if q' = m q + b, its armature,
-damping and stiffness count m^2 times, its friction |m| times, and a limit on q' is a limit on q.
+A joint that mimics another is felt by the coordinate that it follows (its `Coupling` says which, and how
+much): if q' = m q + b, its armature, damping and stiffness count m^2 times, its friction |m| times, and a
+limit on q' is a limit on q.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree import ops
+from kinetree.joints import CoordinateJoint
 from kinetree.model.parts import Body, Limits
 
 if TYPE_CHECKING:
@@ -21,11 +23,12 @@ if TYPE_CHECKING:
 
 def _felt(model: Model) -> Iterator[tuple[Body, int, int, Any, Any]]:
     """(body, place in v, degree of freedom, multiplier, offset) of every degree of freedom of every joint."""
-    for i, body in enumerate(model.bodies, 1):
-        rule = model.layout.follows.get(i)
-        leader, multiplier, offset = rule if rule is not None else (i, 1, 0)
-        for k in range(body.joint.nv):
-            yield body, model.layout.v_start[leader] + k, k, multiplier, offset
+    rest = (0,) * model.nq
+    for body, coupling in zip(model.bodies, model.layout.couplings[1:], strict=True):
+        offsets = coupling.positions(rest)
+        for k, row in enumerate(coupling.G(rest)):
+            for place, multiplier in row:
+                yield body, place, k, multiplier, offsets[k]
 
 
 def summed(model: Model, field: str) -> np.ndarray:
@@ -40,14 +43,20 @@ def summed(model: Model, field: str) -> np.ndarray:
 def spring_reference(model: Model) -> np.ndarray:
     """(nq,) the position at which the springs of each joint, together, are relaxed."""
     reference = [x for body in model.bodies if body.mimic is None for x in body.spring_reference]
-    for i, rule in model.layout.follows.items():
-        follower, leader = model.bodies[i - 1], model.bodies[rule.leader - 1]
-        place, k = model.layout.q_start[rule.leader], follower.stiffness[0]
-        if ops.is_literal(k) and k == 0:
-            continue
-        total = leader.stiffness[0] + rule.multiplier * rule.multiplier * k
-        pull = rule.multiplier * k * (follower.spring_reference[0] - rule.offset)
-        reference[place] = (leader.stiffness[0] * reference[place] + pull) / total
+    total: list[Any] = [0] * model.nv  # of springs on one coordinate: sum m^2 k (q - q_0) = 0
+    pull: list[Any] = [0] * model.nv
+    shared = set()
+    for body, place, k, multiplier, offset in _felt(model):
+        if isinstance(body.joint, CoordinateJoint):
+            force = multiplier * body.stiffness[k]
+            total[place] = total[place] + multiplier * force
+            pull[place] = pull[place] + force * (body.spring_reference[k] - offset)
+            if body.mimic is not None:
+                shared.add(place)
+    coordinates, _ = model.coordinate_places
+    for i, place in zip(coordinates["q"], coordinates["v"], strict=True):
+        if place in shared and not (ops.is_literal(total[place]) and total[place] == 0):
+            reference[i] = pull[place] / total[place]
     return np.array(reference)
 
 

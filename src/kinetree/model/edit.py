@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kinetree.errors import ModelError
+import numpy as np
+
+from kinetree.errors import ModelError, ShapeError
 from kinetree.joints import Fixed
 from kinetree.joints.axis import rotation_about
 from kinetree.model import validate
@@ -58,6 +60,21 @@ def replace(model: Model, changes: Mapping[str, Any]) -> Model:
             validate.physical(inertia, f"model '{model.name}': body '{changed}'")
     result = type(model)(name, gravity, tuple(bodies), model.rotors, model.frames, report)
     return with_rotors(result, mode)
+
+
+def with_parameters(model: Model, parameters: Any, check: str) -> Model:
+    """The model with other inertias of its bodies; rotors, armatures and all else stay."""
+    rows = np.asarray(parameters)
+    if rows.shape != (model.nbodies, 10) or rows.dtype.kind not in "fiuO":
+        given = f"{rows.dtype} numbers of shape {rows.shape}"
+        raise ShapeError(
+            f"model '{model.name}': with_parameters takes ({model.nbodies}, 10) numbers, for each body m, "
+            f"m c (3), inertia about the body origin (xx, yy, zz, xy, xz, yz), but got {given}"
+        )
+    inertias = {
+        body.name: Inertia.from_parameters(row) for body, row in zip(model.bodies, rows.tolist(), strict=True)
+    }
+    return replace(model, {"inertia": inertias, "check": check})
 
 
 def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) -> None:
@@ -125,7 +142,7 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
             f"{validate.shown(positions)}"
         )
     fixed: dict[int, tuple] = {}
-    for name, q in positions.items():
+    for name, given in positions.items():
         i = model.joint_index(name)
         body = model.bodies[i - 1]
         if body.mimic is not None:
@@ -133,16 +150,24 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
                 f"model '{model.name}': joint '{name}' mimics '{body.mimic.joint}' and cannot be locked "
                 f"alone: lock '{body.mimic.joint}'"
             )
+        if given is None:
+            raise ModelError(
+                f"model '{model.name}': position of locked joint '{name}' is None: it must be "
+                f"{'a number' if body.joint.nq == 1 else f'{body.joint.nq} numbers'}"
+            )
         fixed[i] = validate.position(
-            q, body.joint, f"model '{model.name}': position of locked joint '{name}'"
+            given, body.joint, f"model '{model.name}': position of locked joint '{name}'"
         )
+    q: list[Any] = [0] * model.nq
+    for i, coordinates in fixed.items():
+        q[model.layout.q_start[i] : model.layout.q_start[i] + len(coordinates)] = coordinates
     for i, rule in model.layout.follows.items():
         if rule.leader in fixed:
-            fixed[i] = (rule.multiplier * fixed[rule.leader][0] + rule.offset,)
+            fixed[i] = model.layout.couplings[i].positions(q)
     bodies = list(model.bodies)
-    for i, q in fixed.items():
+    for i, coordinates in fixed.items():
         body = bodies[i - 1]
-        turned = body.placement @ Pose.from_transform(body.joint.placement(q))
+        turned = body.placement @ Pose.from_transform(body.joint.placement(coordinates))
         none = Limits((), (), (), ())
         bodies[i - 1] = body._replace(
             joint=Fixed(), placement=turned, mimic=None, armature=(), damping=(), friction=(), stiffness=(),

@@ -69,81 +69,62 @@ class Grouping:
         members: list[Member] = []
         for i in group:
             self.locations[i] = (index, len(members))
-            members.append(self._link(i, places, self._carrier(i, index)))
+            members.append(self._link(i, self._carrier(i, index)))
         for i in group:
             for rotor in self.rotors.get(i, ()):
-                members.append(self._rotor(i, rotor, places, self._carrier(i, index)))
-            members.extend(self._armatures(i, places))
+                members.append(self._rotor(i, rotor, self._carrier(i, index)))
+            members.extend(self._armatures(i))
+        members = [m._replace(coupling=m.coupling.among(places.of_q, places.of_v)) for m in members]
         outside = self.topology.parent(group[0])
-        return Node(index, self.locations[outside], tuple(members), places.q_index, places.v_index)
+        q_index, v_index = tuple(places.of_q), tuple(places.of_v)
+        return Node(index, self.locations[outside], tuple(members), q_index, v_index)
 
     def _carrier(self, i: int, node: int) -> int:
         """The member of the node that carries body `i` and its rotors, or the node's predecessor."""
         where = self.locations[self.topology.parent(i)]
         return where[1] if where[0] == node else PREDECESSOR
 
-    def _link(self, i: int, places: _Places, carrier: int) -> Member:
-        body = self.bodies[i - 1]
-        placement = body.placement.transform()
-        if i not in self.layout.follows:
-            q_start, v_start = places.starts[i]
-            return Member(i, carrier, placement, body.joint, (), 0, q_start, v_start, body.inertia)
-        coupling, offset = self._coupling(i, (1,), places)
-        return Member(i, carrier, placement, body.joint, coupling, offset, 0, 0, body.inertia)
+    def _link(self, i: int, carrier: int) -> Member:
+        body, coupling = self.bodies[i - 1], self.layout.couplings[i]
+        return Member(i, carrier, body.placement.transform(), body.joint, coupling, body.inertia)
 
-    def _rotor(self, i: int, rotor: Rotor, places: _Places, carrier: int) -> Member:
+    def _rotor(self, i: int, rotor: Rotor, carrier: int) -> Member:
         axis: Any = rotor.axis
         joint: Joint = Spin(axis) if is_axisymmetric(rotor.inertia, axis) else Revolute(axis)
-        coupling, offset = self._coupling(i, rotor.ratio, places)
-        return Member(0, carrier, rotor.placement.transform(), joint, coupling, offset, 0, 0, rotor.inertia)
+        coupling = self.layout.couplings[i].combined(rotor.ratio)
+        return Member(0, carrier, rotor.placement.transform(), joint, coupling, rotor.inertia)
 
-    def _armatures(self, i: int, places: _Places) -> list[Member]:
+    def _armatures(self, i: int) -> list[Member]:
         """Spinning masses that feel no other body: what an armature adds to the kinetic energy."""
-        body = self.bodies[i - 1]
+        body, coupling = self.bodies[i - 1], self.layout.couplings[i]
         if all(ops.is_literal(a) and a == 0 for a in body.armature):
             return []
         still = Transform.identity()
         if not isinstance(body.joint, CoordinateJoint):
-            q_start, v_start = places.starts[i]
-            inertia = _quasi_armature(body)
-            return [Member(0, DETACHED, still, body.joint, (), 0, q_start, v_start, inertia)]
+            return [Member(0, DETACHED, still, body.joint, coupling, _quasi_armature(body))]
         members = []
         for k, armature in enumerate(body.armature):
             if ops.is_literal(armature) and armature == 0:
                 continue
             one = tuple(int(k == j) for j in range(body.joint.nv))
-            coupling, offset = self._coupling(i, one, places)
             spinning = Inertia.from_moments(0, (0, 0, 0), (0, 0, armature, 0, 0, 0))
-            members.append(Member(0, DETACHED, still, Spin(), coupling, offset, 0, 0, spinning))
+            members.append(Member(0, DETACHED, still, Spin(), coupling.combined(one), spinning))
         return members
-
-    def _coupling(self, i: int, ratio: tuple[Any, ...], places: _Places) -> tuple[tuple, Any]:
-        """What turns with the given ratios of joint `i`, in terms of the node's coordinates."""
-        rule = self.layout.follows.get(i)
-        if rule is not None:
-            _, start = places.starts[rule.leader]
-            return ((start, ratio[0] * rule.multiplier),), ratio[0] * rule.offset
-        _, start = places.starts[i]
-        terms = tuple((start + k, n) for k, n in enumerate(ratio) if not (ops.is_literal(n) and n == 0))
-        return terms or ((start, 0),), 0
 
 
 class _Places:
-    """The coordinates of one node; first those whose velocities are their rates: there q and v agree."""
+    """Which coordinates a node has, and the place of each among them: index in q and v -> place."""
 
     def __init__(self, group: tuple[int, ...], bodies: Sequence[Body], layout: Layout):
-        own = [i for i in group if i not in layout.follows]
-        if len(own) > 1:
-            own.sort(key=lambda i: not isinstance(bodies[i - 1].joint, CoordinateJoint))
-        self.starts: dict[int, tuple[int, int]] = {}
-        q_index: list[int] = []
-        v_index: list[int] = []
-        for i in own:
-            joint = bodies[i - 1].joint
-            self.starts[i] = (len(q_index), len(v_index))
-            q_index.extend(range(layout.q_start[i], layout.q_start[i] + joint.nq))
-            v_index.extend(range(layout.v_start[i], layout.v_start[i] + joint.nv))
-        self.q_index, self.v_index = tuple(q_index), tuple(v_index)
+        self.of_q: dict[int, int] = {}
+        self.of_v: dict[int, int] = {}
+        for i in group:
+            if i not in layout.follows:
+                joint = bodies[i - 1].joint
+                for k in range(joint.nq):
+                    self.of_q[layout.q_start[i] + k] = len(self.of_q)
+                for k in range(joint.nv):
+                    self.of_v[layout.v_start[i] + k] = len(self.of_v)
 
 
 def is_axisymmetric(inertia: Inertia, axis: Any) -> bool:

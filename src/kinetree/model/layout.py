@@ -14,6 +14,7 @@ import numpy as np
 
 from kinetree.errors import ModelError
 from kinetree.joints import CoordinateJoint
+from kinetree.model.coupling import Coupling, Linear, Own
 from kinetree.model.parts import Body
 from kinetree.model.validate import unknown
 
@@ -34,6 +35,7 @@ class Layout(NamedTuple):
     q_start: tuple[int, ...]
     v_start: tuple[int, ...]
     follows: dict[int, Follow]  # by body, for mimic joints only
+    couplings: tuple[Coupling, ...]  # the coordinates of each joint in terms of q
 
 
 def layout_of(bodies: Sequence[Body], joint_index: dict[str, int], model: str) -> Layout:
@@ -51,7 +53,14 @@ def layout_of(bodies: Sequence[Body], joint_index: dict[str, int], model: str) -
         for i, body in enumerate(bodies, 1)
         if body.mimic is not None
     }
-    return Layout(nq, nv, tuple(q_start), tuple(v_start), follows)
+    couplings: list[Coupling] = [Own(0, 0, 0, 0)]
+    for i, body in enumerate(bodies, 1):
+        if i in follows:
+            leader, multiplier, offset = follows[i]
+            couplings.append(Linear(((q_start[leader], v_start[leader], multiplier),), offset))
+        else:
+            couplings.append(Own(q_start[i], body.joint.nq, v_start[i], body.joint.nv))
+    return Layout(nq, nv, tuple(q_start), tuple(v_start), follows, tuple(couplings))
 
 
 def _resolved(i: int, bodies: Sequence[Body], joint_index: dict[str, int], model: str) -> Follow:
@@ -82,7 +91,7 @@ def _resolved(i: int, bodies: Sequence[Body], joint_index: dict[str, int], model
 
 
 def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[dict[str, np.ndarray], list]:
-    """Positions "q" and velocities "v" that correspond one to one; (joint, places) of all others."""
+    """Positions "q" and velocities "v" that correspond one to one; (body, places) of all other joints."""
     vector: dict[str, list[int]] = {"q": [], "v": []}
     others = []
     for i, body in enumerate(bodies, 1):
@@ -97,7 +106,7 @@ def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[dict[str,
             vector["q"].extend(place["q"])
             vector["v"].extend(place["v"])
         else:
-            others.append((joint, place))
+            others.append((body, place))
     return {space: np.array(places, dtype=int) for space, places in vector.items()}, others
 
 

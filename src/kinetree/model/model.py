@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from kinetree.model.table import table
 from kinetree.model.topology import Topology
 from kinetree.model.validate import WORLD, unknown
 from kinetree.spatial.transform import Transform
+
+T = TypeVar("T")
 
 
 class Model:
@@ -37,7 +39,7 @@ class Model:
         report: Any = None,
     ):
         self.__dict__.update(
-            name=name, gravity=gravity, bodies=bodies, rotors=rotors, frames=frames, report=report
+            name=name, gravity=gravity, bodies=bodies, rotors=rotors, frames=frames, report=report, _memo={}
         )
 
     name: str
@@ -46,6 +48,7 @@ class Model:
     rotors: tuple[Rotor, ...]
     frames: tuple[Frame, ...]
     report: Any  # what the loader of a file found; None for models built otherwise
+    _memo: dict[Hashable, Any]
 
     # --- names -------------------------------------------------------------------------------------
     @property
@@ -148,6 +151,14 @@ class Model:
     ) -> tuple[np.ndarray, np.ndarray]:
         """A random position (batch, nq) within the limits, and a normal velocity (batch, nv)."""
         return configuration.random_state(self, rng, batch)
+
+    def normalize(self, q: Any) -> np.ndarray:
+        """The position (..., nq) with every quaternion in it divided by its length, whatever that is.
+
+        Raises:
+            StateError: a quaternion is zero.
+        """
+        return configuration.normalize(self, q)
 
     def integrate(self, q: Any, dv: Any) -> np.ndarray:
         """q (+) dv: the position (..., nq) reached with the velocity `dv` (..., nv) in a unit of time."""
@@ -259,6 +270,15 @@ class Model:
             rotor.inertia.mass for rotor in self.rotors
         )
 
+    @property
+    def parameters(self) -> np.ndarray:
+        """(nb, 10): mass, m c (3) and inertia about the body origin (xx, yy, zz, xy, xz, yz) of each body.
+
+        The order of `Inertia.parameters`, and what functions of a model take as `parameters=`.
+        """
+        rows = np.array([body.inertia.parameters for body in self.bodies])
+        return rows.reshape(-1, 10) if rows.dtype == object else rows.astype(float).reshape(-1, 10)
+
     # --- joints as vectors over v; a mimic joint counts for the coordinate that it follows ---------
     @property
     def armature(self) -> np.ndarray:
@@ -303,6 +323,14 @@ class Model:
         """
         return edit.replace(self, changes)
 
+    def with_parameters(self, parameters: Any, check: str = "physical") -> Model:
+        """The model whose bodies have these inertias (nb, 10), as `parameters` gives them.
+
+        Args:
+            check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
+        """
+        return edit.with_parameters(self, parameters, check)
+
     def lock(self, positions: Mapping[str, Any]) -> Model:
         """The model with joints fixed at the given positions, and with them the joints that mimic them."""
         return edit.lock(self, positions)
@@ -329,6 +357,15 @@ class Model:
             check: as for `ModelBuilder.build`; the entry "check" of the dictionary if None, else "physical".
         """
         return serialize.from_dict(data, check)
+
+    def memo(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, computed once for this model and kept with it under `key`.
+
+        For what follows from the model and is costly: kernels, tables, bounds. It is neither pickled nor
+        copied to other models. Two threads that ask at once may both compute; both get the same object.
+        """
+        kept = self._memo
+        return kept[key] if key in kept else kept.setdefault(key, make())
 
     # --- values ------------------------------------------------------------------------------------
     def __setattr__(self, name: str, value: Any) -> None:

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 from kinetree import ops
 from kinetree.joints.base import Joint
+from kinetree.model.coupling import Coupling, Own, spread
 from kinetree.spatial import Detached, Inertia, Motion, Stack, Subspace, Transform
-from kinetree.spatial.factors import Dense, Factor, Turn
+from kinetree.spatial.factors import Factor, Turn
+from kinetree.spatial.value import take_apart
 from kinetree.spatial.vector import Number
 
 PREDECESSOR = -1  # the carrier of a member that sits on the node's predecessor
@@ -27,20 +29,20 @@ class Member(NamedTuple):
     body: index in the model (1 ...), 0 for rotors and armatures.
     carrier: index of the member that carries it, or PREDECESSOR, or NOTHING.
     placement: carrier -> predecessor side of the joint (constant).
-    coupling: empty if the joint moves by its own coordinates, which start at q_start and v_start in the node;
-        else pairs (velocity of the node, multiplier) that give the one coordinate of the joint.
-    offset: a constant that is added to the (first) coordinate of the joint.
+    coupling: the coordinates of the joint in terms of the node's.
     """
 
     body: int
     carrier: int
     placement: Transform
     joint: Joint
-    coupling: tuple[tuple[int, Number], ...]
-    offset: Number
-    q_start: int
-    v_start: int
+    coupling: Coupling
     inertia: Inertia
+
+    @property
+    def is_independent(self) -> bool:
+        """True if its joint has coordinates of its own."""
+        return isinstance(self.coupling, Own)
 
 
 class Node(NamedTuple):
@@ -59,16 +61,13 @@ class Node(NamedTuple):
 
     @property
     def structure(self) -> tuple:
-        """What is left of the node without its numbers: nodes of equal structure are computed by the same
-        text.
-        """
+        """What is left of the node without its numbers: nodes of equal structure are computed alike."""
         return (
             self.predecessor[0] < 0,
             tuple(
                 (
                     m.body > 0, m.carrier, type(m.joint), tuple(map(_pattern, m.joint.parameters)),
-                    tuple(_shape(f) for f in m.placement.factors),
-                    m.q_start, m.v_start, tuple(index for index, _ in m.coupling),
+                    tuple(_shape(f) for f in m.placement.factors), m.coupling.structure,
                 )
                 for m in self.members
             ),
@@ -81,12 +80,9 @@ class Node(NamedTuple):
         """All numbers of the node, in the order in which `with_parameters` takes them."""
         numbers: list[Number] = []
         for m in self.members:
-            numbers.extend(m.placement.translation)
-            for factor in m.placement.factors:
-                numbers.extend(factor[1:] if isinstance(factor, Turn) else sum(factor.E, ()))
+            numbers.extend(take_apart(m.placement)[0])
             numbers.extend(m.joint.parameters)
-            numbers.extend(multiplier for _, multiplier in m.coupling)
-            numbers.append(m.offset)
+            numbers.extend(m.coupling.parameters)
             numbers.extend(m.inertia.parameters)
         return tuple(numbers)
 
@@ -99,23 +95,12 @@ class Node(NamedTuple):
 
         members = []
         for m in self.members:
-            r = take(3)
-            parts: list[Factor] = []
-            for factor in m.placement.factors:
-                if isinstance(factor, Turn):
-                    parts.append(Turn(factor.axis, *take(2)))
-                else:
-                    parts.append(Dense((take(3), take(3), take(3))))  # type: ignore[arg-type]
-            placement = Transform.from_factors(r, tuple(parts))  # type: ignore[arg-type]
+            _, build = take_apart(m.placement)
+            placement = build(rest)
             joint = m.joint.with_parameters(take(len(m.joint.parameters)))
-            coupling = tuple((index, next(rest)) for index, _ in m.coupling)
-            offset = next(rest)
+            coupling = m.coupling.with_parameters(take(len(m.coupling.parameters)))
             inertia = Inertia.from_parameters(take(10))
-            members.append(
-                m._replace(
-                    placement=placement, joint=joint, coupling=coupling, offset=offset, inertia=inertia
-                )
-            )
+            members.append(Member(m.body, m.carrier, placement, joint, coupling, inertia))
         return self._replace(members=tuple(members))
 
     def kinematics(self, q: Sequence[Number]) -> tuple[Any, Any]:
@@ -123,8 +108,8 @@ class Node(NamedTuple):
         placements: list[Any] = []
         subspaces: list[Subspace] = []
         for m in self.members:
-            own = self.member_coordinates(m, q)
-            motion = self.own_subspace(m, own)
+            own = m.coupling.positions(q)
+            motion = self.motion(m, q)
             if m.carrier == NOTHING:
                 placements.append(Detached())
                 subspaces.append(motion)
@@ -138,78 +123,70 @@ class Node(NamedTuple):
                 subspaces.append(step @ subspaces[m.carrier] + motion)
         return stacked(placements), stacked(subspaces)
 
+    def soundness(self, q: Sequence[Number]) -> list[Number]:
+        """Numbers that are at least 1 if q is a position of the node's joints (see `Joint.soundness`)."""
+        return [x for m in self.members if m.body for x in m.joint.soundness(m.coupling.positions(q))]
+
+    def motion(self, m: Member, q: Sequence[Number]) -> Subspace:
+        """S G of one member: its motion relative to its carrier, along each velocity of the node."""
+        return spread(m.joint.subspace(m.coupling.positions(q)), m.coupling.G(q), len(self.v_index))
+
     def partials(self, q: Sequence[Number]) -> tuple[Any, ...]:
-        """The derivative of S along each velocity (apparent: of its components); () if S is constant.
-
-        A member carried by another one of the node sees its carrier's columns through its own moving joint:
-        d(step S_c) = step dS_c - S_own x step S_c.
-        """
-        if all(self._has_constant_subspace(m) for m in self.members):
+        """The derivative of S along each velocity (apparent: of its components); () if S is constant."""
+        if self.has_constant_subspace:
             return ()
-        width = len(self.v_index)
-        found: list[list[Subspace]] = []
-        subspaces: list[Subspace] = []
-        zero = Subspace(Motion() for _ in range(width))
-        for m in self.members:
-            own = self.member_coordinates(m, q)
-            motion = self.own_subspace(m, own)
-            partials = [zero] * width
-            if not m.coupling:
-                for k, partial in enumerate(m.joint.subspace_partials(own)):
-                    partials[m.v_start + k] = self._widened(m, partial)
-            if m.carrier < 0:
-                subspaces.append(motion)
-            else:
-                step = m.joint.placement(own).following(m.placement)
-                carried = step @ subspaces[m.carrier]
-                subspaces.append(carried + motion)
-                for k in range(width):
-                    turning = carried.cross_from(-motion.columns[k])
-                    partials[k] = step @ found[m.carrier][k] + turning + partials[k]
-            found.append(partials)
-        return tuple(stacked([partials[k] for partials in found]) for k in range(width))
+        width = range(len(self.v_index))
+        return tuple(self._derivative(q, [int(j == k) for j in width]) for k in width)
 
-    def member_coordinates(self, m: Member, q: Sequence[Number]) -> tuple[Number, ...]:
-        """The coordinates of one member's joint; an offset adds to the first of them."""
-        if not m.coupling:
-            own = tuple(q[m.q_start : m.q_start + m.joint.nq])
-            return own if ops.is_literal(m.offset) and m.offset == 0 else (own[0] + m.offset, *own[1:])
-        position = self.positions
-        total = m.offset
-        for index, multiplier in m.coupling:
-            total = total + q[position[index]] * multiplier
-        return (total,)
+    def ring(self, q: Sequence[Number], v: Sequence[Number]) -> Any:
+        """The apparent derivative of S while the node moves with v; zero columns where S is constant."""
+        if self.has_constant_subspace:
+            return stacked([Subspace(Motion() for _ in self.v_index)] * len(self.members))
+        return self._derivative(q, v)
 
     @property
-    def positions(self) -> dict[int, int]:
-        """Where in the node's q the coordinate stands whose rate is a velocity (joints with nq = nv)."""
-        return {
-            m.v_start + k: m.q_start + k
+    def has_constant_subspace(self) -> bool:
+        """True if S of no member depends on q."""
+        return not any(
+            (m.carrier >= 0 and m.joint.nv and self.v_index)
+            or type(m.joint).subspace_partials is not Joint.subspace_partials
+            or type(m.coupling).G_partials is not Coupling.G_partials
             for m in self.members
-            if not m.coupling and m.joint.nq == m.joint.nv
-            for k in range(m.joint.nv)
-        }
+        )
 
-    def own_subspace(self, m: Member, own: Sequence[Number]) -> Subspace:
-        """The motion of a member relative to its carrier, as columns for all velocities of the node."""
-        return self._widened(m, m.joint.subspace(tuple(own)))
+    def _derivative(self, q: Sequence[Number], w: Sequence[Number]) -> Any:
+        """The apparent derivative of S along the velocity w.
 
-    def _widened(self, m: Member, S: Subspace) -> Subspace:
-        """The columns of one member's joint as columns for all velocities of the node."""
-        if not m.coupling and len(self.v_index) == len(S):
-            return S
-        columns = [Motion()] * len(self.v_index)
-        if m.coupling:
-            for index, multiplier in m.coupling:
-                columns[index] = S.columns[0] * multiplier
-        else:
-            columns[m.v_start : m.v_start + len(S)] = S.columns
-        return Subspace(columns)
+        Of a member's own motion, with the joint's velocity u = G w: d(S G) = (sum_j u_j dS_j) G + S dG. A
+        member that another one of the node carries sees that one's columns through its own moving joint:
+        d(step S_c) = step dS_c - (S G w) x step S_c.
+        """
+        width = len(self.v_index)
+        found: list[Subspace] = []
+        subspaces: list[Subspace] = []
+        for m in self.members:
+            own, G = m.coupling.positions(q), m.coupling.G(q)
+            S = m.joint.subspace(own)
+            motion = spread(S, G, width)
+            result = Subspace(Motion() for _ in range(width))
+            partials = m.joint.subspace_partials(own)
+            for partial, rate in zip(partials, m.coupling.velocities(q, w) if partials else (), strict=True):
+                result = result + spread(_scaled(partial, rate), G, width)
+            rates = m.coupling.G_rate(q, w)
+            if rates:
+                result = result + spread(S, rates, width)
+            if m.carrier >= 0:
+                step = m.joint.placement(own).following(m.placement)
+                carried = step @ subspaces[m.carrier]
+                result = step @ found[m.carrier] + carried.cross_from(-(motion @ w)) + result
+                motion = carried + motion
+            subspaces.append(motion)
+            found.append(result)
+        return stacked(found)
 
-    def _has_constant_subspace(self, m: Member) -> bool:
-        carried = m.carrier >= 0 and (m.coupling or m.joint.nv) and len(self.v_index) > 0
-        constant = type(m.joint).subspace_partials is Joint.subspace_partials
-        return not carried and (bool(m.coupling) or constant)
+
+def _scaled(S: Subspace, factor: Number) -> Subspace:
+    return S if type(factor) is int and factor == 1 else Subspace(column * factor for column in S.columns)
 
 
 def stacked(values: Sequence[Any]) -> Any:

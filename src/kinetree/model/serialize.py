@@ -49,9 +49,10 @@ def _body_to_dict(body: Body, model: Model, what: str) -> dict[str, Any]:
         "placement": _pose_to_dict(body.placement, what),
         "inertia": _plain(body.inertia.parameters, what),
     }
-    if body.joint.type_name not in JOINT_TYPES:
+    if JOINT_TYPES.get(body.joint.type_name) is not type(body.joint):
         raise ModelError(
-            f"{what}: a {body.joint.type_name} joint is made of functions and cannot be written down"
+            f"{what}: {type(body.joint).__name__} is not the joint type called '{body.joint.type_name}' and "
+            "would not read back the same: give the class a type_name of its own"
         )
     if body.mimic is not None:
         entry["mimic"] = [body.mimic.joint, *_plain(body.mimic[1:], what)]
@@ -102,7 +103,7 @@ def _plain(values: Iterable[Any], what: str) -> list[float | int]:
     for x in values:
         if not ops.is_literal(x):
             raise ModelError(
-                f"{what} contains {shown(x)}, which is no plain number: substitute values before to_dict()"
+                f"{what} contains {shown(x)}, which is not a plain number: substitute values before to_dict()"
             )
         result.append(x if type(x) is int else float(x))
     return result
@@ -170,15 +171,8 @@ def _limit(field: str, values: Any) -> Any:
 
 
 def _joint(type_name: Any, parameters: Any, what: str) -> Joint:
-    known = [name for name in JOINT_TYPES if name != "spin"]
-    if type_name not in known:
-        raise unknown(type_name, "joint type", known, what)
-    values = tuple(_numbers(parameters, f"{what}: parameters"))
-    count = len(JOINT_TYPES[type_name]().parameters)
-    if len(values) != count:
-        raise ModelError(f"{what}: a {type_name} joint has {count} parameters, got {len(values)}: {values}")
-    arguments = {"helical": (values[:3], *values[3:]), "universal": (values[:3], values[3:])}
-    return JOINT_TYPES[type_name](*arguments.get(type_name, (values,) if values else ()))
+    kind = Joint.named(type_name, what)
+    return kind.from_parameters(_numbers(parameters, f"{what}: parameters"), what)
 
 
 def _inertia(parameters: Any, what: str) -> Inertia:
@@ -231,7 +225,7 @@ def _parents_first(entries: list[dict[str, Any]], owner: str) -> list[dict[str, 
         name = _get(entry, "name", f"{owner}: body")
         if not isinstance(name, str) or name in by_name:
             raise ModelError(
-                f"{owner}: body name {shown(name)} is no string or used twice: names must be unique"
+                f"{owner}: body name {shown(name)} is not a string or is used twice: names must be unique"
             )
         by_name[name] = entry
     ordered: list[dict[str, Any]] = []

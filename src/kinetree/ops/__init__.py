@@ -1,5 +1,6 @@
 """Numbers, whatever they are: floats, arrays, expressions, 50 digits, symbols."""
 
+from kinetree.ops.dense import cross, dot, largest, norm, pseudo_inverse, require, solve
 from kinetree.ops.expr import Expr
 from kinetree.ops.functions import (
     abs,
@@ -10,20 +11,25 @@ from kinetree.ops.functions import (
     cos,
     equal,
     exp,
+    floor,
     is_literal,
     less,
     less_equal,
     log,
     max,
     min,
+    sign,
     sin,
     sqrt,
     tan,
+    tanh,
     where,
 )
-from kinetree.ops.primitives import PRIMITIVES, Primitive
+from kinetree.ops.primitives import Primitive
+from kinetree.ops.table import PRIMITIVES
 
 __all__ = [
-    "PRIMITIVES", "Expr", "Primitive", "abs", "acos", "asin", "atan", "atan2", "cos", "equal", "exp",
-    "is_literal", "less", "less_equal", "log", "max", "min", "sin", "sqrt", "tan", "where",
+    "PRIMITIVES", "Expr", "Primitive", "abs", "acos", "asin", "atan", "atan2", "cos", "cross", "dot", "equal",
+    "exp", "floor", "is_literal", "largest", "less", "less_equal", "log", "max", "min", "norm",
+    "pseudo_inverse", "require", "sign", "sin", "solve", "sqrt", "tan", "tanh", "where",
 ]  # fmt: skip

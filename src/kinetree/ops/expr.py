@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import TraceError
+from kinetree.ops.primitives import INTEGER, PRIMITIVES
 
 if TYPE_CHECKING:
     from kinetree.compiler.ir.graph import Block, Graph
 
-INTEGER_OPS = frozenset(("iload", "iadd", "imul", "counter", "variable"))
-BOOLEAN_OPS = frozenset(("lt", "le", "eq", "and", "or", "not"))
-COMMUTATIVE_OPS = frozenset(("add", "mul", "min", "max", "eq", "and", "or"))
+ndarray = np.ndarray
 
 
 class Expr:
@@ -42,11 +41,7 @@ class Expr:
 
     @property
     def is_integer(self) -> bool:
-        return self.op in INTEGER_OPS
-
-    @property
-    def is_boolean(self) -> bool:
-        return self.op in BOOLEAN_OPS
+        return PRIMITIVES[self.op].gives == INTEGER
 
     def __repr__(self) -> str:
         args = ", ".join(f"%{a.number}" if isinstance(a, Expr) else str(a) for a in self.args)
@@ -66,28 +61,28 @@ class Expr:
         )
 
     def __add__(self, other: Any) -> Any:
-        return add(self, other)
+        return add(self, other) if type(other) is not ndarray else _each(add, self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return add(other, self)
+        return add(other, self) if type(other) is not ndarray else _each(add, other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return sub(self, other)
+        return sub(self, other) if type(other) is not ndarray else _each(sub, self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return sub(other, self)
+        return sub(other, self) if type(other) is not ndarray else _each(sub, other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return mul(self, other)
+        return mul(self, other) if type(other) is not ndarray else _each(mul, self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return mul(other, self)
+        return mul(other, self) if type(other) is not ndarray else _each(mul, other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return div(self, other)
+        return div(self, other) if type(other) is not ndarray else _each(div, self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return div(other, self)
+        return div(other, self) if type(other) is not ndarray else _each(div, other, self)
 
     def __neg__(self) -> Any:
         return neg(self)
@@ -96,7 +91,7 @@ class Expr:
         return self
 
     def __abs__(self) -> Any:
-        return unary("abs", self)
+        return record("abs", self)
 
     def __pow__(self, exponent: int) -> Any:
         if not isinstance(exponent, int):
@@ -113,16 +108,26 @@ class Expr:
         return result
 
     def __lt__(self, other: Any) -> Any:
-        return compare("lt", self, other)
+        return record("lt", self, other)
 
     def __le__(self, other: Any) -> Any:
-        return compare("le", self, other)
+        return record("le", self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return compare("lt", other, self)
+        return record("lt", other, self)
 
     def __ge__(self, other: Any) -> Any:
-        return compare("le", other, self)
+        return record("le", other, self)
+
+
+def _each(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> np.ndarray:
+    """An operation of an expression with each entry of an array."""
+    array = a if type(a) is ndarray else b
+    result = np.empty(array.shape, object)
+    for index in np.ndindex(array.shape):
+        x = array[index]
+        result[index] = operation(x, b) if array is a else operation(a, x)
+    return result
 
 
 def literal(value: Any) -> Any:
@@ -235,47 +240,14 @@ def div(a: Any, b: Any) -> Any:
     return _node("div", a, b)
 
 
-_LITERAL_UNARY: dict[str, Callable] = {
-    "sqrt": math.sqrt, "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin,
-    "acos": math.acos, "atan": math.atan, "exp": math.exp, "log": math.log, "abs": abs,
-}  # fmt: skip
-_ODD = frozenset(("sin", "tan", "asin", "atan"))
-_EVEN = frozenset(("cos", "abs"))
-
-
-def unary(op: str, a: Any) -> Any:
-    """sqrt, sin, cos, tan, asin, acos, atan, exp, log or abs of `a`; signs move outwards."""
-    a = literal(a)
-    if type(a) is not Expr:
-        return _LITERAL_UNARY[op](a)
-    if a.op == "neg":
-        if op in _ODD:
-            return neg(unary(op, a.args[0]))
-        if op in _EVEN:
-            return unary(op, a.args[0])
-    return _node(op, a)
-
-
-_LITERAL_BINARY: dict[str, Callable] = {"atan2": math.atan2, "min": min, "max": max}
-
-
-def binary(op: str, a: Any, b: Any) -> Any:
-    """atan2, min or max of `a` and `b`."""
-    a, b = literal(a), literal(b)
-    if type(a) is not Expr and type(b) is not Expr:
-        return _LITERAL_BINARY[op](a, b)
-    return _node(op, a, b)
-
-
-_LITERAL_COMPARE = {"lt": float.__lt__, "le": float.__le__, "eq": float.__eq__}
-
-
-def compare(op: str, a: Any, b: Any) -> Any:
-    """The truth of a < b ("lt"), a <= b ("le") or a == b ("eq")."""
-    a, b = literal(a), literal(b)
-    if type(a) is not Expr and type(b) is not Expr:
-        return bool(_LITERAL_COMPARE[op](a, b))
-    return _node(op, a, b)
+def record(op: str, *args: Any) -> Any:
+    """An operation of numbers of which at least one is an expression; signs move outwards."""
+    args = tuple(map(literal, args))
+    parity = PRIMITIVES[op].parity
+    if parity and args[0].op == "neg":
+        inner = record(op, args[0].args[0])
+        return neg(inner) if parity < 0 else inner
+    return _node(op, *args)
 
 
 def select(condition: Any, a: Any, b: Any) -> Any:
@@ -286,3 +258,34 @@ def select(condition: Any, a: Any, b: Any) -> Any:
     if a is b or (type(a) is float and a == b):
         return a
     return _node("where", condition, a, b)
+
+
+def logic(op: str, *args: Any) -> Any:
+    """and, or, not of truths, of which some may be known."""
+    unknown = [a for a in args if type(a) is Expr]
+    if op == "not":
+        return _node(op, *args) if unknown else not args[0]
+    decided = op == "or"  # the truth that settles it
+    if any(a is decided for a in args):
+        return decided
+    if len(unknown) == 2:
+        return _node(op, *args)
+    return unknown[0] if unknown else not decided
+
+
+def iadd(a: Any, b: Any) -> Any:
+    """The integer a + b."""
+    if type(a) is not Expr:
+        if type(b) is not Expr:
+            return a + b
+        a, b = b, a
+    return a if type(b) is int and b == 0 else _node("iadd", a, b)
+
+
+def imul(a: Any, b: Any) -> Any:
+    """The integer a * b."""
+    if type(a) is not Expr:
+        if type(b) is not Expr:
+            return a * b
+        a, b = b, a
+    return a if type(b) is int and b == 1 else _node("imul", a, b)

@@ -55,7 +55,7 @@ def _unary(name: str, numpy_function: Callable, foreign_name: str | None = None)
 
     def function(x: Any) -> Any:
         if isinstance(x, Expr):
-            return ex.unary(name, x)
+            return ex.record(name, x)
         if isinstance(x, _REAL):
             try:
                 return real(x)
@@ -86,6 +86,33 @@ atan = _unary("atan", np.arctan)
 sqrt = _unary("sqrt", np.sqrt)
 exp = _unary("exp", np.exp)
 log = _unary("log", np.log)
+tanh = _unary("tanh", np.tanh)
+
+
+def _stepped(name: str, numpy_function: Callable) -> Callable[[Any], Any]:
+    """A function of the real part that is constant between its steps."""
+
+    def function(x: Any) -> Any:
+        if isinstance(x, Expr):
+            return ex.record(name, x)
+        if isinstance(x, np.ndarray):
+            if x.dtype == object:
+                return np.frompyfunc(function, 1, 1)(x)
+            return numpy_function(x.real)
+        if isinstance(x, (*_REAL, complex, np.complexfloating)):
+            return float(numpy_function(x.real))
+        module = _foreign(x)
+        if module is None:
+            raise _unknown(name, x)
+        return getattr(module, name)(x)
+
+    return function
+
+
+sign = _stepped("sign", np.sign)
+sign.__doc__ = "-1, 0 or 1 with the sign of a number of any kind (of the real part, for complex numbers)."
+floor = _stepped("floor", np.floor)
+floor.__doc__ = "The largest whole number that is not above a number of any kind (its real part)."
 
 
 def abs(x: Any) -> Any:
@@ -96,7 +123,7 @@ def abs(x: Any) -> Any:
 def atan2(y: Any, x: Any) -> Any:
     """The angle of the point (x, y), in (-pi, pi]; for complex numbers, continued from the real point."""
     if isinstance(y, Expr) or isinstance(x, Expr):
-        return ex.binary("atan2", y, x)
+        return ex.record("atan2", y, x)
     if isinstance(y, _REAL) and isinstance(x, _REAL):
         return math.atan2(y, x)
     module = _foreign(y) or _foreign(x)
@@ -116,7 +143,7 @@ def atan2(y: Any, x: Any) -> Any:
 def _compare(op: str, numpy_function: Callable, python: Callable) -> Callable[[Any, Any], Any]:
     def function(a: Any, b: Any) -> Any:
         if isinstance(a, Expr) or isinstance(b, Expr):
-            return ex.compare(op, a, b)
+            return ex.record(op, a, b)
         if np.iscomplexobj(a) or np.iscomplexobj(b):
             a, b = np.real(a), np.real(b)  # a complex step away from the real axis does not change the branch
         if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
@@ -160,7 +187,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 def _extreme(op: str, numpy_function: Callable, sympy_name: str, first: Callable) -> Callable:
     def function(a: Any, b: Any) -> Any:
         if isinstance(a, Expr) or isinstance(b, Expr):
-            return ex.binary(op, a, b)
+            return ex.record(op, a, b)
         if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
             is_complex = np.iscomplexobj(a) or np.iscomplexobj(b)
             return where(first(a, b), a, b) if is_complex else numpy_function(a, b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kinetree.spatial import vector as vec
@@ -11,15 +12,17 @@ from kinetree.spatial.matrix import Factored
 from kinetree.spatial.motion import Force, ForceSet, Motion
 from kinetree.spatial.subspace import Subspace
 from kinetree.spatial.transform import Transform
+from kinetree.spatial.value import Value
 from kinetree.spatial.vector import Matrix, Number, Symmetric
 
 NO_COUPLING: Matrix = (vec.ZERO, vec.ZERO, vec.ZERO)
 
 
-class ArticulatedInertia:
+class ArticulatedInertia(Value):
     """I^A = [J H; H^T M]: what a body feels like whose joints outboard are free to move."""
 
     __slots__ = ("H", "J", "M", "frame")
+    is_uniform = is_linear = True
 
     def __init__(
         self,
@@ -45,12 +48,23 @@ class ArticulatedInertia:
         p = tuple(p)
         return cls(p[:6], (p[6:9], p[9:12], p[12:15]), p[15:21])  # type: ignore[arg-type]
 
+    @property
+    def parts(self) -> tuple[Number, ...]:
+        return self.parameters
+
+    def with_parts(self, parts: Sequence[Number]) -> ArticulatedInertia:
+        return ArticulatedInertia.from_parameters(parts)
+
+    @classmethod
+    def promoted(cls, value: Any) -> Any:
+        """A rigid inertia is an articulated one, too."""
+        return cls.from_rigid(value) if isinstance(value, Inertia) else value
+
     def tagged(self, frame: Any) -> ArticulatedInertia:
         return ArticulatedInertia(self.J, self.H, self.M, frame)
 
     def __add__(self, other: Any) -> ArticulatedInertia:
-        if isinstance(other, Inertia):
-            other = ArticulatedInertia.from_rigid(other)
+        other = self.promoted(other)
         frame = joined(self.frame, other.frame, "sum of inertias")
         return ArticulatedInertia(
             vec.sym_add(self.J, other.J), vec.mat_add(self.H, other.H), vec.sym_add(self.M, other.M), frame
@@ -118,6 +132,8 @@ class ArticulatedInertia:
         """The 6 x 6 matrix."""
         J, M, t = vec.sym_matrix(self.J), vec.sym_matrix(self.M), vec.transpose(self.H)
         return tuple(J[i] + self.H[i] for i in range(3)) + tuple(t[i] + M[i] for i in range(3))
+
+    numbers = matrix
 
 
 _SYMMETRIC = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kinetree.spatial import vector as vec
@@ -12,12 +13,13 @@ from kinetree.spatial.motion import Force, ForceSet, Motion
 from kinetree.spatial.stack import Stack
 from kinetree.spatial.subspace import Subspace
 from kinetree.spatial.transform import Transform
+from kinetree.spatial.value import Value
 from kinetree.spatial.vector import Matrix, Number, Vector
 
 NOTHING: Matrix = (vec.ZERO, vec.ZERO, vec.ZERO)
 
 
-class CoriolisInertia:
+class CoriolisInertia(Value):
     """B(V, I) = (V x* I + (I V) x-bar* - I V x) / 2: twelve numbers, [T 0; -b~ 0].
 
     It is linear in V and in I, B V = V x* I V, and B + B^T is the rate of I. For a rigid body
@@ -25,6 +27,7 @@ class CoriolisInertia:
     """
 
     __slots__ = ("T_block", "b", "frame")
+    is_uniform = is_linear = True
 
     def __init__(self, T_block: Matrix = NOTHING, b: Vector = vec.ZERO, frame: Any = None):
         self.T_block, self.b, self.frame = T_block, b, frame
@@ -60,6 +63,13 @@ class CoriolisInertia:
     def from_parameters(cls, p: Any) -> CoriolisInertia:
         p = tuple(p)
         return cls((p[0:3], p[3:6], p[6:9]), p[9:12])  # type: ignore[arg-type]
+
+    @property
+    def parts(self) -> tuple[Number, ...]:
+        return self.parameters
+
+    def with_parts(self, parts: Sequence[Number]) -> CoriolisInertia:
+        return CoriolisInertia.from_parameters(parts)
 
     def tagged(self, frame: Any) -> CoriolisInertia:
         return CoriolisInertia(self.T_block, self.b, frame)
@@ -123,7 +133,11 @@ class CoriolisInertia:
         )
         return CoriolisInertia(vec.mat_sub(T, shift), b, X.source)
 
+    carried = congruence
+
     def matrix(self) -> tuple[tuple[Number, ...], ...]:
         """The 6 x 6 matrix."""
         lower = vec.transpose(vec.skew(self.b))
         return tuple(row + vec.ZERO for row in self.T_block) + tuple(row + vec.ZERO for row in lower)
+
+    numbers = matrix

@@ -7,6 +7,7 @@ coordinate axis costs 6 operations on a vector, 15 on a symmetric and 24 on a ge
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kinetree.ops import is_literal
@@ -23,6 +24,13 @@ class Turn(NamedTuple):
     cos: Number
     sin: Number
 
+    @property
+    def parts(self) -> tuple[Number, ...]:
+        return (self.cos, self.sin)
+
+    def with_parts(self, parts: Sequence[Number]) -> Turn:
+        return Turn(self.axis, *parts)
+
     def apply(self, a: Vector) -> Vector:
         u, w = (self.axis + 1) % 3, (self.axis + 2) % 3
         out = list(a)
@@ -35,6 +43,11 @@ class Turn(NamedTuple):
 
     def inverse(self) -> Turn:
         return Turn(self.axis, self.cos, -self.sin)
+
+    def then(self, other: Turn) -> Turn:
+        """This turn followed by another about the same axis."""
+        c, s = other.cos, other.sin
+        return Turn(self.axis, c * self.cos - s * self.sin, s * self.cos + c * self.sin)
 
     def undo_symmetric(self, m: Symmetric) -> Symmetric:
         """R M R^T. The block in the plane of the turn needs only t = s (Muu - Mww) + 2 c Muw."""
@@ -83,6 +96,14 @@ class Dense(NamedTuple):
 
     E: Matrix
 
+    @property
+    def parts(self) -> tuple[Number, ...]:
+        return (*self.E[0], *self.E[1], *self.E[2])
+
+    def with_parts(self, parts: Sequence[Number]) -> Dense:
+        p = tuple(parts)
+        return Dense((p[0:3], p[3:6], p[6:9]))  # type: ignore[arg-type]
+
     def apply(self, a: Vector) -> Vector:
         return vec.mat_vec(self.E, a)
 
@@ -122,3 +143,12 @@ def factors(E: Matrix) -> tuple[Factor, ...]:
         if around and E[u][u] == E[w][w] and E[u][w] == -E[w][u]:
             return (Turn(k, E[u][u], E[u][w]),)
     return (Dense(E),)
+
+
+def adjoined(first: tuple[Factor, ...], second: tuple[Factor, ...]) -> tuple[Factor, ...]:
+    """The factors of two rotations in sequence; turns about one axis that meet become one."""
+    if first and second:
+        a, b = first[-1], second[0]
+        if isinstance(a, Turn) and isinstance(b, Turn) and a.axis == b.axis:
+            return (*first[:-1], a.then(b), *second[1:])
+    return first + second

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kinetree.spatial import vector as vec
 from kinetree.spatial.frames import joined
 from kinetree.spatial.motion import Motion
 from kinetree.spatial.transform import Transform
+from kinetree.spatial.value import Value
 from kinetree.spatial.vector import Matrix, Vector
 
 
-class Jet:
+class Jet(Value):
     """Angular velocity omega, and the classical acceleration [omega'; a] of a body's origin.
 
     Newton's and Euler's equations need no linear velocity when accelerations are the classical ones (second
@@ -25,12 +27,21 @@ class Jet:
     """
 
     __slots__ = ("_turning", "acceleration", "frame", "velocity")
+    is_uniform = True
 
     def __init__(self, velocity: Vector = vec.ZERO, acceleration: Motion | None = None, frame: Any = None):
         self.velocity = velocity
         self.acceleration = Motion() if acceleration is None else acceleration
         self.frame = frame
         self._turning: Matrix | None = None
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return (*self.velocity, self.acceleration)
+
+    def with_parts(self, parts: Sequence[Any]) -> Jet:
+        *velocity, acceleration = parts
+        return Jet(tuple(velocity), acceleration)  # type: ignore[arg-type]
 
     @property
     def turning(self) -> Matrix:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kinetree import ops
@@ -10,10 +11,11 @@ from kinetree.spatial.frames import joined
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.stack import Stack
 from kinetree.spatial.transform import Transform
+from kinetree.spatial.value import Value
 from kinetree.spatial.vector import Matrix, Number, Symmetric, Vector
 
 
-class Lump:
+class Lump(Value):
     """A rigid body by its mass m, centre of mass c and rotational inertia J about c.
 
     A sum finds the common centre of mass and moves both inertias there (parallel axes), where `Inertia` keeps
@@ -21,6 +23,7 @@ class Lump:
     """
 
     __slots__ = ("com", "frame", "mass", "rotational")
+    is_uniform = True
 
     def __init__(
         self,
@@ -47,6 +50,13 @@ class Lump:
         m, x, y, z, *rotational = p
         return cls(m, (x, y, z), tuple(rotational))  # type: ignore[arg-type]
 
+    @property
+    def parts(self) -> tuple[Number, ...]:
+        return self.parameters
+
+    def with_parts(self, parts: Sequence[Number]) -> Lump:
+        return Lump.from_parameters(parts)
+
     def tagged(self, frame: Any) -> Lump:
         return Lump(self.mass, self.com, self.rotational, frame)
 
@@ -54,7 +64,7 @@ class Lump:
         frame = joined(self.frame, other.frame, "sum of lumps")
         mass = self.mass + other.mass
         moment = vec.add(vec.scale(self.com, self.mass), vec.scale(other.com, other.mass))
-        com = vec.scale(moment, 1 / ops.where(ops.less(0, mass), mass, 1))  # nothing is nowhere
+        com = vec.scale(moment, 1 / ops.where(ops.less(0, mass), mass, 1))  # massless: any centre
         return Lump(mass, com, vec.sym_add(self.about(com), other.about(com)), frame)
 
     def about(self, point: Vector) -> Symmetric:
@@ -72,6 +82,8 @@ class Lump:
             c, J = factor.undo(c), factor.undo_symmetric(J)
         return Lump(self.mass, vec.add(c, X.translation), J, X.source)
 
+    carried = congruence
+
     @property
     def rotational_matrix(self) -> Matrix:
         return vec.sym_matrix(self.rotational)
@@ -82,3 +94,5 @@ class Lump:
         J = self.rotational_matrix
         diagonal = ((m, 0, 0), (0, m, 0), (0, 0, m))
         return tuple(row + vec.ZERO for row in J) + tuple(vec.ZERO + row for row in diagonal)
+
+    numbers = matrix

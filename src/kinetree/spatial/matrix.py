@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kinetree import ops
+from kinetree.spatial.value import Value
 from kinetree.spatial.vector import Number
 
 
@@ -21,10 +22,20 @@ class Transposed:
         return self.value.apply_transposed(other)
 
 
-class Coordinates(tuple):
+class Coordinates(tuple, Value):
     """The numbers that belong to the coordinates of one node: a column with + and -."""
 
     __slots__ = ()
+
+    @property
+    def parts(self) -> tuple[Number, ...]:
+        return tuple(self)
+
+    def with_parts(self, parts: Sequence[Any]) -> Coordinates:
+        return Coordinates(parts)
+
+    def numbers(self) -> Coordinates:
+        return self
 
     def __add__(self, other: Iterable[Number]) -> Coordinates:  # type: ignore[override]
         return Coordinates(a + b for a, b in zip(self, other, strict=True))
@@ -45,13 +56,23 @@ class Coordinates(tuple):
         return total
 
 
-class Matrix:
+class Matrix(Value):
     """A dense matrix of numbers: the entries that belong to the coordinates of two nodes."""
 
     __slots__ = ("rows",)
 
-    def __init__(self, rows: Iterable[Iterable[Number]]):
+    def __init__(self, rows: Iterable[Iterable[Number]] = ()):
         self.rows = tuple(tuple(row) for row in rows)
+
+    @property
+    def parts(self) -> tuple[tuple[Number, ...], ...]:
+        return self.rows
+
+    def with_parts(self, parts: Sequence[Any]) -> Matrix:
+        return Matrix(parts)
+
+    def numbers(self) -> tuple[tuple[Number, ...], ...]:
+        return self.rows
 
     @property
     def T(self) -> Matrix:
@@ -90,7 +111,7 @@ def _reciprocal(pivot: Number) -> Number:
         return float("nan")
 
 
-class Factored:
+class Factored(Value):
     """A symmetric positive definite k x k matrix A = L D L^T, ready to solve with.
 
     `pivots` are the diagonal of D. Nothing is divided by more than once per pivot.
@@ -118,6 +139,17 @@ class Factored:
         self.lower = lower
         self.pivots = tuple(pivots)
         self.reciprocals = tuple(reciprocals)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return (*(tuple(row[:i]) for i, row in enumerate(self.lower)), self.pivots, self.reciprocals)
+
+    def with_parts(self, parts: Sequence[Any]) -> Factored:
+        *rows, pivots, reciprocals = parts
+        result = Factored.__new__(Factored)
+        result.lower = [[*row, *(0,) * (len(rows) - i)] for i, row in enumerate(rows)]
+        result.pivots, result.reciprocals = pivots, reciprocals
+        return result
 
     def solve(self, b: Iterable[Number]) -> Coordinates:
         """A^-1 b."""

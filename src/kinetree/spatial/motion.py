@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kinetree.spatial import vector as vec
 from kinetree.spatial.frames import joined
 from kinetree.spatial.matrix import Coordinates, Matrix, Transposed
+from kinetree.spatial.value import Value
 from kinetree.spatial.vector import Number, Vector
 
 
-class _Spatial:
+class _Spatial(Value):
     """Six numbers, [angular; linear], and the frame in which they are expressed."""
 
     __slots__ = ("angular", "frame", "linear")
+    is_uniform = is_linear = True
 
     def __init__(self, angular: Vector = vec.ZERO, linear: Vector = vec.ZERO, frame: Any = None):
         self.angular = angular
@@ -30,6 +32,16 @@ class _Spatial:
     @property
     def components(self) -> tuple[Number, ...]:
         return self.angular + self.linear
+
+    @property
+    def parts(self) -> tuple[Number, ...]:
+        return self.components
+
+    def with_parts(self, parts):
+        return type(self).from_components(parts)
+
+    def numbers(self) -> tuple[Number, ...]:
+        return self.components
 
     def __add__(self, other):
         frame = joined(self.frame, other.frame, "sum of spatial vectors")
@@ -53,6 +65,11 @@ class _Spatial:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.angular}, {self.linear})"
+
+
+def by_rows(columns: Sequence[_Spatial]) -> tuple:
+    """The six rows of a matrix given by its columns."""
+    return tuple(zip(*(column.components for column in columns), strict=True)) or ((),) * 6
 
 
 class Motion(_Spatial):
@@ -117,18 +134,36 @@ class Force(_Spatial):
         """X^T F of one body, in predecessor coordinates: not summed over a group."""
         return X.apply_transposed(self)
 
+    carried = behind
+
     def cross_bar_star(self, motion: Motion) -> Force:
         """The third cross product, (F x-bar*) V = V x* F."""
         return motion.cross_star(self)
 
 
-class ForceSet:
+class ForceSet(Value):
     """The columns of a 6 x k matrix of forces, such as U = I S."""
 
     __slots__ = ("columns",)
 
-    def __init__(self, columns: Iterable[Force]):
+    def __init__(self, columns: Iterable[Force] = ()):
         self.columns = tuple(columns)
+
+    @property
+    def parts(self) -> tuple[Force, ...]:
+        return self.columns
+
+    def with_parts(self, parts: Sequence[Any]) -> ForceSet:
+        return ForceSet(parts)
+
+    def carried(self, X: Any) -> ForceSet:
+        return X.apply_transposed(self)
+
+    def numbers(self) -> tuple:
+        return by_rows(self.columns)
+
+    def tagged(self, frame: Any) -> ForceSet:
+        return ForceSet(column.tagged(frame) for column in self.columns)
 
     def __matmul__(self, x: Iterable[Number]) -> Force:
         total = Force()

@@ -1,29 +1,57 @@
 """Stacks: the spatial quantities of several bodies that one set of coordinates moves.
 
-A stack maps every operation body by body, so that a text written for one body serves a group of them. The
+A stack maps every operation body by body, so that an algorithm written for one body serves a group of them. The
 only reductions are the transposed products: S.T @ F and X.T @ F sum over the bodies, because the group has
 one set of coordinates and one predecessor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kinetree.spatial.articulated import ArticulatedInertia
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.matrix import Factored, Transposed
 from kinetree.spatial.motion import ForceSet
-from kinetree.spatial.transform import Sandwich
+from kinetree.spatial.transform import Detached, Sandwich
+from kinetree.spatial.value import Value
 
 
-class Stack:
+class Stack(Value):
     """One value for each body of a group."""
 
     __slots__ = ("values",)
 
     def __init__(self, values: Iterable[Any]):
         self.values = tuple(values)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return self.values
+
+    def with_parts(self, parts: Sequence[Any]) -> Stack:
+        return Stack(parts)
+
+    def uniform(self) -> Stack:
+        return Stack(value.uniform() for value in self.values)
+
+    def carried(self, X: Any) -> Any:
+        """What all bodies carry to the one predecessor: summed, but transforms stay one for each body."""
+        steps = X.values if isinstance(X, Stack) else (X,) * len(self.values)
+        pairs = zip(self.values, steps, strict=True)
+        if not self.values[0].adds_up:
+            return Stack(value.carried(step) for value, step in pairs)
+        return total(value.carried(step) for value, step in pairs if not isinstance(step, Detached))
+
+    def tagged(self, frame: Any) -> Stack:
+        return Stack(value.tagged(frame) for value in self.values)
+
+    def between(self, source: Any, target: Any) -> Stack:
+        return Stack(value.between(source, target) for value in self.values)
+
+    def arrived(self, frame: Any) -> Stack:
+        return Stack(value.arrived(frame) for value in self.values)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 from kinetree.ops import is_literal
 from kinetree.spatial.matrix import Coordinates, Matrix, Transposed
-from kinetree.spatial.motion import Force, ForceSet, Motion
+from kinetree.spatial.motion import Force, ForceSet, Motion, by_rows
 from kinetree.spatial.transform import Transform
+from kinetree.spatial.value import Value
 from kinetree.spatial.vector import Number
 
 
-class Subspace:
+class Subspace(Value):
     """A 6 x k matrix of motions, S. `S @ v` is a joint velocity, `S.T @ F` a generalised force."""
 
-    def __init__(self, columns: Iterable[Motion]):
+    def __init__(self, columns: Iterable[Motion] = ()):
         self.columns = tuple(columns)
+
+    @property
+    def parts(self) -> tuple[Motion, ...]:
+        return self.columns
+
+    def with_parts(self, parts: Sequence[Any]) -> Subspace:
+        return Subspace(parts)
+
+    def numbers(self) -> tuple:
+        return by_rows(self.columns)
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -94,13 +105,20 @@ class Subspace:
         return frozenset(place for place, _ in self.directions if place is not None)
 
 
-class Partials(tuple):
+class Partials(tuple, Value):
     """The derivatives of S along each velocity of its node, one subspace each; empty if S is constant.
 
     `columns[k]` are the derivatives of one column: column j of it is that of S_k along velocity j.
     """
 
     __slots__ = ()
+
+    @property
+    def parts(self) -> tuple[Subspace, ...]:
+        return tuple(self)
+
+    def with_parts(self, parts: Sequence[Any]) -> Partials:
+        return Partials(parts)
 
     @classmethod
     def along(cls, derivatives: Iterable[Subspace], width: int) -> Partials:

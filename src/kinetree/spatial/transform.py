@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kinetree.spatial import vector as vec
-from kinetree.spatial.factors import Factor, Turn, factors
+from kinetree.spatial.factors import Dense, Factor, Turn, adjoined, factors
 from kinetree.spatial.frames import joined
 from kinetree.spatial.matrix import Transposed
 from kinetree.spatial.motion import Force, ForceSet, Motion
+from kinetree.spatial.value import Value
 from kinetree.spatial.vector import Matrix, Number, Vector
 
 
@@ -27,7 +29,7 @@ class Sandwich:
         return self.inertia.congruence(other)
 
 
-class Transform:
+class Transform(Value):
     """X = [E 0; -E r~ E]: takes motions in predecessor coordinates to successor coordinates.
 
     `r` is the successor's origin in predecessor axes and E the rotation of coordinates (the transpose of the
@@ -39,6 +41,8 @@ class Transform:
     """
 
     __slots__ = ("factors", "source", "target", "translation")
+    is_uniform = True
+    adds_up = False
 
     def __init__(self, E: Matrix = vec.IDENTITY, r: Vector = vec.ZERO, spin: tuple | None = None):
         turn: tuple[Factor, ...] = () if spin is None else (Turn(*spin),)
@@ -58,6 +62,25 @@ class Transform:
     @classmethod
     def identity(cls) -> Transform:
         return cls()
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return (*self.translation, *(factor.parts for factor in self.factors))
+
+    def with_parts(self, parts: Sequence[Any]) -> Transform:
+        x, y, z, *numbers = parts
+        turned = tuple(factor.with_parts(own) for factor, own in zip(self.factors, numbers, strict=True))
+        return Transform.from_factors((x, y, z), turned)
+
+    def uniform(self) -> Transform:
+        """With one general rotation."""
+        if len(self.factors) == 1 and isinstance(self.factors[0], Dense):
+            return self
+        return Transform.from_factors(self.translation, (Dense(self.rotation),))
+
+    def arrived(self, frame: Any) -> Transform:
+        """A path carries a transform by its source."""
+        return self.between(frame, None)
 
     def between(self, source: Any, target: Any) -> Transform:
         """The same transform, said to lead from frame `source` to frame `target`."""
@@ -111,9 +134,12 @@ class Transform:
         return Motion(self.turned(m.angular), self.turned(at_origin), self.target)
 
     def following(self, first: Transform) -> Transform:
-        """self @ first with the rotation kept as factors: for a joint's motion after a constant placement."""
+        """self @ first with the rotation kept as factors: for a joint's motion after a constant placement.
+
+        Two turns about the same axis that meet become one, by the addition theorem.
+        """
         shift = vec.add(first.translation, first.turned_back(self.translation))
-        return Transform.from_factors(shift, first.factors + self.factors)
+        return Transform.from_factors(shift, adjoined(first.factors, self.factors))
 
     def turned_only(self) -> Transform:
         """From the successor to a frame at its origin whose axes are the predecessor's."""
@@ -161,7 +187,7 @@ class Transform:
         return (*((*R[k], p[k]) for k in range(3)), (0, 0, 0, 1))
 
     def carried(self, X: Transform) -> Transform:
-        """What this becomes when a path steps from the source of X.target to X.source."""
+        """The transform from the predecessor, to which X leads back, to the same target."""
         return self @ X
 
     def __repr__(self) -> str:
@@ -181,10 +207,19 @@ def _merged(parts: tuple[Factor, ...]) -> tuple[Factor, ...]:
     return factors(E)
 
 
-class Detached:
+class Detached(Value):
     """The transform of a part that feels no predecessor: motions arrive as zero, forces do not leave."""
 
     __slots__ = ()
+    is_uniform = True
+    adds_up = False
+    parts = ()
+
+    def with_parts(self, parts: Sequence[Any]) -> Detached:
+        return self
+
+    def carried(self, X: Any) -> Detached:
+        return self
 
     @property
     def T(self) -> Transposed:

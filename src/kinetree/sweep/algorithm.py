@@ -1,61 +1,27 @@
-"""`@algorithm`: a text over a sweep, with its signature, as an entry of the registry."""
+"""`@algorithm`: a body over a sweep, with its signature, as an entry of the registry."""
 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from kinetree.errors import KinetreeError
-
-Dimension = str | int
-REQUIRED = inspect.Parameter.empty  # the default of an option that must be given
-
-# What a name in a signature stands for, unless the signature gives its dimensions: nq, nv, nb (bodies) or a
-# number.
-_SHAPES: dict[str, tuple[Dimension, ...]] = {
-    "q": ("nq",),
-    "v": ("nv",),
-    "a": ("nv",),
-    "tau": ("nv",),
-    "x": ("nv",),
-    "f_ext": ("nb", 6),
-}
-_ARGUMENT = re.compile(r"\s*(\w+)(\?)?(?:\(([^)]*)\))?\s*")
-
-
-@dataclass(frozen=True)
-class Argument:
-    """An input or output array: its name, core shape in terms of nq, nv, nb, and if it is optional."""
-
-    name: str
-    shape: tuple[Dimension, ...]
-    optional: bool = False
-
-    @property
-    def text(self) -> str:
-        """The shape as it is written: batch axes, then the core."""
-        return f"({', '.join(['...', *map(str, self.shape)])})"
-
-    def sizes(self, model: Any) -> tuple[int, ...]:
-        """The core shape for one model."""
-        known = {"nq": model.nq, "nv": model.nv, "nb": model.nbodies}
-        return tuple(known[d] if isinstance(d, str) else d for d in self.shape)
+from kinetree.sweep.signature import Argument, read
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One algorithm of the registry: its text, its signature and what may be done with it.
+    """One algorithm of the registry: its body, its signature and what may be done with it.
 
     `pairs`: the result belongs to pairs of bodies (M, C, Gamma): it may be computed in one common frame.
-    `options`: keyword arguments of the text with their defaults; they are fixed when a program is made.
+    `options`: keyword arguments of the body with their defaults; they are fixed when a program is made.
     `invariant`: a scalar that follows from the mass matrix, whatever frames and inertias give that matrix.
     """
 
     name: str
-    text: Callable[..., Any]
+    body: Callable[..., Any]
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
     pairs: bool = False
@@ -83,20 +49,19 @@ def algorithm(
     """Declare an algorithm: `@algorithm("q, v, a, f_ext? -> tau")` over `def name(tree, q, v, a, f_ext)`.
 
     A name with ? may be absent, and then reads as zero; `name(nv, 6)` gives dimensions that the name alone
-    does not imply. Keyword-only parameters of the text are static options.
+    does not imply. Keyword-only parameters of the body are static options.
     """
-    left, _, right = signature.partition("->")
 
-    def declare(text: Callable[..., Any]) -> Algorithm:
-        parameters = inspect.signature(text).parameters.values()
+    def declare(body: Callable[..., Any]) -> Algorithm:
+        inputs, outputs = read(signature)
+        parameters = inspect.signature(body).parameters.values()
         options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-        inputs, outputs = _arguments(left), _arguments(right)
-        entry = Algorithm(text.__name__, text, inputs, outputs, pairs, options, invariant)
         names = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY][1:]
-        if names != [a.name for a in entry.inputs]:
+        if names != [a.name for a in inputs]:
             raise TypeError(
-                f"{text.__name__}: the signature {signature!r} does not match the parameters {names}"
+                f"{body.__name__}: the signature {signature!r} does not match the parameters {names}"
             )
+        entry = Algorithm(body.__name__, body, inputs, outputs, pairs, options, invariant)
         REGISTRY[entry.name] = entry
         return entry
 
@@ -108,21 +73,3 @@ def choice(name: str, value: Any, *choices: Any) -> Any:
     if value not in choices:
         raise KinetreeError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
     return value
-
-
-def _arguments(part: str) -> tuple[Argument, ...]:
-    found = []
-    position = 0
-    while position < len(part) and part[position:].strip():
-        match = _ARGUMENT.match(part, position)
-        if match is None:
-            raise TypeError(f"cannot read the signature {part!r} from {part[position:]!r} on")
-        name, optional, dimensions = match.groups()
-        if dimensions is None:
-            shape = _SHAPES[name]
-        else:
-            words = [word.strip() for word in dimensions.split(",") if word.strip()]
-            shape = tuple(int(word) if word.isdigit() else word for word in words)
-        found.append(Argument(name, shape, bool(optional)))
-        position = match.end() + 1  # skip the comma
-    return tuple(found)

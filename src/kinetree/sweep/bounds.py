@@ -23,10 +23,7 @@ def inertia_bounds(model: Any) -> np.ndarray:
     sqrt(m) |r|. Joints outboard are free to move, so what lies many joints away hardly counts: m and k^2 fade
     by a tenth at each. A bound that is zero, or not a plain number, is replaced by 1.
     """
-    found = model.__dict__.get("_inertia_bounds")
-    if found is None:
-        found = model.__dict__["_inertia_bounds"] = _bounds(model.nodes, model.nv)
-    return found
+    return model.memo("inertia bounds", lambda: _bounds(model.nodes, model.nv))
 
 
 def _bounds(nodes: Sequence[Node], nv: int) -> np.ndarray:
@@ -38,7 +35,7 @@ def _bounds(nodes: Sequence[Node], nv: int) -> np.ndarray:
             member, place = node.members[k], (node.number, k)
             m = mass.get(place, 0.0) + _plain(member.inertia.mass)
             s = square.get(place, 0.0) + sum(_plain(x) for x in member.inertia.second[:3]) / 2.0
-            S = node.own_subspace(member, (0.0,) * member.joint.nq)  # its lengths do not depend on q
+            S = node.motion(member, (0.0,) * len(node.q_index))  # its lengths hardly depend on q
             for index, column in zip(node.v_index, S.columns, strict=True):
                 w, u = _length(column.angular), _length(column.linear)
                 totals[index] += (u * math.sqrt(abs(m)) + w * math.sqrt(abs(s))) ** 2

@@ -1,10 +1,10 @@
 """What an algorithm sees of a tree.
 
-An algorithm is a text over a `Sweep`. It loops over handles of nodes, outward (base to tips) and inward (tips
+The body of an algorithm is written over a `Sweep`. It loops over handles of nodes, outward (base to tips) and inward (tips
 to base), and along paths to the root; it keeps values in fields (written once per node, then read) and sums
 (written once, then added to); and it returns outputs. What the loops and the numbers mean is the executor's
 concern: plain Python on numbers (eager), the same on expressions (an unrolled trace), or loops recorded once
-for each kind of node (a looped trace). Three rules keep a text runnable by all of them:
+for each kind of node (a looped trace). Three rules keep a body runnable by all of them:
 
 1. numbers only through operators and `kinetree.ops`;
 2. control flow only over handles and static facts of the model;
@@ -24,7 +24,8 @@ from typing import Any
 
 from kinetree.errors import ModelError, TraceError
 from kinetree.model.node import NOTHING, Node, stacked
-from kinetree.spatial import Detached, Factored, Matrix, Motion, Partials, Stack, Subspace, Transform
+from kinetree.spatial import Detached, Factored, Matrix, Motion, Partials, Stack, Transform
+from kinetree.spatial.value import Value
 
 
 class Frame:
@@ -102,9 +103,9 @@ class Sweep(ABC):
         for k, parts in enumerate(zip(*(matrix.columns for matrix in matrices), strict=True)):
             yield (self.velocity(i, k), *parts)
 
-    def zero(self, i: Any, kind: type) -> Any:
+    def zero(self, i: Any, kind: type[Value]) -> Any:
         """The neutral value of a type for node i."""
-        return stacked([kind() for _ in self.node(i).members])
+        return stacked([kind.zero() for _ in self.node(i).members])
 
     # -- the model ---------------------------------------------------------------------------------
 
@@ -137,9 +138,11 @@ class Sweep(ABC):
 
     @abstractmethod
     def guard(self, i: Any, pivots: tuple) -> None:
-        """See to it that the result is not trusted if one of these pivots of node i is zero or rounding
-        noise.
-        """
+        """Flag the result if one of these pivots of node i is zero or rounding noise."""
+
+    @abstractmethod
+    def require_sound(self, i: Any, q: Any) -> None:
+        """Flag the result if q is not a position of node i: a quaternion is far from unit length."""
 
     @property
     def gravity(self) -> Motion:
@@ -149,8 +152,9 @@ class Sweep(ABC):
     def joint(self, i: Any, q: Any, v: Any = None) -> tuple[Any, ...]:
         """X and S of node i at the coordinates q; with velocities v also the apparent derivative of S."""
         node = self.node(i)
+        self.require_sound(i, q)
         X, S = node.kinematics(q)
-        ring = None if v is None else self._ring(node, q, v)
+        ring = None if v is None else node.ring(q, v)
         frames = self.frame_of(i)
         if self.frames == "common":
             P = self._pose(i, node, X)
@@ -182,7 +186,7 @@ class Sweep(ABC):
     def complement(self, i: Any, q: Any) -> Any:
         """The directions that the joint of each body of node i constrains, with zero columns up to six."""
         node = self.node(i)
-        found = [m.joint.complement(node.member_coordinates(m, q)).padded(6) for m in node.members]
+        found = [m.joint.complement(m.coupling.positions(q)).padded(6) for m in node.members]
         return stacked([S.tagged(f) for S, f in zip(found, self.frame_of(i), strict=True)])
 
     def gathered(self, i: Any, X: Any, value: Any) -> Any:
@@ -195,7 +199,7 @@ class Sweep(ABC):
         for m, member in reversed(list(enumerate(self.node(i).members))):
             if member.carrier >= 0:
                 step = X.values[m] @ X.values[member.carrier].inverse()
-                parts[member.carrier] = parts[member.carrier] + carry(step, parts[m])
+                parts[member.carrier] = parts[member.carrier] + parts[m].carried(step)
         return Stack(parts)
 
     def inertia(self, i: Any) -> Any:
@@ -220,18 +224,6 @@ class Sweep(ABC):
     def parent_frame(self, i: Any) -> Frame:
         """The frame of the body that carries node i."""
         raise NotImplementedError
-
-    def _ring(self, node: Node, q: Any, v: Any) -> Any:
-        """sum_k v_k dS/dk, zero columns where S is constant."""
-        partials = node.partials(q)
-        if not partials:
-            zero = Subspace(Motion() for _ in node.v_index)
-            return stacked([zero for _ in node.members])
-        scaled = [_scaled(partial, rate) for partial, rate in zip(partials, v, strict=True)]
-        result = scaled[0]
-        for term in scaled[1:]:
-            result = result + term
-        return result
 
     def _pose(self, i: Any, node: Node, X: Any) -> Any:
         """From the common frame to the members of node i; a root of one body is the common frame itself."""
@@ -258,12 +250,6 @@ def _back(P: Any, S: Any) -> Any:
     return P.inverse() @ S
 
 
-def _scaled(S: Any, factor: Any) -> Any:
-    if isinstance(S, Stack):
-        return Stack(_scaled(s, factor) for s in S.values)
-    return Subspace(column * factor for column in S.columns)
-
-
 def marked_nodes(model: Any, options: dict[str, Any]) -> frozenset[int]:
     """The nodes whose joints the option `accelerate` names; a group of joints is named as a whole or not at
     all.
@@ -272,7 +258,7 @@ def marked_nodes(model: Any, options: dict[str, Any]) -> frozenset[int]:
     bodies = {model.joint_index(name) for name in names}
     found = {model.location(body)[0] for body in bodies}
     for index in found:
-        members = [m for m in model.nodes[index].members if m.body and not m.coupling and m.joint.nv]
+        members = [m for m in model.nodes[index].members if m.body and m.is_independent and m.joint.nv]
         missing = [model.joint_names[m.body - 1] for m in members if m.body not in bodies]
         if missing:
             raise ModelError(
@@ -280,22 +266,3 @@ def marked_nodes(model: Any, options: dict[str, Any]) -> frozenset[int]:
                 "is given in accelerate (mimic joints couple them): name all of them, or none"
             )
     return frozenset(found)
-
-
-def _composed(Y: Any, X: Any) -> Any:
-    """Y X; a detached member stays detached."""
-    if not isinstance(Y, Stack):
-        return Y @ X
-    steps = X.values if isinstance(X, Stack) else (X,) * len(Y.values)
-    return Stack(y if isinstance(y, Detached) else y @ x for y, x in zip(Y.values, steps, strict=True))
-
-
-def carry(X: Any, value: Any) -> Any:
-    """A value of a body as its predecessor sees it: X^T F for forces, X^T I X for inertias, Y X for
-    transforms.
-    """
-    sample = value.values[0] if isinstance(value, Stack) else value
-    if isinstance(sample, Transform):
-        return _composed(value, X)
-    moved = X.T @ value
-    return moved @ X if hasattr(sample, "congruence") else moved

@@ -17,6 +17,7 @@ from kinetree.compiler.emit.c_selftest import selftest
 from kinetree.compiler.ir.check import check
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.dce import eliminate_dead_code
+from kinetree.compiler.passes.spoil import spoil_nonfinite
 from kinetree.errors import CompileError
 
 Entry = tuple[str, Program, Sequence[str], Sequence[str]]
@@ -49,7 +50,9 @@ def c_source(
             raise CompileError(f"C export: {name!r} is no name for a C function: use letters, digits and _")
         if any(f.name == name for f in functions):
             raise CompileError(f"C export: two functions are called {name!r}")
-        functions.append(Function(prefix, name, check(eliminate_dead_code(program)), DTYPES[dtype]))
+        functions.append(
+            Function(prefix, name, check(spoil_nonfinite(eliminate_dead_code(program))), DTYPES[dtype])
+        )
     header = _header(prefix, title, functions, programs)
     return {
         f"{prefix}.h": header,

@@ -8,29 +8,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
-from kinetree.compiler.ir.graph import Array, Block, Loop, Part, Statement, Store, Switch, While
+from kinetree.compiler.emit.printer import Printer
+from kinetree.compiler.ir.graph import Array, Clear, Part, Spoil, Store, Switch
 from kinetree.compiler.ir.program import Program, captured, walk
-from kinetree.ops import Expr
-from kinetree.ops.expr import BOOLEAN_OPS, INTEGER_OPS
+from kinetree.ops import PRIMITIVES, Expr, Primitive
+from kinetree.ops.primitives import INTEGER, NUMBER, TRUTH
 
 STACK_NUMBERS = 4096  # work arrays up to this many numbers lie on the stack; longer ones are handed in
 
-_PATTERNS = {
-    "add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", "neg": "-{}",
-    "iadd": "{} + {}", "imul": "{} * {}", "lt": "{} < {}", "le": "{} <= {}", "eq": "{} == {}",
-    "and": "{} && {}", "or": "{} || {}", "not": "!{}", "where": "{} ? {} : {}",
-    "fma": "FMA({}, {}, {})", "fms": "FMA({}, {}, -({}))", "fnma": "FMA(-({}), {}, {})",
-    "min": "MIN({}, {})", "max": "MAX({}, {})",
-}  # fmt: skip
-_LIBRARY = {
-    **{op: op for op in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "atan2")},
-    "abs": "fabs",
-}  # fmt: skip
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{,30}\Z")
 _OWN = re.compile(r"(t|input|output|work)[0-9]*\Z")  # what the text itself uses
 _RESERVED = frozenset(
@@ -66,17 +56,19 @@ class Dtype(NamedTuple):
 DTYPES = {"float64": Dtype("double", "", np.float64), "float32": Dtype("float", "f", np.float32)}
 
 
-class Function:
+class Function(Printer):
     """The C text of one program."""
+
+    end = ";"
+    close = "}"
 
     def __init__(self, prefix: str, name: str, program: Program, dtype: Dtype):
         self.prefix, self.name, self.program, self.dtype = prefix, name, program, dtype
         self.symbol = f"{prefix}_{name}"
         self.work_length = sum(a.size for a in program.work)
         self.needs_work = self.work_length > STACK_NUMBERS
-        self.names = self._array_names()
-        self._parts: list[str] = []
         self._part_texts: list[str] = []
+        super().__init__(self._array_names())
 
     def _array_names(self) -> dict[Array, str]:
         p, names = self.program, {}
@@ -109,10 +101,13 @@ class Function:
 
     def text(self) -> str:
         """Tables, parts and the function itself."""
-        body = self._lines(self.program.body, 1)  # fills the list of parts
-        lines = [*map(self._table, self.program.tables), *self._part_texts, self.prototype, "{"]
-        lines += [*self._beginning(), *body, *self._end(), "}", ""]
-        return "\n".join(lines)
+        self.lines, self.depth, self._part_texts = [], 1, []
+        self._declarations()
+        self.statements(self.program.body.statements)  # fills the list of parts
+        trusted = f"guard[0] >= {self.number(1.0)} ? 0 : 1" if self.program.guard is not None else "0"
+        self.line(f"return {trusted};")
+        before = [*map(self._table, self.program.tables), *self._part_texts]
+        return "\n".join([*before, self.prototype, "{", *self.lines, "}", ""])
 
     def _table(self, array: Array) -> str:
         assert array.data is not None
@@ -124,87 +119,77 @@ class Function:
         inner = ",\n    ".join(rows or ["0"])
         return f"static const {kind} {self.names[array]}[{max(array.size, 1)}] = {{\n    {inner}\n}};\n"
 
-    def _beginning(self) -> list[str]:
-        """Reject what is not finite; reserve and clear memory."""
+    def _declarations(self) -> None:
+        """Name what is not used, and reserve memory."""
         p, real = self.program, self.dtype.name
-        lines = []
-        inputs = [a for a in p.inputs if a.size]
-        if inputs:
-            zero = self.dtype.number(0.0)
-            lines.append(f"    {real} poison = {zero};")
-            for a in inputs:
-                each = f"for (int32_t i = 0; i < {a.size}; ++i)"
-                lines.append(f"    {each} poison += {zero} * {self.names[a]}[i];")
-            lines.append(f"    if (!(poison == {zero})) {{")
-            lines += [f"    {line}" for a in p.outputs for line in self._fill(a, f"({real})NAN")]
-            lines += ["        return 0;", "    }"]
-        lines += [f"    (void){self.names[a]};" for a in (*p.inputs, *p.outputs) if not a.size]
+        for a in (*p.inputs, *p.outputs):
+            if not a.size:
+                self.line(f"(void){self.names[a]};")
         if p.guard is not None:
-            lines.append(f"    {real} guard[1];")
+            self.line(f"{real} guard[1];")
         start = 0
         # compilers cannot see that loops write all that later ones read, and would warn
         cleared = "" if p.is_straight else " = {0}"
         for a in p.work:
             name = self.names[a]
             own = f"{name}[{max(a.size, 1)}]{cleared}"
-            place = f"*const {name} = work + {start}" if self.needs_work else own
-            lines.append(f"    {real} {place};")
+            self.line(f"{real} {f'*const {name} = work + {start}' if self.needs_work else own};")
             start += a.size
-        for a in p.zeroed:
-            lines += self._fill(a, self.dtype.number(0.0))
-        return lines
 
-    def _fill(self, array: Array, value: str) -> list[str]:
-        if not array.size:
-            return []
-        return [f"    for (int32_t i = 0; i < {array.size}; ++i) {self.names[array]}[i] = {value};"]
+    # -- how C spells things
 
-    def _end(self) -> list[str]:
-        if self.program.guard is None:
-            return ["    return 0;"]
-        return [f"    return guard[0] >= {self.dtype.number(1.0)} ? 0 : 1;"]
+    def pattern(self, row: Primitive) -> str:
+        return row.c.replace("{f}", self.dtype.suffix).replace("{p}", self.prefix.upper())
 
-    def _lines(self, block: Block, depth: int) -> list[str]:
-        lines: list[str] = []
-        for statement in block.statements:
-            lines += self._statement(statement, "    " * depth, depth)
-        return lines
+    def number(self, value: float) -> str:
+        return self.dtype.number(value)
 
-    def _statement(self, s: Statement, pad: str, depth: int) -> list[str]:
-        if isinstance(s, Expr):
-            if s.op in ("counter", "variable"):
-                return []
-            kind = "int32_t" if s.op in INTEGER_OPS else "int" if s.op in BOOLEAN_OPS else self.dtype.name
-            return [f"{pad}const {kind} t{s.number} = {self._expression(s)};"]
-        if isinstance(s, Store):
-            sign = "+=" if s.accumulate else "="
-            return [f"{pad}{self._element(s.array, s.index)} {sign} {self._operand(s.value)};"]
-        if isinstance(s, Loop):
-            t, stop = f"t{s.counter.number}", s.start + s.count * s.step
-            test, step = ("<", f"{t} += {s.step}") if s.step > 0 else (">", f"{t} -= {-s.step}")
-            head = f"{pad}for (int32_t {t} = {s.start}; {t} {test} {stop}; {step}) {{"
-            return [head, *self._lines(s.body, depth + 1), f"{pad}}}"]
-        if isinstance(s, Switch):
-            lines = [f"{pad}switch ({self._operand(s.selector)}) {{"]
-            for number, case in enumerate(s.cases):
-                lines += [f"{pad}case {number}: {{", *self._lines(case, depth + 1)]
-                lines += [f"{pad}    break;", f"{pad}}}"]
-            return [*lines, f"{pad}default:", f"{pad}    break;", f"{pad}}}"]
-        if isinstance(s, While):
-            t = f"t{s.variable.number}"
-            return [
-                f"{pad}for (int32_t {t} = {self._operand(s.initial)}; {t} != 0;) {{",
-                *self._lines(s.body, depth + 1),
-                f"{pad}    {t} = {self._operand(s.successor)};",
-                f"{pad}}}",
-            ]
-        assert isinstance(s, Part)
-        return [f"{pad}{self._part(s)};"]
+    def declaration(self, e: Expr) -> str:
+        kinds = {INTEGER: "int32_t", TRUTH: "int", NUMBER: self.dtype.name}
+        return f"const {kinds[PRIMITIVES[e.op].gives]} "
 
-    def _part(self, part: Part) -> str:
-        """Prints a part as a function of its own; gives the call."""
-        body = self._lines(part.body, 1)
-        arrays, integers = self._touched(part), captured(part)
+    def loop_head(self, t: str, start: int, stop: int, step: int) -> str:
+        test, move = ("<", f"{t} += {step}") if step > 0 else (">", f"{t} -= {-step}")
+        return f"for (int32_t {t} = {start}; {t} {test} {stop}; {move}) {{"
+
+    def while_head(self, t: str, initial: str) -> str:
+        return f"for (int32_t {t} = {initial}; {t} != 0;) {{"
+
+    def switch(self, s: Switch) -> None:
+        self.line(f"switch ({self.operand(s.selector)}) {{")
+        for number, case in enumerate(s.cases):
+            self.line(f"case {number}: {{")
+            self.body(case, "break;")
+        self.line("default:\n    break;\n}")
+
+    def clear(self, s: Clear) -> None:
+        self.line(self._each(s.array, f"{self.names[s.array]}[i] = {self.number(0.0)};"))
+
+    def spoil(self, s: Spoil) -> None:
+        """The sum of 0 x over all inputs is 0, or else NaN."""
+        zero = self.number(0.0)
+        self.line(f"{self.dtype.name} poison = {zero};")
+        for a in s.inputs:
+            self.line(self._each(a, f"poison += {zero} * {self.names[a]}[i];"))
+        self.line(f"if (!(poison == {zero})) {{")
+        self.depth += 1
+        for a in s.outputs:
+            self.line(self._each(a, f"{self.names[a]}[i] = ({self.dtype.name})NAN;"))
+        if s.guard is not None:
+            self.line(f"{self.names[s.guard]}[0] = {self.number(1.0)};")
+        self.depth -= 1
+        self.line("}")
+
+    def _each(self, array: Array, text: str) -> str:
+        """A statement for every element i of an array."""
+        return f"for (int32_t i = 0; i < {array.size}; ++i) {text}" if array.size else ""
+
+    def part(self, s: Part) -> None:
+        """A part is a function of its own."""
+        outer, self.lines, depth, self.depth = self.lines, [], self.depth, 1
+        self.statements(s.body.statements)
+        body, self.lines, self.depth = self.lines, outer, depth
+        arrays, integers = self._touched(s), captured(s)
         real = self.dtype.name
         parameters = [
             f"{'const ' if a.kind == 'input' else ''}{real} *restrict {self.names[a]}" for a in arrays
@@ -213,7 +198,7 @@ class Function:
         head = f"static void {symbol}({', '.join(parameters) or 'void'})"
         self._part_texts.append("\n".join([head, "{", *body, "}", ""]))
         arguments = [self.names[a] for a in arrays] + [f"t{e.number}" for e in integers]
-        return f"{symbol}({', '.join(arguments)})"
+        self.line(f"{symbol}({', '.join(arguments)});")
 
     def _touched(self, part: Part) -> list[Array]:
         """The arrays that a part reads or writes (tables are global), in a fixed order."""
@@ -225,55 +210,20 @@ class Function:
                 touched.add(s.args[0])
         return [a for a in self.names if a in touched and a.kind in ("input", "output", "work")]
 
-    def _expression(self, e: Expr) -> str:
-        if e.op == "load" or e.op == "iload":
-            return self._element(*e.args)
-        operands: Sequence[str] = [self._operand(a) for a in e.args]
-        if e.op in _LIBRARY:
-            return f"{_LIBRARY[e.op]}{self.dtype.suffix}({', '.join(operands)})"
-        pattern = _PATTERNS[e.op]
-        if pattern[:3] in ("FMA", "MIN", "MAX"):
-            pattern = f"{self.prefix.upper()}_{pattern}"
-        return pattern.format(*operands)
-
-    def _element(self, array: Array, index: Any) -> str:
-        return f"{self.names[array]}[{self._operand(index)}]"
-
-    def _operand(self, value: Any) -> str:
-        if type(value) is Expr:
-            return f"t{value.number}"
-        if isinstance(value, int):  # an index, or a truth that has become known
-            return str(int(value))
-        text = self.dtype.number(value)
-        return f"({text})" if text.startswith("-") else text
-
 
 def helpers(prefix: str, dtype: Dtype, functions: Iterable[Function]) -> list[str]:
-    """The macros and functions that the text needs: fused multiply-add, min and max that keep NaN."""
-    functions = list(functions)
-    upper, real = prefix.upper(), dtype.name
-    lines = []
-    if any(f.uses("fma", "fms", "fnma") for f in functions):
-        fast = "FP_FAST_FMAF" if dtype.suffix else "FP_FAST_FMA"
-        lines += [
-            f"#ifdef {fast}",
-            f"#define {upper}_FMA(a, b, c) fma{dtype.suffix}((a), (b), (c))",
-            "#else",
-            f"#define {upper}_FMA(a, b, c) ((a) * (b) + (c))",
-            "#endif",
-            "",
-        ]
-    for op, sign in (("min", "<="), ("max", ">=")):
-        if any(f.uses(op) for f in functions):
-            lines += [
-                f"static {real} {prefix}_{op}_of({real} a, {real} b)",
-                "{",
-                f"    return (a {sign} b || a != a) ? a : b;",
-                "}",
-                f"#define {upper}_{op.upper()}(a, b) {prefix}_{op}_of((a), (b))",
-                "",
-            ]
-    return lines
+    """The macro that the text needs: a multiply-add, fused where the processor does that fast."""
+    if not any(f.uses("fma", "fms", "fnma") for f in functions):
+        return []
+    upper = prefix.upper()
+    return [
+        f"#ifdef {'FP_FAST_FMAF' if dtype.suffix else 'FP_FAST_FMA'}",
+        f"#define {upper}_FMA(a, b, c) fma{dtype.suffix}((a), (b), (c))",
+        "#else",
+        f"#define {upper}_FMA(a, b, c) ((a) * (b) + (c))",
+        "#endif",
+        "",
+    ]
 
 
 __all__ = ["DTYPES", "Dtype", "Function", "helpers"]

@@ -13,22 +13,11 @@ from typing import Any
 import numpy as np
 
 from kinetree import ops
-from kinetree.compiler.ir.graph import Array, Block, Loop, Part, Statement, Store, Switch, While
+from kinetree.compiler.emit.printer import Printer
+from kinetree.compiler.ir.graph import Array, Clear, Part, Spoil, Switch
 from kinetree.compiler.ir.program import Program
 from kinetree.errors import CompileError
-from kinetree.ops import Expr
-
-_PATTERNS = {
-    "add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", "neg": "-{}",
-    "iadd": "{} + {}", "imul": "{} * {}",
-    "fma": "{} * {} + {}", "fms": "{} * {} - {}", "fnma": "{2} - {0} * {1}",
-    "lt": "ops.less({}, {})", "le": "ops.less_equal({}, {})", "eq": "ops.equal({}, {})",
-    "and": "np.logical_and({}, {})", "or": "np.logical_or({}, {})", "not": "np.logical_not({})",
-    **{op: f"ops.{op}({{}})" for op in
-       ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "abs")},
-    **{op: f"ops.{op}({{}}, {{}})" for op in ("atan2", "min", "max")},
-    "where": "ops.where({}, {}, {})",
-}  # fmt: skip
+from kinetree.ops import Expr, Primitive
 
 
 def python_source(program: Program) -> str:
@@ -55,26 +44,17 @@ def run(program: Program, *inputs: Any) -> tuple[tuple[np.ndarray, ...], np.ndar
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
     count = int(np.prod(batch, dtype=int))
     rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(count, -1).T.astype(dtype) for x in arrays]
-    guards = () if program.guard is None else (program.guard,)
-    memory = {a: np.full((a.size, count), np.nan, dtype) for a in (*program.outputs, *guards, *program.work)}
-    for array in program.zeroed:
-        memory[array][...] = 0.0
+    memory = {a: np.full((a.size, count), np.nan, dtype) for a in (*program.results, *program.work)}
     namespace: dict[str, Any] = {"ops": ops, "np": np, "inf": np.inf, "nan": np.nan, "at": _at}
+    namespace["spoil"] = _spoil
     exec(compile(python_source(program), "<program>", "exec"), namespace)
     tables = [_table(a, dtype) for a in program.tables]
     with np.errstate(all="ignore"):
         namespace["program"](*rows, *memory.values(), *tables)
-    poisoned = np.zeros(count, bool)
-    if dtype.kind in "fc":
-        for x in rows:
-            poisoned |= ~np.isfinite(x).all(axis=0)
-    results = []
-    for array in program.outputs:
-        memory[array][:, poisoned] = np.nan
-        results.append(memory[array].T.reshape(*batch, array.size))
+    results = [memory[array].T.reshape(*batch, array.size) for array in program.outputs]
     status = np.zeros(count, bool)
     if program.guard is not None:
-        status = ~(memory[program.guard][0].real >= 1.0) & ~poisoned
+        status = ~(memory[program.guard][0].real >= 1.0)
     return tuple(results), status.reshape(batch)
 
 
@@ -91,79 +71,77 @@ def _at(index: int, size: int) -> int:
     return index
 
 
-class _Printer:
+def _spoil(inputs: tuple, outputs: tuple, guards: tuple) -> None:
+    """NaN into the outputs of states that are not finite, and 1 into their guards; objects are finite."""
+    if inputs[0].dtype == object:
+        return
+    bad = np.any([~np.isfinite(x).all(axis=0) for x in inputs], axis=0)
+    for array in outputs:
+        array[:, bad] = np.nan
+    for array in guards:
+        array[:, bad] = 1.0
+
+
+class _Printer(Printer):
+    empty = "pass"
+    truths = ("False", "True")
+
     def __init__(self, program: Program):
-        self.program = program
-        self.lines: list[str] = []
-        self.names: dict[Array, str] = {}
-        p = program
+        p = self.program = program
         groups = {"input": p.inputs, "output": p.outputs, "work": p.work, "table": p.tables}
-        for word, arrays in groups.items():
-            self.names.update({a: f"{word}{k}" for k, a in enumerate(arrays)})
+        names = {a: f"{word}{k}" for word, arrays in groups.items() for k, a in enumerate(arrays)}
         if program.guard is not None:
-            self.names[program.guard] = "guard"
+            names[program.guard] = "guard"
+        super().__init__(names)
 
     def text(self) -> str:
         p = self.program
-        guards = () if p.guard is None else (p.guard,)
-        order = (*p.inputs, *p.outputs, *guards, *p.work, *p.tables)
+        order = (*p.inputs, *p.results, *p.work, *p.tables)
         self.lines = [f"def program({', '.join(self.names[a] for a in order)}):"]
-        self.block(p.body, 1)
+        self.depth = 0
+        self.body(p.body)
         return "\n".join(self.lines) + "\n"
 
-    def block(self, block: Block, depth: int) -> None:
-        start = len(self.lines)
-        for statement in block.statements:
-            self.statement(statement, depth)
-        if len(self.lines) == start:
-            self.line(depth, "pass")
+    def pattern(self, row: Primitive) -> str:
+        return row.python
 
-    def line(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
+    def number(self, value: float) -> str:
+        return repr(value)
 
-    def statement(self, s: Statement, depth: int) -> None:
-        if isinstance(s, Expr):
-            if s.op not in ("counter", "variable"):
-                self.line(depth, f"t{s.number} = {self.expression(s)}")
-        elif isinstance(s, Store):
-            sign = "+=" if s.accumulate else "="
-            self.line(depth, f"{self.element(s.array, s.index)} {sign} {self.operand(s.value)}")
-        elif isinstance(s, Loop):
-            stop = s.start + s.count * s.step
-            self.line(depth, f"for t{s.counter.number} in range({s.start}, {stop}, {s.step}):")
-            self.block(s.body, depth + 1)
-        elif isinstance(s, Switch):
-            for number, case in enumerate(s.cases):
-                word = "elif" if number else "if"
-                self.line(depth, f"{word} {self.operand(s.selector)} == {number}:")
-                self.block(case, depth + 1)
-            self.line(depth, "else:")
-            self.line(depth + 1, f"at({self.operand(s.selector)}, {len(s.cases)})")
-        elif isinstance(s, While):
-            variable = f"t{s.variable.number}"
-            self.line(depth, f"{variable} = {self.operand(s.initial)}")
-            self.line(depth, f"while {variable} != 0:")
-            self.block(s.body, depth + 1)
-            self.line(depth + 1, f"{variable} = {self.operand(s.successor)}")
-        elif isinstance(s, Part):
-            self.line(depth, "# part")
-            for inner in s.body.statements:
-                self.statement(inner, depth)
+    def loop_head(self, t: str, start: int, stop: int, step: int) -> str:
+        return f"for {t} in range({start}, {stop}, {step}):"
 
-    def expression(self, e: Expr) -> str:
-        if e.op == "load" or e.op == "iload":
-            text = self.element(*e.args)
-            return f"{text}.copy()" if e.args[0].kind == "work" else text  # not a view that changes later
-        return _PATTERNS[e.op].format(*map(self.operand, e.args))
+    def while_head(self, t: str, initial: str) -> str:
+        return f"{t} = {initial}\nwhile {t} != 0:"
+
+    def switch(self, s: Switch) -> None:
+        selector = self.operand(s.selector)
+        for number, case in enumerate(s.cases):
+            self.line(f"{'elif' if number else 'if'} {selector} == {number}:")
+            self.body(case)
+        self.line(f"else:\n    at({selector}, {len(s.cases)})")
+
+    def part(self, s: Part) -> None:
+        self.line("# part")
+        self.statements(s.body.statements)
+
+    def clear(self, s: Clear) -> None:
+        self.line(f"{self.names[s.array]}[...] = 0.0")
+
+    def spoil(self, s: Spoil) -> None:
+        guards = () if s.guard is None else (s.guard,)
+        self.line(f"spoil({', '.join(map(self._tuple, (s.inputs, s.outputs, guards)))})")
+
+    def _tuple(self, arrays: tuple[Array, ...]) -> str:
+        return "(" + "".join(f"{self.names[a]}, " for a in arrays) + ")"
+
+    def fetched(self, array: Array, index: Any) -> str:
+        text = self.element(array, index)
+        return f"{text}.copy()" if array.kind == "work" else text  # not a view that changes later
 
     def element(self, array: Array, index: Any) -> str:
         place = f"at(t{index.number}, {array.size})" if type(index) is Expr else str(index)
         return f"{self.names[array]}[{place}]"
-
-    def operand(self, value: Any) -> str:
-        if type(value) is Expr:
-            return f"t{value.number}"
-        return f"({value!r})" if isinstance(value, float) and value < 0.0 else repr(value)
 
 
 __all__ = ["python_source", "run"]

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.compiler.ir.graph import Array, Block, Loop, Part, Statement, Store, Switch, While
+from kinetree.compiler.ir.graph import Array, Block, Clear, Loop, Part, Spoil, Statement, Store, Switch, While
+from kinetree.compiler.ir.indices import Indices
 from kinetree.compiler.ir.program import Program
-from kinetree.compiler.passes.indices import Indices
 from kinetree.errors import CompileError
 from kinetree.ops import PRIMITIVES, Expr
-from kinetree.ops.expr import BOOLEAN_OPS, INTEGER_OPS
 
 READABLE = {"load": ("input", "work", "table"), "iload": ("itable",)}
 
@@ -33,22 +32,8 @@ def check(program: Program) -> Program:
 def kind_of(value: Any) -> str:
     """Whether an operand is a "number", an "integer" or a "truth"."""
     if type(value) is Expr:
-        return _KINDS.get(value.op, "number")
+        return PRIMITIVES[value.op].gives
     return "truth" if isinstance(value, bool) else "integer" if isinstance(value, int) else "number"
-
-
-def _signature(op: str) -> tuple[str, ...]:
-    if op in ("and", "or", "not"):
-        return ("truth",) * PRIMITIVES[op].arity
-    if op == "where":
-        return ("truth", "number", "number")
-    return ("number",) * PRIMITIVES[op].arity
-
-
-_KINDS = dict.fromkeys(INTEGER_OPS, "integer") | dict.fromkeys(BOOLEAN_OPS, "truth")
-_SIGNATURES = {op: _signature(op) for op in PRIMITIVES} | {
-    "iadd": ("integer",) * 2, "imul": ("integer",) * 2, "counter": (), "variable": (),
-}  # fmt: skip
 
 
 class _Checker:
@@ -57,6 +42,7 @@ class _Checker:
         self.known: set[Expr] = set()  # values that may be used at this point
         self.seen: set[Expr] = set()
         self.written: set[tuple[Array, int]] = set()
+        self.cleared: set[Array] = set()
         self.is_straight = True
 
     def fail(self, problem: str) -> None:
@@ -73,8 +59,7 @@ class _Checker:
         p = self.program
         places = (("input", p.inputs), ("output", p.outputs), ("work", p.work), ("table", p.tables))
         self.members: set[Array] = set()
-        guard = () if p.guard is None else (p.guard,)
-        for place, arrays in (*places, ("output", guard)):
+        for place, arrays in (*places, ("output", p.results[len(p.outputs) :])):
             for array in arrays:
                 kinds = ("table", "itable") if place == "table" else (place,)
                 if array.kind not in kinds:
@@ -91,9 +76,6 @@ class _Checker:
             self.fail(f"two arrays are called {name!r}")
         if p.guard is not None and p.guard.size != 1:
             self.fail(f"the guard {p.guard!r} must have exactly one element")
-        for array in p.zeroed:
-            if array not in self.members or array.kind not in ("output", "work"):
-                self.fail(f"{array!r} starts at zero but is no output or work array of the program")
 
     def table(self, array: Array) -> None:
         if array.data is None or array.data.shape != (array.size,):
@@ -116,6 +98,10 @@ class _Checker:
                 mine.append(statement)
             elif type(statement) is Store:
                 self.store(statement)
+            elif type(statement) is Clear:
+                self.clear(statement)
+            elif type(statement) is Spoil:
+                self.spoil(statement)
             else:
                 self.control(statement)
         self.known.difference_update(mine)
@@ -130,15 +116,15 @@ class _Checker:
         if e.op in READABLE:
             self.access(e, e.args[0], e.args[1], READABLE[e.op])
             return
-        signature = _SIGNATURES.get(e.op)
-        if signature is None:
+        row = PRIMITIVES.get(e.op)
+        if row is None:
             self.fail(f"{e!r}: no such operation: the table of primitives is closed")
-        elif len(signature) != len(e.args):
-            self.fail(f"{e!r}: {e.op} takes {len(signature)} operands, not {len(e.args)}")
+        elif row.arity != len(e.args):
+            self.fail(f"{e!r}: {e.op} takes {row.arity} operands, not {len(e.args)}")
         else:
-            for value, wanted in zip(e.args, signature):
+            for value, wanted in zip(e.args, row.takes):
                 if type(value) is Expr:
-                    is_fine = value in self.known and _KINDS.get(value.op, "number") == wanted
+                    is_fine = value in self.known and PRIMITIVES[value.op].gives == wanted
                 else:
                     is_fine = type(value) is float and wanted == "number"
                 if not is_fine:
@@ -160,12 +146,29 @@ class _Checker:
         self.access(where, store.array, store.index, ("output", "work"))
         self.operand(where, store.value, "number")
         if type(store.index) is int:
-            if store.accumulate and store.array.kind == "output" and store.array not in self.program.zeroed:
+            if store.accumulate and store.array.kind == "output" and store.array not in self.cleared:
                 if self.is_straight and (store.array, store.index) not in self.written:
                     self.fail(f"{where}: element {store.index} is added to before it is set")
             self.written.add((store.array, store.index))
         else:
             self.is_straight = False
+
+    def clear(self, clear: Clear) -> None:
+        if clear.array not in self.members or clear.array.kind not in ("output", "work"):
+            self.fail(f"{clear.array!r} is cleared but is no output or work array of the program")
+        place = len(self.cleared)
+        if clear.array in self.cleared or self.program.body.statements[place] is not clear:
+            self.fail(f"{clear.array!r} must be cleared once, at the beginning")
+        self.cleared.add(clear.array)
+
+    def spoil(self, spoil: Spoil) -> None:
+        p = self.program
+        if spoil is not p.spoil or (spoil.inputs, spoil.outputs, spoil.guard) != (
+            p.inputs,
+            p.outputs,
+            p.guard,
+        ):
+            self.fail("inputs that are not finite must spoil all outputs and the guard, at the end")
 
     def control(self, statement: Statement) -> None:
         if isinstance(statement, Part):
@@ -200,12 +203,12 @@ class _Checker:
     def outputs(self) -> None:
         """Every element of an output is written or starts at zero (decided for straight programs only)."""
         p = self.program
-        for array in (*p.outputs, *(() if p.guard is None else (p.guard,))):
-            if array in p.zeroed or not self.is_straight:
+        for array in p.results:
+            if array in self.cleared or not self.is_straight:
                 continue
             for index in range(array.size):
                 if (array, index) not in self.written:
-                    self.fail(f"element {index} of {array!r} is never written, and the array is not zeroed")
+                    self.fail(f"element {index} of {array!r} is never written, and the array is not cleared")
 
 
 def _closed_by(statement: While) -> Block:

@@ -21,8 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from kinetree import ops
 from kinetree.errors import TraceError
-from kinetree.ops.expr import COMMUTATIVE_OPS, Expr
+from kinetree.ops import PRIMITIVES, Expr
+from kinetree.ops import expr as ex
 
 Index = Any  # a literal int, or an integer Expr
 
@@ -89,7 +91,27 @@ class Part:
     body: Block
 
 
-Statement = Expr | Store | Loop | Switch | While | Part
+@dataclass(eq=False)
+class Clear:
+    """All elements of an output or work array become 0. Stands at the beginning of a program."""
+
+    array: Array
+
+
+@dataclass(eq=False)
+class Spoil:
+    """If a number in `inputs` is not finite, all `outputs` become NaN, and the guard 1. Ends a program.
+
+    So a state that makes no sense gives no sense, also where a result does not depend on the number that is
+    not finite; and it is not reported as singular.
+    """
+
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    guard: Array | None
+
+
+Statement = Expr | Store | Loop | Switch | While | Part | Clear | Spoil
 
 
 @dataclass(eq=False)
@@ -112,6 +134,7 @@ class Graph:
         self.root = Block()
         self.block = self.root
         self.arrays: list[Array] = []
+        self.guards: list[Any] = []  # numbers that are at least 1 if the result can be trusted
         self._shared: dict[tuple, Expr] = {}
         self._count = 0
 
@@ -134,7 +157,7 @@ class Graph:
         result = self.fresh(op, args)
         self._shared[key] = result
         self.block.keys.append(key)
-        if op in COMMUTATIVE_OPS:
+        if PRIMITIVES[op].commutative:
             mirrored = (op, args[::-1])
             self._shared[mirrored] = result
             self.block.keys.append(mirrored)
@@ -170,21 +193,34 @@ class Graph:
                 raise TraceError(f"{a!r} was computed in a loop body that has ended and cannot be stored")
         self.block.statements.append(Store(array, index, value, accumulate))
 
+    def clear(self, array: Array) -> None:
+        """Let `array` start at 0: record it at the beginning, whatever has been recorded already."""
+        statements = self.root.statements
+        place = next((k for k, s in enumerate(statements) if type(s) is not Clear), len(statements))
+        statements.insert(place, Clear(array))
+
+    def spoil(self, inputs: tuple[Array, ...], outputs: tuple[Array, ...], guard: Array | None) -> None:
+        """Record the end of a program: inputs that are not finite spoil all outputs."""
+        self.root.statements.append(Spoil(inputs, outputs, guard))
+
+    def guard(self) -> Array | None:
+        """The smallest of all guards as an output of its own; None if nothing is guarded."""
+        if not self.guards:
+            return None
+        smallest = self.guards[0]
+        for value in self.guards[1:]:
+            smallest = ops.min(smallest, value)
+        array = self.array("guard", "output", 1)
+        self.store(array, 0, smallest)
+        return array
+
     def iadd(self, a: Index, b: Index) -> Index:
         """The integer a + b."""
-        if type(a) is not Expr and type(b) is not Expr:
-            return a + b
-        if type(a) is not Expr:
-            a, b = b, a
-        return a if type(b) is int and b == 0 else self.node("iadd", (a, b))
+        return ex.iadd(a, b)
 
     def imul(self, a: Index, b: Index) -> Index:
         """The integer a * b."""
-        if type(a) is not Expr and type(b) is not Expr:
-            return a * b
-        if type(a) is not Expr:
-            a, b = b, a
-        return a if type(b) is int and b == 1 else self.node("imul", (a, b))
+        return ex.imul(a, b)
 
     def open(self, block: Block) -> Block:
         """Make `block` a child of the current block, and the place where new statements land."""
@@ -232,12 +268,15 @@ class Graph:
 
     @contextmanager
     def part(self) -> Iterator[Block]:
-        """A part: a block that runs once, in its place."""
+        """A part: a block that runs once, in its place, and shares only integers with what is around it."""
         body = Block()
         self.block.statements.append(Part(body))
         self.open(body)
+        around = self._shared
+        self._shared = {key: value for key, value in around.items() if value.is_integer}
         yield body
         self.close(body)
+        self._shared = around
 
     @contextmanager
     def repeat(self, initial: Index) -> Iterator[While]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kinetree.compiler.ir.graph import Array, Block, Graph, Loop, Part, Statement, Store, Switch, While
+from kinetree.compiler.ir.graph import Array, Block, Graph, Loop, Part, Spoil, Statement, Store, Switch, While
 from kinetree.ops import PRIMITIVES, Expr
 
 
@@ -19,10 +19,10 @@ from kinetree.ops import PRIMITIVES, Expr
 class Program:
     """Inputs, outputs, work arrays and tables, and the statements that lead from one to the other.
 
-    `inputs` and `outputs` are in the order of the caller's arguments. An output that nothing stores to is
-    zero there: `zeroed` lists the arrays whose elements are not all written, which start at 0.
-    `guard` (if not None) is an output of size 1 that is not part of the result: it is at least 1 if the
-    result can be trusted, and smaller if a division was (nearly) by zero.
+    `inputs` and `outputs` are in the order of the caller's arguments. Arrays whose elements are not all
+    written are cleared at the beginning (`Clear`). `guard` (if not None) is an output of size 1 that is not
+    part of the result: it is at least 1 if the result can be trusted, and smaller if a division was (nearly)
+    by zero.
     """
 
     name: str
@@ -32,13 +32,23 @@ class Program:
     tables: tuple[Array, ...]
     body: Block
     graph: Graph
-    zeroed: tuple[Array, ...] = ()
     guard: Array | None = None
 
     @property
     def is_straight(self) -> bool:
         """True if the program has no control flow."""
         return not any(isinstance(s, (Loop, Switch, While)) for s in walk(self.body))
+
+    @property
+    def results(self) -> tuple[Array, ...]:
+        """The outputs, and the guard if there is one."""
+        return self.outputs if self.guard is None else (*self.outputs, self.guard)
+
+    @property
+    def spoil(self) -> Spoil | None:
+        """What happens to states that are not finite: the last statement, None if they are not looked for."""
+        last = self.body.statements[-1] if self.body.statements else None
+        return last if isinstance(last, Spoil) else None
 
     @property
     def ops(self) -> dict[str, int]:
@@ -49,7 +59,7 @@ class Program:
         counts: Counter[str] = Counter()
         arguments = set()
         for statement in walk(self.body):
-            if isinstance(statement, Expr) and statement.op in PRIMITIVES:
+            if isinstance(statement, Expr):
                 if statement.op in ("sin", "cos"):
                     arguments.add(statement.args[0])
                     continue

@@ -7,35 +7,12 @@ program share arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from kinetree.compiler.ir.graph import Block, Graph, Loop, Part, Statement, Store, Switch, While
+from kinetree.compiler.ir.graph import Block, Clear, Graph, Loop, Part, Spoil, Statement, Store, Switch, While
 from kinetree.compiler.ir.program import Program
-from kinetree.ops import Expr
-from kinetree.ops import expr as ex
-
-
-def _compared(op: str) -> Callable[..., Any]:
-    return lambda a, b: ex.compare(op, a, b)
-
-
-def _unary(op: str) -> Callable[..., Any]:
-    return lambda a: ex.unary(op, a)
-
-
-def _binary(op: str) -> Callable[..., Any]:
-    return lambda a, b: ex.binary(op, a, b)
-
-
-# How an operation is written so that it folds; those that are not here never fold.
-FOLDING: dict[str, Callable[..., Any]] = {
-    "add": ex.add, "sub": ex.sub, "mul": ex.mul, "div": ex.div, "neg": ex.neg, "where": ex.select,
-    **{op: _unary(op) for op in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "abs")},
-    **{op: _binary(op) for op in ("atan2", "min", "max")},
-    **{op: _compared(op) for op in ("lt", "le", "eq")},
-}  # fmt: skip
+from kinetree.ops import PRIMITIVES, Expr
 
 
 class Rebuild:
@@ -44,9 +21,7 @@ class Rebuild:
     def __init__(self, program: Program):
         self.program = program
         self.graph = Graph()
-        self.graph.arrays = [*program.inputs, *program.outputs, *program.work, *program.tables]
-        if program.guard is not None:
-            self.graph.arrays.append(program.guard)
+        self.graph.arrays = [*program.inputs, *program.results, *program.work, *program.tables]
         self.values: dict[Expr, Any] = {}
 
     def run(self) -> Program:
@@ -77,6 +52,14 @@ class Rebuild:
         """Record the store `old`, whose operands have become `index` and `value`."""
         self.graph.store(old.array, index, value, old.accumulate)
 
+    def clear(self, old: Clear) -> None:
+        """Record that an array starts at zero."""
+        self.graph.clear(old.array)
+
+    def spoil(self, old: Spoil) -> None:
+        """Record what inputs that are not finite do."""
+        self.graph.spoil(old.inputs, old.outputs, old.guard)
+
     def block(self, block: Block) -> None:
         """Copy a block to where the graph stands."""
         self.copy(block.statements)
@@ -93,6 +76,10 @@ class Rebuild:
                     values[statement] = self.expr(statement, args)
             elif type(statement) is Store:
                 self.store(statement, self.new(statement.index), self.new(statement.value))
+            elif type(statement) is Clear:
+                self.clear(statement)
+            elif type(statement) is Spoil:
+                self.spoil(statement)
             else:
                 self.control(statement)
 
@@ -126,29 +113,8 @@ class Folding(Rebuild):
     """A pass that writes every operation anew, so that whatever is known by now folds."""
 
     def expr(self, old: Expr, args: tuple) -> Any:
-        write = FOLDING.get(old.op)
-        if write is not None:
-            return write(*args)
-        if old.op == "iadd":
-            return self.graph.iadd(*args)
-        if old.op == "imul":
-            return self.graph.imul(*args)
-        if old.op in ("and", "or", "not"):
-            return _logic(self.graph, old.op, args)
-        return super().expr(old, args)
-
-
-def _logic(graph: Graph, op: str, args: tuple) -> Any:
-    """and, or, not; operands may have become known truths."""
-    unknown = [a for a in args if type(a) is Expr]
-    if op == "not":
-        return graph.node(op, args) if unknown else not args[0]
-    decided = op == "or"  # the truth that settles it
-    if any(a is decided for a in args):
-        return decided
-    if len(unknown) == 2:
-        return graph.node(op, args)
-    return unknown[0] if unknown else not decided
+        fold = PRIMITIVES[old.op].fold
+        return super().expr(old, args) if fold is None else fold(*args)
 
 
 __all__ = ["Folding", "Rebuild"]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from kinetree.compiler.ir.graph import Array, Block, Statement, Store, Switch
+from kinetree.compiler.ir.graph import Array, Block, Clear, Spoil, Statement, Store, Switch
+from kinetree.compiler.ir.indices import ANYTHING, Facts, Indices
 from kinetree.compiler.ir.program import Program, operands, walk
 from kinetree.compiler.ir.rebuild import Rebuild
-from kinetree.compiler.passes.indices import Facts, Indices
 from kinetree.ops import Expr
 
 
@@ -24,7 +24,7 @@ def eliminate_dead_code(program: Program) -> Program:
     is_all_alive = True
     for statement in walk(program.body):
         is_all_alive = is_all_alive and statement in alive
-        if isinstance(statement, Store):
+        if isinstance(statement, (Store, Clear)):
             used.add(statement.array)
         elif isinstance(statement, Expr) and (statement.op == "load" or statement.op == "iload"):
             used.add(statement.args[0])
@@ -41,7 +41,7 @@ class _Liveness:
         self._indices = Indices(program)
         self._around: dict[Any, Statement] = {}  # the control statement around a store or control statement
         self._fixed: dict[Array, dict[int, list[Store]]] = defaultdict(lambda: defaultdict(list))
-        self._moving: dict[Array, dict[Facts, list[Store]]] = defaultdict(lambda: defaultdict(list))
+        self._moving: dict[Array, dict[Facts, list[Any]]] = defaultdict(lambda: defaultdict(list))
         self._read: set[tuple[Array, Any]] = set()
         roots: list[Any] = []
         self._collect(program.body, None, roots)
@@ -53,7 +53,14 @@ class _Liveness:
                 continue
             if around is not None:
                 self._around[statement] = around
-            if type(statement) is Store:
+            if type(statement) is Spoil:
+                roots.append(statement)
+            elif type(statement) is Clear:
+                if statement.array.kind == "output":
+                    roots.append(statement)
+                else:
+                    self._moving[statement.array][ANYTHING].append(statement)
+            elif type(statement) is Store:
                 if statement.array.kind == "output":
                     roots.append(statement)
                 elif type(statement.index) is Expr:
@@ -87,8 +94,8 @@ class _Liveness:
                 if type(operand) is Expr and operand not in alive:
                     todo.append(operand)
 
-    def _stores(self, array: Array, index: Any) -> list[Store]:
-        """The stores that a load may read from, each reported at least once over all loads."""
+    def _stores(self, array: Array, index: Any) -> list[Any]:
+        """The stores and clears that a load may read from, each reported at least once over all loads."""
         key = (array, self._indices.facts(index) if type(index) is Expr else index)
         if key in self._read:
             return []
@@ -121,19 +128,17 @@ class _Without(Rebuild):
         if type(statement) is Expr:
             if statement.op == "load" or statement.op == "iload":
                 self._used.add(statement.args[0])
-        elif isinstance(statement, Store):
+        elif isinstance(statement, (Store, Clear)):
             self._used.add(statement.array)
         return True
 
     def run(self) -> Program:
         self.block(self.program.body)
         program, used = self.program, self._used
-        outputs = {*program.outputs, program.guard}
         work = tuple(a for a in program.work if a in used)
         tables = tuple(a for a in program.tables if a in used)
-        zeroed = tuple(a for a in program.zeroed if a in used or a in outputs)
         self.graph.arrays = [a for a in self.graph.arrays if a.kind in ("input", "output") or a in used]
-        return self.finish(work=work, tables=tables, zeroed=zeroed)
+        return self.finish(work=work, tables=tables)
 
 
 __all__ = ["eliminate_dead_code"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from kinetree.compiler.ir.graph import Array, Store
+from kinetree.compiler.ir.graph import Array, Clear, Store
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.ir.rebuild import Rebuild
 from kinetree.ops import Expr
@@ -17,9 +17,10 @@ from kinetree.ops import Expr
 
 def interleave(program: Program) -> Program:
     """The same program with work arrays of equal size merged, element by element."""
+    cleared = {s.array for s in program.body.statements if isinstance(s, Clear)}
     groups: dict[int, list[Array]] = defaultdict(list)
     for array in program.work:
-        if array.size > 1 and array not in program.zeroed:
+        if array.size > 1 and array not in cleared:
             groups[array.size].append(array)
     places: dict[Array, tuple[Array, int, int]] = {}
     for size, arrays in groups.items():

@@ -8,31 +8,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.compiler.ir.graph import Array, Store
+from kinetree.compiler.ir.graph import Array, Clear, Store
 from kinetree.compiler.ir.program import Program, walk
-from kinetree.compiler.ir.rebuild import FOLDING, Rebuild
+from kinetree.compiler.ir.rebuild import Folding
+from kinetree.compiler.passes.simplify import simplify
 from kinetree.ops import Expr
 
 
 def replace_constant_arrays(program: Program) -> Program:
     """The same program without work arrays of which every store writes the same literal."""
     while constants := _constants(program):
-        program = _Without(program, constants).run()
+        program = simplify(_Without(program, constants).run())
     return program
 
 
 def _constants(program: Program) -> dict[Array, float]:
     found: dict[Array, float | None] = {}
     for statement in walk(program.body):
-        if isinstance(statement, Store) and statement.array.kind == "work":
+        if isinstance(statement, Clear) and statement.array.kind == "work":
+            found[statement.array] = 0.0
+        elif isinstance(statement, Store) and statement.array.kind == "work":
             value = statement.value
             known = found.get(statement.array, value)
             same = type(value) is float and not statement.accumulate and known == value
             found[statement.array] = value if same else None
-    return {a: v for a, v in found.items() if v is not None and a not in program.zeroed}
+    return {a: v for a, v in found.items() if v is not None}
 
 
-class _Without(Rebuild):
+class _Without(Folding):
     """The copy that knows the numbers of constant arrays, and folds what follows from them."""
 
     def __init__(self, program: Program, constants: dict[Array, float]):
@@ -42,12 +45,15 @@ class _Without(Rebuild):
     def expr(self, old: Expr, args: tuple) -> Any:
         if old.op == "load" and args[0] in self.constants:
             return self.constants[args[0]]
-        folded = FOLDING.get(old.op)
-        return super().expr(old, args) if folded is None else folded(*args)
+        return super().expr(old, args)
 
     def store(self, old: Store, index: Any, value: Any) -> None:
         if old.array not in self.constants:
             super().store(old, index, value)
+
+    def clear(self, old: Clear) -> None:
+        if old.array not in self.constants:
+            super().clear(old)
 
     def finish(self, **changes: Any) -> Program:
         work = tuple(array for array in self.program.work if array not in self.constants)

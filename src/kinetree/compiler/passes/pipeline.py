@@ -7,21 +7,43 @@ greedy list scheduler saved a tenth of the spills of forward dynamics and no tim
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kinetree.compiler.ir.check import check
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.fuse import fuse
+from kinetree.compiler.passes.interleave import interleave
+from kinetree.compiler.passes.literals import replace_constant_arrays
 from kinetree.compiler.passes.simplify import simplify
 from kinetree.compiler.passes.split import PART_SIZE, split
+from kinetree.compiler.passes.spoil import spoil_nonfinite
 from kinetree.compiler.passes.store_early import store_early
+
+PASSES: tuple[Callable[[Program], Program], ...] = (
+    simplify,
+    replace_constant_arrays,
+    interleave,
+    fuse,
+    store_early,
+    split,
+    spoil_nonfinite,
+)
 
 
 def optimize(program: Program, part_size: int = PART_SIZE) -> Program:
-    """An equal program for a printer: simplified, with fused multiply-adds, long blocks cut into parts."""
+    """An equal program for a printer, by all passes, each checked; long blocks are cut at `part_size`.
+
+    What was a promise about the result becomes part of the program: inputs that are not finite spoil it.
+    """
     with without_garbage_collection():
-        return check(split(check(store_early(fuse(check(simplify(check(program)))))), part_size))
+        check(program)
+        for step in PASSES:
+            before = program
+            program = split(program, part_size) if step is split else step(program)
+            if program is not before:
+                check(program)
+        return program
 
 
 @contextmanager
@@ -36,4 +58,4 @@ def without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-__all__ = ["optimize", "without_garbage_collection"]
+__all__ = ["PASSES", "optimize", "without_garbage_collection"]

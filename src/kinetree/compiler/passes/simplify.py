@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from kinetree.compiler.ir.graph import Array, Block, Loop, Part, Statement, Store, Switch, While
+from kinetree.compiler.ir.graph import Array, Block, Clear, Loop, Part, Statement, Store, Switch, While
 from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.ir.rebuild import Folding
 from kinetree.compiler.passes.dce import eliminate_dead_code
@@ -40,6 +40,11 @@ class _Contents:
         places: Any = self._moving if type(index) is Expr else self._fixed
         places.setdefault(array, {})[index] = value
 
+    def clear(self, array: Array) -> None:
+        """All elements of the array have become 0."""
+        self.forget(array)
+        self._zero.add(array)
+
     def forget(self, array: Array, index: Any = None) -> None:
         """An element (None: any) of the array has changed, and with it whatever may be the same element."""
         self._moving.pop(array, None)
@@ -68,7 +73,7 @@ class _Simplify(Folding):
 
     def __init__(self, program: Program):
         super().__init__(program)
-        self._contents = _Contents(a for a in program.zeroed if a.kind == "work")
+        self._contents = _Contents()
         self._start = self._contents  # what holds at the beginning of a nested block
 
     def expr(self, old: Expr, args: tuple) -> Any:
@@ -93,6 +98,11 @@ class _Simplify(Folding):
             value = ex.add(before, value) if old.accumulate else value
             self.graph.store(old.array, index, value)
             self._contents.learn(old.array, index, value)
+
+    def clear(self, old: Clear) -> None:
+        super().clear(old)
+        if old.array.kind == "work":
+            self._contents.clear(old.array)
 
     def control(self, statement: Statement) -> None:
         written = {s.array for block in _blocks(statement) for s in walk(block) if isinstance(s, Store)}

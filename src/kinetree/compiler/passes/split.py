@@ -15,7 +15,7 @@ from kinetree.compiler.ir.graph import Block, Loop, Part, Statement, Store, Swit
 from kinetree.compiler.ir.program import Program, operands
 from kinetree.compiler.ir.rebuild import Rebuild
 from kinetree.ops import PRIMITIVES, Expr
-from kinetree.ops.expr import BOOLEAN_OPS, INTEGER_OPS
+from kinetree.ops.primitives import TRUTH
 
 PART_SIZE = 3000
 Place = tuple[Block, int]  # a part: a block of the old program and the number of its segment
@@ -35,11 +35,11 @@ def _blocks(statement: Statement) -> list[Block]:
 
 def _is_renewed(e: Expr) -> bool:
     """True for what is computed again in a part rather than handed over to it."""
-    return e.op in BOOLEAN_OPS or (e.op == "load" and e.args[0].kind != "work")
+    return PRIMITIVES[e.op].gives == TRUTH or (e.op == "load" and e.args[0].kind != "work")
 
 
 def _is_integer(statement: Statement) -> bool:
-    return type(statement) is Expr and statement.op in INTEGER_OPS
+    return type(statement) is Expr and statement.is_integer
 
 
 class _Plan:
@@ -62,7 +62,7 @@ class _Plan:
         weights = []
         for statement in block.statements:
             if type(statement) is Expr:
-                weights.append(1 if statement.op in PRIMITIVES else 0)
+                weights.append(1 if PRIMITIVES[statement.op].cost else 0)
             elif type(statement) is Store:
                 weights.append(1)
             else:
@@ -101,7 +101,7 @@ class _Plan:
             self._cross(inner, place)
 
     def _need(self, e: Expr, place: Place) -> None:
-        if e.op in INTEGER_OPS or self.home[e] == place:
+        if e.is_integer or self.home[e] == place:
             return
         if _is_renewed(e):
             for operand in e.args:
@@ -188,7 +188,7 @@ class _Split(Rebuild):
 
     def _import(self, e: Expr) -> None:
         """Make a number of another place known in this part."""
-        if e.op in INTEGER_OPS or e in self._replaced or self._plan.home.get(e) == self._place:
+        if e.is_integer or e in self._replaced or self._plan.home.get(e) == self._place:
             return
         outside = self.values.get(e)
         if _is_renewed(e):

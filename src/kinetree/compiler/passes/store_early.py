@@ -12,7 +12,7 @@ from collections import Counter
 from kinetree.compiler.ir.graph import Array, Statement, Store
 from kinetree.compiler.ir.program import Program, operands, walk
 from kinetree.compiler.ir.rebuild import Rebuild
-from kinetree.ops import Expr
+from kinetree.ops import PRIMITIVES, Expr
 
 
 def store_early(program: Program) -> Program:
@@ -23,7 +23,7 @@ def store_early(program: Program) -> Program:
 class _Hasten(Rebuild):
     def __init__(self, program: Program):
         super().__init__(program)
-        results = {*program.outputs, *([program.guard] if program.guard is not None else ())}
+        results = set(program.results)
         stores: Counter[tuple[Array, int]] = Counter()
         self._unsure: set[Array] = set()
         for statement in walk(program.body):
@@ -68,7 +68,7 @@ def _only_for_guard(program: Program) -> set[Expr]:
             inside = statement in found and statement not in elsewhere
         else:
             inside = isinstance(statement, Store) and statement.array is program.guard
-        pure = not (isinstance(statement, Expr) and statement.op in ("load", "iload", "counter", "variable"))
+        pure = not isinstance(statement, Expr) or PRIMITIVES[statement.op].numpy is not None
         target = found if inside and pure else elsewhere
         target.update(a for a in operands(statement) if type(a) is Expr)
         if isinstance(statement, Expr) and not (inside and pure):

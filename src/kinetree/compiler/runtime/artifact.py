@@ -19,7 +19,7 @@ from kinetree.compiler.runtime import cache, native
 from kinetree.compiler.runtime.description import Core, Description
 from kinetree.compiler.runtime.loaded import Loaded, Variant
 from kinetree.compiler.runtime.machine import Target, host, lock
-from kinetree.ops import Expr
+from kinetree.ops import PRIMITIVES, Expr
 
 VERSION = "6"  # of everything that decides which text a program becomes
 GUESS = 10.0  # turns of a while loop
@@ -159,7 +159,7 @@ def _weight(block: Block) -> float:
     total = 0.0
     for statement in block.statements:
         if isinstance(statement, Expr):
-            total += 20.0 if statement.op in ("sin", "cos") else 1.0
+            total += PRIMITIVES[statement.op].weight
         elif isinstance(statement, (Loop, Part, While)):
             turns = (
                 statement.count

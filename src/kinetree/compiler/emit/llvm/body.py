@@ -6,25 +6,22 @@ from typing import Any
 
 from kinetree.compiler.emit.llvm import sincos
 from kinetree.compiler.emit.llvm.hoist import is_free
+from kinetree.compiler.emit.llvm.instructions import INSTRUCTIONS, LIBRARY, UNFUSED, words
 from kinetree.compiler.emit.llvm.layout import Layout
 from kinetree.compiler.emit.llvm.results import Results
 from kinetree.compiler.emit.llvm.types import Number
-from kinetree.compiler.ir.graph import Array, Block, Loop, Part, Statement, Store, Switch, While
+from kinetree.compiler.emit.printer import Walk
+from kinetree.compiler.ir.graph import Array, Block, Clear, Loop, Part, Spoil, Store, Switch, While
 from kinetree.compiler.ir.program import Program, captured
 from kinetree.errors import CompileError
-from kinetree.ops import Expr
+from kinetree.ops import PRIMITIVES, Expr
+from kinetree.ops.primitives import INTEGER
 
-ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
-COMPARISON = {"lt": "olt", "le": "ole", "eq": "oeq"}
-LOGIC = {"and": "and", "or": "or"}
-INTRINSIC = {"sqrt": "sqrt", "abs": "fabs"}
-FUSED = {"fma": -1, "fms": 2, "fnma": 0}  # which argument changes its sign
-LIBRARY = {"tan": 1, "asin": 1, "acos": 1, "atan": 1, "exp": 1, "log": 1, "atan2": 2}
 SIGNATURE = "ptr noalias %ws, ptr noalias readonly %tables, ptr noalias readonly %args"
 ARGUMENTS = "ptr %ws, ptr %tables, ptr %args"
 
 
-class Printer:
+class Printer(Walk):
     """Prints the blocks of one program for one kind of number."""
 
     def __init__(
@@ -51,6 +48,7 @@ class Printer:
         self._parts = 0
         self._stored: set[int] = set()
         self._lines: list[str] = []
+        self._words = words(number)
         self._scopes: list[dict[Any, str]] = [{}]
         self._label = "entry"
 
@@ -59,7 +57,7 @@ class Printer:
     def core(self) -> list[str]:
         """All functions of the program; the one to call is `@core`."""
         outer = self._open({})
-        self._statements(self.program.body.statements)
+        self.statements(self.program.body.statements)
         text = self._close("core", SIGNATURE, outer)
         return [*self.functions, text]
 
@@ -72,14 +70,14 @@ class Printer:
             self._store_slot(slot, self.number.constant(0.0))
         return self._close(name, SIGNATURE, outer)
 
-    def _part(self, part: Part) -> None:
+    def part(self, part: Part) -> None:
         """A part is a function of its own; it is handed the integers of the loops around it."""
         integers = captured(part)
         arguments = "".join(f", i64 {self._operand(value)}" for value in integers)
         self._parts += 1
         name = f"part{self._parts}"
         outer = self._open({value: f"%n{k}" for k, value in enumerate(integers)})
-        self._statements(part.body.statements)
+        self.statements(part.body.statements)
         parameters = "".join(f", i64 %n{k}" for k in range(len(integers)))
         self.functions.append(self._close(name, SIGNATURE + parameters, outer))
         self._lines.append(f"  call void @{name}({ARGUMENTS}{arguments})")
@@ -107,7 +105,7 @@ class Printer:
             for argument in value.args:
                 if type(argument) is Expr:
                     self._afresh(argument)
-            self._expression(value)
+            self.expression(value)
             known = self._find(value)
         assert known is not None
         return known
@@ -183,91 +181,32 @@ class Printer:
 
     # -- statements
 
-    def _statements(self, statements: list[Statement]) -> None:
-        for statement in statements:
-            if isinstance(statement, Expr):
-                if statement.op not in ("counter", "variable") and not is_free(statement, self.hoisted):
-                    self._expression(statement)
-            elif isinstance(statement, Store):
-                self._store(statement)
-            elif isinstance(statement, Loop):
-                self._loop(statement)
-            elif isinstance(statement, While):
-                self._while(statement)
-            elif isinstance(statement, Part):
-                self._part(statement)
-            else:
-                self._switch(statement)
-
     def _bind(self, value: Expr, name: str) -> None:
         self._scopes[-1][value] = name
 
-    def _expression(self, e: Expr) -> None:
-        op, vector, boolean = e.op, self.number.vector, self.number.boolean
-        if op in ("load", "iload"):
-            name = self._load(e)
-        elif op in ("iadd", "imul"):
-            a, b = (self._integer(x) for x in e.args)
-            name = self._fresh(f"{'add' if op == 'iadd' else 'mul'} nsw i64 {a}, {b}")
-        elif op in ("sin", "cos"):
-            self._sincos(e)
+    def expression(self, e: Expr) -> None:
+        if is_free(e, self.hoisted):
             return
+        if e.op in ("sin", "cos"):
+            self._sincos(e)
+        elif e.op in ("load", "iload"):
+            self._bind(e, self._load(e))
         else:
-            args = [self._operand(x) for x in e.args]
-            if op in ARITHMETIC:
-                name = self._fresh(f"{ARITHMETIC[op]} {vector} {args[0]}, {args[1]}")
-            elif op == "neg":
-                name = self._fresh(f"fneg {vector} {args[0]}")
-            elif op in FUSED:
-                name = self._fused(op, args)
-            elif op in INTRINSIC:
-                name = self._intrinsic(INTRINSIC[op], args)
-            elif op in COMPARISON:
-                name = self._fresh(f"fcmp {COMPARISON[op]} {vector} {args[0]}, {args[1]}")
-            elif op in LOGIC:
-                name = self._fresh(f"{LOGIC[op]} {boolean} {args[0]}, {args[1]}")
-            elif op == "not":
-                true = "true" if self.number.lanes == 1 else "splat (i1 true)"
-                name = self._fresh(f"xor {boolean} {args[0]}, {true}")
-            elif op == "where":
-                name = self._fresh(f"select {boolean} {args[0]}, {vector} {args[1]}, {vector} {args[2]}")
-            elif op in ("min", "max"):
-                name = self._extreme(op, args[0], args[1])
-            elif op in LIBRARY:
-                self.library.add(op)
-                name = self._fresh(f"call {vector} @each_{op}({', '.join(f'{vector} {a}' for a in args)})")
-            else:
-                raise CompileError(f"{e!r}: the operation {op!r} is not in the table of primitives")
-        self._bind(e, name)
+            row = PRIMITIVES[e.op]
+            args = [
+                self._integer(x) if kind == INTEGER else self._operand(x)
+                for x, kind in zip(e.args, row.takes)
+            ]
+            self._bind(e, self._instructions(e.op, args))
 
-    def _intrinsic(self, name: str, args: list[str]) -> str:
-        vector = self.number.vector
-        typed = ", ".join(f"{vector} {a}" for a in args)
-        return self._fresh(f"call {vector} @llvm.{name}.{self.number.suffix}({typed})")
-
-    def _fused(self, op: str, args: list[str]) -> str:
-        """a b + c, a b - c or c - a b in one rounding, or in two on a machine without such an operation."""
-        if not self.fused:
-            vector = self.number.vector
-            product = self._fresh(f"fmul {vector} {args[0]}, {args[1]}")
-            first, operation, second = {
-                "fma": (product, "fadd", args[2]),
-                "fms": (product, "fsub", args[2]),
-                "fnma": (args[2], "fsub", product),
-            }[op]
-            return self._fresh(f"{operation} {vector} {first}, {second}")
-        if op != "fma":
-            k = FUSED[op]
-            args[k] = self._fresh(f"fneg {self.number.vector} {args[k]}")
-        return self._intrinsic("fma", args)
-
-    def _extreme(self, op: str, a: str, b: str) -> str:
-        """min or max; NaN if one of them is NaN."""
-        vector, boolean = self.number.vector, self.number.boolean
-        first = self._fresh(f"fcmp {'ole' if op == 'min' else 'oge'} {vector} {a}, {b}")
-        undefined = self._fresh(f"fcmp uno {vector} {a}, {a}")
-        take = self._fresh(f"or {boolean} {first}, {undefined}")
-        return self._fresh(f"select {boolean} {take}, {vector} {a}, {vector} {b}")
+    def _instructions(self, op: str, args: list[str]) -> str:
+        """The result of an operation by the table of instructions."""
+        lines = INSTRUCTIONS[op] if self.fused or op not in UNFUSED else UNFUSED[op]
+        if op in LIBRARY:
+            self.library.add(op)
+        for line in lines:
+            args.append(self._fresh(line.format(*args, **self._words)))
+        return args[-1]
 
     def _sincos(self, e: Expr) -> None:
         """Sine and cosine of one argument come from one call."""
@@ -282,9 +221,9 @@ class Printer:
             self._scopes[-1][key] = pair
         self._bind(e, self._fresh(f"extractvalue {pair_type} {pair}, {0 if e.op == 'sin' else 1}"))
 
-    def _store(self, s: Store) -> None:
+    def store(self, s: Store) -> None:
         if self.results is not None and s.array in self.results.elements:
-            number = self.results.values[s.value if type(s.value) is Expr else float(s.value)]
+            number = self.results.values[self.results.key(s.value)]
             if number and number not in self._stored:
                 self._stored.add(number)
                 self._store_slot(self.layout.values + number, self._operand(s.value))
@@ -295,6 +234,12 @@ class Printer:
         if s.accumulate:
             value = self._fresh(f"fadd {self.number.vector} {self._load_slot(slot, base)}, {value}")
         self._store_slot(slot, value, base)
+
+    def clear(self, s: Clear) -> None:
+        """Done before the core runs: see `driver.py`."""
+
+    def spoil(self, s: Spoil) -> None:
+        """Done where states are loaded and results are stored: see `driver.py`."""
 
     # -- control flow
 
@@ -308,10 +253,10 @@ class Printer:
 
     def _nested(self, block: Block) -> None:
         self._scopes.append({})
-        self._statements(block.statements)
+        self.statements(block.statements)
         self._scopes.pop()
 
-    def _loop(self, loop: Loop) -> None:
+    def loop(self, loop: Loop) -> None:
         if loop.count <= 0:
             return
         head, latch, done = self._labels("loop", "latch", "done")
@@ -322,7 +267,7 @@ class Printer:
         counter = self._fresh(f"phi i64 [ {loop.start}, %{before} ], [ %{latch}.i, %{latch} ]")
         self._scopes.append({})
         self._bind(loop.counter, counter)
-        self._statements(loop.body.statements)
+        self.statements(loop.body.statements)
         self._scopes.pop()
         self._lines.append(f"  br label %{latch}")
         self._start(latch)
@@ -331,7 +276,7 @@ class Printer:
         self._lines.append(f"  br i1 {more}, label %{head}, label %{done}")
         self._start(done)
 
-    def _while(self, loop: While) -> None:
+    def repeat(self, loop: While) -> None:
         head, body, latch, done = self._labels("while", "body", "again", "done")
         initial, before = self._integer(loop.initial), self._label
         self._lines.append(f"  br label %{head}")
@@ -342,7 +287,7 @@ class Printer:
         self._start(body)
         self._scopes.append({})
         self._bind(loop.variable, variable)
-        self._statements(loop.body.statements)
+        self.statements(loop.body.statements)
         successor = self._integer(loop.successor)
         self._scopes.pop()
         self._lines.append(f"  br label %{latch}")
@@ -351,7 +296,7 @@ class Printer:
         self._lines.append(f"  br label %{head}")
         self._start(done)
 
-    def _switch(self, switch: Switch) -> None:
+    def switch(self, switch: Switch) -> None:
         selector = self._operand(switch.selector)
         self._count += 1
         number = self._count
@@ -367,25 +312,4 @@ class Printer:
         self._start(f"join{number}")
 
 
-def each(op: str, number: Number) -> str:
-    """A function of the C library applied to every lane."""
-    vector, scalar = number.vector, number.scalar
-    symbol = op if number.dtype == "float64" else f"{op}f"
-    names = ("a", "b")[: LIBRARY[op]]
-    parameters = ", ".join(f"{vector} %{n}" for n in names)
-    head = f"define internal {vector} @each_{op}({parameters}) noinline nounwind {{"
-    if number.lanes == 1:
-        typed = ", ".join(f"{scalar} %{n}" for n in names)
-        return f"{head}\n  %r = call {scalar} @{symbol}({typed}) nobuiltin\n  ret {scalar} %r\n}}"
-    lines, result = [head], "poison"
-    for k in range(number.lanes):
-        for n in names:
-            lines.append(f"  %{n}{k} = extractelement {vector} %{n}, i32 {k}")
-        typed = ", ".join(f"{scalar} %{n}{k}" for n in names)
-        lines.append(f"  %y{k} = call {scalar} @{symbol}({typed}) nobuiltin")
-        lines.append(f"  %r{k} = insertelement {vector} {result}, {scalar} %y{k}, i32 {k}")
-        result = f"%r{k}"
-    return "\n".join([*lines, f"  ret {vector} {result}", "}"])
-
-
-__all__ = ["LIBRARY", "Printer", "each"]
+__all__ = ["Printer"]

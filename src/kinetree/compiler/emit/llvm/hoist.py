@@ -9,9 +9,9 @@ from collections.abc import Hashable, Iterator
 
 from kinetree.compiler.ir.graph import Block, Part, Statement
 from kinetree.compiler.ir.program import Program
-from kinetree.ops import Expr
+from kinetree.ops import PRIMITIVES, Expr
 
-CHEAP = frozenset(("add", "sub", "mul", "neg", "fma", "fms", "fnma", "div"))
+CHEAP = frozenset(("add", "mul", "div", "neg"))  # the kinds of operations that are taken again for an angle
 LARGEST = 8  # operations on the way from inputs to an angle
 
 
@@ -57,7 +57,7 @@ def _cost(value: object, left: int) -> int:
     if value.op == "load":
         array, index = value.args
         return 0 if array.kind in ("input", "table") and type(index) is int else left + 1
-    if value.op not in CHEAP or left <= 0:
+    if left <= 0 or not CHEAP.issuperset(PRIMITIVES[value.op].cost):
         return left + 1
     total = 1
     for argument in value.args:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kinetree.compiler.emit.llvm import copy, sincos
-from kinetree.compiler.emit.llvm.body import LIBRARY, Printer, each
+from kinetree.compiler.emit.llvm.body import Printer
 from kinetree.compiler.emit.llvm.driver import define_angles, define_chunk, define_run, define_spoil
 from kinetree.compiler.emit.llvm.hoist import hoist
+from kinetree.compiler.emit.llvm.instructions import each
 from kinetree.compiler.emit.llvm.layout import layout
 from kinetree.compiler.emit.llvm.results import Results, define_gathered_store, gather
 from kinetree.compiler.emit.llvm.stream import define_delivery, define_stream, is_streamed
@@ -15,6 +16,7 @@ from kinetree.compiler.emit.llvm.transpose import define_load, define_store, sto
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.runtime.machine import Target
+from kinetree.ops import PRIMITIVES
 
 
 @dataclass(frozen=True)
@@ -94,10 +96,10 @@ def _declarations(number: Number, wide: Number, library: set[str]) -> list[str]:
     for kind in sorted({number, wide, Number(number.dtype, 1)}, key=lambda k: k.lanes):
         v, suffix = kind.vector, kind.suffix
         lines.append(f"declare {v} @llvm.fma.{suffix}({v}, {v}, {v})")
-        lines += [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs")]
+        lines += [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs", "floor")]
     scalar, letter = number.scalar, "" if number.dtype == "float64" else "f"
     for name in sorted({"sin", "cos"} | library):
-        arguments = ", ".join([scalar] * LIBRARY.get(name, 1))
+        arguments = ", ".join([scalar] * PRIMITIVES[name].arity)
         lines.append(f"declare {scalar} @{name}{letter}({arguments})")
     mask = f"i{number.lanes}"
     lines += [

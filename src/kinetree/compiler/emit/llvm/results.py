@@ -23,15 +23,20 @@ TILE = 4
 class Results:
     """The number of each distinct value (0 is the value zero), and for each array those of its elements."""
 
-    values: dict[Expr | float, int]
+    values: dict[Expr | str, int]
     elements: dict[Array, list[int]]
+
+    @staticmethod
+    def key(value: Expr | float) -> Expr | str:
+        """What tells values apart: for literals their exact digits, since 0 and -0 are equal."""
+        return value if isinstance(value, Expr) else float(value).hex()
 
 
 def gather(program: Program) -> Results | None:
     """What the elements of all outputs are; None if that is not known, or not worth it."""
     if not program.is_straight or sum(a.size for a in program.outputs) < FEWEST:
         return None
-    values: dict[Expr | float, int] = {0.0: 0}
+    values: dict[Expr | str, int] = {Results.key(0.0): 0}
     elements = {array: [0] * array.size for array in program.outputs}
     seen: set[tuple[Array, int]] = set()
     for statement in walk(program.body):
@@ -40,9 +45,7 @@ def gather(program: Program) -> Results | None:
             if statement.accumulate or place in seen:
                 return None
             seen.add(place)
-            key = statement.value if isinstance(statement.value, Expr) else float(statement.value)
-            if key != key:
-                return None
+            key = Results.key(statement.value)
             elements[statement.array][statement.index] = values.setdefault(key, len(values))
     return Results(values, elements)
 

@@ -1,0 +1,1961 @@
+"""kinetree: the dynamics of articulated rigid bodies, written once and compiled for the robot at hand."""
+
+# Written by `python -m docs.generate`: do not edit.
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy.typing as npt
+
+from kinetree import alternatives as alternatives
+from kinetree import errors as errors
+from kinetree import interop as interop
+from kinetree import ops as ops
+from kinetree import spatial as spatial
+from kinetree import textbook as textbook
+from kinetree import zoo as zoo
+from kinetree.compiler.runtime import cache as cache
+from kinetree.compiler.runtime import threads as threads
+from kinetree.derived import Admissibility
+from kinetree.derived import RotorError
+from kinetree.io.load import load as load
+from kinetree.io.save import save as save
+from kinetree.joints import Cylindrical as Cylindrical
+from kinetree.joints import Fixed as Fixed
+from kinetree.joints import Free as Free
+from kinetree.joints import Helical as Helical
+from kinetree.joints import Planar as Planar
+from kinetree.joints import Prismatic as Prismatic
+from kinetree.joints import Revolute as Revolute
+from kinetree.joints import Spherical as Spherical
+from kinetree.joints import Universal as Universal
+from kinetree.model import Model as Model
+from kinetree.model import ModelBuilder as ModelBuilder
+from kinetree.soa import operators as operators
+from kinetree.spatial.inertia import Inertia as Inertia
+from kinetree.spatial.pose import Pose as Pose
+from kinetree.spatial.rotation import Rotation as Rotation
+from kinetree.stages import Function as Function
+from kinetree.stages import compile as compile
+from kinetree.stages import function as function
+from kinetree.stages.targets.c import export_c as export_c
+
+__version__: str
+
+class _SupportsArray(Protocol):
+    def __array__(self) -> npt.NDArray[Any]: ...
+
+_Array: TypeAlias = npt.NDArray[Any]
+_Scalar: TypeAlias = Any  # a float for one state, an array for a batch
+# any kind of number: in an array, in nested lists or tuples, or in what turns into an array
+_Numbers: TypeAlias = npt.NDArray[Any] | list[Any] | tuple[Any, ...] | _SupportsArray
+
+def placements(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """World poses T of all bodies, as homogeneous matrices [R p; 0 1].
+
+        T_i = T_p T_joint(q_i)
+
+    Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        T (..., nb, 4, 4)
+
+    Reference: Jain, spatial operator algebra part 1; Featherstone (2008) section 4.4.
+    """
+
+def body_velocities(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Spatial velocities [omega; v] of all bodies, in body axes at the body origins.
+
+        V_i = X_i V_p + S_i v_i
+
+    Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        V (..., nb, 6)
+
+    Reference: Featherstone (2008) eq. 5.14; Jain, spatial operator algebra part 4 (V = phi* H* v).
+    """
+
+def body_accelerations(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    kind: Literal["spatial", "classical"] = "spatial",
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Accelerations of all bodies without gravity, in body axes at the body origins.
+
+        A_i = X_i A_p + S_i a_i + c_i + V_i x S_i v_i
+
+    with c_i the apparent derivative of S_i times v_i. The spatial acceleration is the derivative of the
+    components of V; with kind="classical" the linear part is the acceleration of the body's origin, A + [0;
+    omega x v]. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        kind: "spatial" or "classical".
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        A (..., nb, 6)
+
+    Reference: Featherstone (2008) eq. 5.15; Boyden on the two accelerations; thesis eq. 2.16 with the
+    apparent derivative.
+    """
+
+def frame_placement(
+    model: Model,
+    q: _Numbers,
+    frame: str,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The world pose of a frame (or body) given by name, as a homogeneous matrix [R p; 0 1].
+
+    Cost O(N), O(d) when unrolled.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        frame: name of a frame or body.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        T (..., 4, 4)
+
+    Reference: Jain, spatial operator algebra part 1 (nodes of a body).
+    """
+
+def frame_velocity(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    frame: str,
+    reference: Literal["body", "world", "aligned"] = "body",
+    point: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The spatial velocity [omega; v] of a frame, or of the frame moved to a point given in its axes.
+
+    `reference`: "body" (axes and origin of the frame), "world" (axes and origin of the world), or "aligned"
+    (axes of the world, origin of the frame). Cost O(N), O(d) when unrolled.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        frame: name of a frame or body.
+        reference: "body", "world" or "aligned" (axes of the world, origin of the frame).
+        point (..., 3): a point in the axes of the frame, m; its origin if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        V (..., 6)
+    """
+
+def frame_acceleration(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    frame: str,
+    reference: Literal["body", "world", "aligned"] = "body",
+    kind: Literal["spatial", "classical"] = "spatial",
+    point: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The acceleration of a frame without gravity, or of the frame moved to a point given in its axes.
+
+    The spatial acceleration, a 6-vector that is transformed like a velocity; with kind="classical" the second
+    derivative of the position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when
+    unrolled.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        frame: name of a frame or body.
+        reference: "body", "world" or "aligned" (axes of the world, origin of the frame).
+        kind: "spatial" or "classical".
+        point (..., 3): a point in the axes of the frame, m; its origin if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        A (..., 6)
+
+    Reference: Featherstone (2008) section 2.11; Boyden (planet on a circle).
+    """
+
+def jacobian(
+    model: Model,
+    q: _Numbers,
+    frame: str,
+    reference: Literal["body", "world", "aligned"] = "body",
+    point: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The Jacobian J of a frame, or of the frame moved to a point given in its axes: J v is its velocity.
+
+        J_i = Y_i S_i        for the bodies i on the path to the root, 0 for all others
+
+    where Y_i leads from body i to the reference: "body" (axes and origin of the frame), "world" (axes and
+    origin of the world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the
+    placement.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        frame: name of a frame or body.
+        reference: "body", "world" or "aligned" (axes of the world, origin of the frame).
+        point (..., 3): a point in the axes of the frame, m; its origin if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        J (..., 6, nv)
+
+    Reference: Jain, spatial operator algebra part 4 (J = B* phi* H*); Featherstone (2008) eq. 4.20.
+    """
+
+def jacobian_rate(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    frame: str,
+    reference: Literal["body", "world", "aligned"] = "body",
+    point: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The time derivative of the Jacobian of a frame: J' v + J a is its acceleration.
+
+        J'_i = Y_i (V_i x S_i + dS_i) - V_r x Y_i S_i
+
+    where V_r is the velocity of the reference: that of the frame ("body"), zero ("world"), or that of its
+    origin alone ("aligned"). Cost O(d), and O(N) for the velocities.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        frame: name of a frame or body.
+        reference: "body", "world" or "aligned" (axes of the world, origin of the frame).
+        point (..., 3): a point in the axes of the frame, m; its origin if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        J (..., 6, nv)
+
+    Reference: Jain, spatial operator algebra part 4; Featherstone (2008) section 2.10.
+    """
+
+def partial_velocities(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The velocity of every body per unit of every generalised velocity, in body axes: V_b = J_b v.
+
+        J_bi = Y_i S_i        with Y_i from body i to body b, for i on the path from b to the root
+
+    the blocks of phi* H*. Cost O(N d).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        J (..., nb, 6, nv)
+
+    Reference: Kane's partial velocities in Jain, spatial operator algebra part 4.
+    """
+
+def center_of_mass(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The centre of mass of everything that moves, in world axes.
+
+        c = sum_i m_i c_i / sum_i m_i
+
+    from the composite inertia of the whole, summed from tips to base. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        c (..., 3)
+
+    Reference: Jain, spatial operator algebra part 4 (system centre of mass).
+    """
+
+def center_of_mass_velocity(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The velocity of the centre of mass, in world axes: linear momentum over mass. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        c (..., 3)
+
+    Reference: Jain, spatial operator algebra part 4 (velocity of the centre of mass).
+    """
+
+def center_of_mass_jacobian(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The Jacobian of the centre of mass: J v is its velocity, in world axes.
+
+        J_i = [0 1] (I^C_i S_i) / m        the linear momentum per unit of v_i, in world axes
+
+    Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        J (..., 3, nv)
+
+    Reference: Jain, spatial operator algebra part 4 (momentum from composite inertias).
+    """
+
+def inverse_dynamics(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Generalised forces that produce the acceleration `a` in the state (`q`, `v`).
+
+        f_i = I_i a_i + v_i x* I_i v_i - f_ext,i      tau_i = S_i^T f_i      f_p += X_i^T f_i
+
+    with velocities and accelerations from base to tips and a_0 = -gravity. Written with classical
+    accelerations (`Jet`), which give the same forces and need no linear velocities. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        tau (..., nv)
+
+    Reference: Featherstone (2008) table 5.1; thesis Alg. 1 with apparent derivatives and external forces.
+    """
+
+def forward_dynamics(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    tau: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Accelerations that the generalised forces `tau` produce in the state (`q`, `v`).
+
+        U = I^A S       D = S^T U       u = tau - S^T p^A       I^a = I^A - U D^-1 U^T
+        I^A_p += X^T I^a X              p^A_p += X^T p^a,  p^a = p^A + I^a c + U D^-1 u  (so S^T p^a = tau)
+        a_i = D^-1 (u - U^T (X A_p + c))                        A_i = X A_p + c + S a_i
+
+    with A_0 = -gravity. No inertia is ever inverted, only D, the inertia along the joint. Classical
+    accelerations (`Jet`) as in inverse dynamics. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        tau (..., nv): generalised forces, N m or N.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        a (..., nv)
+
+    Reference: Featherstone (2008) table 7.1; thesis Alg. 3 and 6, corrected.
+    """
+
+def hybrid_dynamics(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    known: _Numbers,
+    accelerate: Sequence[str] = (),
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> tuple[_Array, _Array]:
+    """All accelerations and generalised forces (a, tau), when of each joint one of the two is known.
+
+    `known` holds the acceleration of the joints named in `accelerate`, and the generalised force of all
+    others. With no joint named it is forward dynamics, with all joints named inverse dynamics. Where the
+    acceleration is known, the articulated inertia passes the joint as if it were locked:
+
+        I^A_p += X^T I^A X        p^A_p += X^T (p^A + I^A (c + S a))        tau = S^T (I^A A + p^A)
+
+    Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        known (..., nv): accelerations of the joints in `accelerate`, generalised forces of the others.
+        accelerate: names of the joints whose acceleration is known.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        a (..., nv), tau (..., nv)
+
+    Reference: Featherstone (2008) section 9.2; listed by Boyden.
+    """
+
+def bias_force(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The generalised force C v + g (less that of `f_ext`) that keeps the velocity `v` constant: a = 0.
+
+    Inverse dynamics without acceleration; what does not depend on the state folds away. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        tau (..., nv)
+
+    Reference: Jain, spatial operator algebra part 4 (H phi (M phi* a + b)); Featherstone (2008) table 5.1.
+    """
+
+def gravity_force(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The generalised force g that holds the mechanism at rest against gravity.
+
+        A_i = X_i A_p        f_i = I_i A_i        g_i = S_i^T f_i        f_p += X_i^T f_i
+
+    with A_0 = -gravity: gravity as an acceleration of the world. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        tau (..., nv)
+
+    Reference: Jain, spatial operator algebra part 4 (gravity), with the sign of free fall.
+    """
+
+def mass_matrix(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The mass matrix M(q).
+
+        M_ij = S_i^T I^C_j S_j   for i on the path from j to the root, 0 for unrelated bodies
+
+    I^C_j, the inertia of everything outboard of joint j locked together, is summed from tips to base; the
+    force I^C_j S_j is carried along the path. Cost O(N d) for depth d.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        M (..., nv, nv)
+
+    Reference: Featherstone (2008) table 6.2; thesis Alg. 2; Jain, spatial operator algebra part 4.
+    """
+
+def inverse_mass_matrix(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """M(q)^-1, column by column: the accelerations that a unit force at each velocity produces.
+
+        M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)
+
+    The articulated inertias are found once; each column is one pass along the path to the root, where the
+    force is felt, and one outward. Zeros fold away. Cost O(N^2).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        inverse (..., nv, nv)
+
+    Reference: Jain, spatial operator algebra part 4; the column recursion of Carpentier (2018).
+    """
+
+def mass_matrix_rate(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The time derivative M' of the mass matrix, C + C^T.
+
+        M'_ij = dS_i^T F2 + S_i^T (F1 + F3)
+
+    with the forces of the Coriolis matrix. Cost O(N d).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        rate (..., nv, nv)
+
+    Reference: thesis eq. 3.22 and Alg. 4, corrected.
+    """
+
+def mass_matrix_product(
+    model: Model,
+    q: _Numbers,
+    x: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """M(q) x: scatter along the tree, multiply by the inertias, gather.
+
+        A_i = X A_p + S x_i        f_i = I A_i        (M x)_i = S^T f_i        f_p += X^T f_i
+
+    Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        x (..., nv): any vector over the velocities.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        tau (..., nv)
+
+    Reference: Jain, spatial operator algebra part 4 (M = H phi M phi* H*, read from right to left).
+    """
+
+def mass_matrix_solve(
+    model: Model,
+    q: _Numbers,
+    x: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """M(q)^-1 x: the accelerations that the generalised forces `x` produce from rest, without gravity.
+
+        u_i = x_i - S^T p_i        p_p += X^T (p_i + U D^-1 u_i)        a_i = D^-1 (u_i - U^T X A_p)
+
+    with the articulated inertias of forward dynamics. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        x (..., nv): any vector over the velocities.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        a (..., nv)
+
+    Reference: Jain, spatial operator algebra part 4 (M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)).
+    """
+
+def mass_matrix_logdet(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Scalar:
+    """The logarithm of det M(q), the sum of log det D_i over the articulated inertias along the joints. Cost
+    O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        value (...)
+
+    Reference: Jain, spatial operator algebra part 4 (innovations factorisation: det M = prod det D).
+    """
+
+def mass_matrix_trace(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Scalar:
+    """The trace of M(q), sum_i tr(S_i^T I^C_i S_i), without the matrix. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        value (...)
+
+    Reference: Jain, spatial operator algebra part 4 (trace of the mass matrix).
+    """
+
+def composite_inertias(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The composite inertia I^C of every body, 6 x 6 in body axes: everything outboard is locked to it.
+
+        I^C_p = I_p + sum X^T I^C X
+
+    Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        I (..., nb, 6, 6)
+
+    Reference: Featherstone (2008) eq. 6.15; Jain, spatial operator algebra part 4; thesis eq. 2.17.
+    """
+
+def composite_moments(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> tuple[_Array, _Array, _Array]:
+    """Mass, centre of mass and inertia about it of everything that each body carries, in body axes. Cost
+    O(N).
+
+    The composite inertia in components; the inertia is that of the bodies locked together.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        mass (..., nb), com (..., nb, 3), inertia (..., nb, 3, 3)
+
+    Reference: Jain, spatial operator algebra part 4 (composite bodies).
+    """
+
+def articulated_inertias(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The articulated inertia I^A of every body, 6 x 6 in body axes: everything outboard is free to move.
+
+        I^A_p = I_p + sum X^T (I^A - U D^-1 U^T) X        U = I^A S        D = S^T U
+
+    It depends on q alone, and lies between the body's own inertia and the composite one. Bodies that
+    couplings tie to one set of coordinates count as cut from each other. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        I (..., nb, 6, 6)
+
+    Reference: Featherstone (2008) eq. 7.21; Boyden; the branch inertia of concurrent dynamics.
+    """
+
+def coriolis_matrix(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The Coriolis matrix C(q, v) of the Christoffel symbols: C v + g is the bias, M' - 2 C is skew.
+
+        C_ij = S_i^T (I^C dS_j + B^C S_j)        I^C, B^C of the outer one of i and j
+
+    with B(V, I) = (V x* I + (I V) x-bar* - I V x) / 2 summed over all bodies outboard, and dS = V x S plus
+    the apparent derivative, which makes it right for joints with any number of degrees of freedom. Cost O(N
+    d).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        C (..., nv, nv)
+
+    Reference: thesis Alg. 4, corrected: use, then transform, then step.
+    """
+
+def coriolis_matrices(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> tuple[_Array, _Array, _Array]:
+    """The mass matrix, its rate and the Coriolis matrix, from one sweep: (M, M', C). Cost O(N d).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        M (..., nv, nv), rate (..., nv, nv), C (..., nv, nv)
+
+    Reference: thesis Alg. 4, corrected.
+    """
+
+def coriolis_product(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    x: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """C(q, v) x for any vector `x`, with the C of the Christoffel symbols.
+
+        w_i = X w_p + S x_i        z_i = X z_p + dS x_i        f_i = I z_i + B w_i        (C x)_i = S^T f_i
+
+    Passivity-based control needs C times a velocity that is not the robot's own. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        x (..., nv): any vector over the velocities.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        tau (..., nv)
+
+    Reference: the factors of thesis Alg. 4 applied to a vector.
+    """
+
+def coriolis_transpose_product(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    x: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """C(q, v)^T x for any vector `x`, with the C of the Christoffel symbols.
+
+        w_i = X w_p + S x_i        h_i = I w_i        f_i = B^T w_i        (C^T x)_i = dS^T h_i + S^T f_i
+
+    With x = v it is what a momentum observer needs: (M v)' = tau - g + C^T v. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        x (..., nv): any vector over the velocities.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        tau (..., nv)
+
+    Reference: the factors of thesis Alg. 4 applied to a vector.
+    """
+
+def christoffel_symbols(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Christoffel symbols of the first kind: C_ij = sum_k Gamma_ijk v_k, zero unless i, j, k lie on one path.
+
+    For velocities i, j, k of nodes a, b, c with c outermost and a innermost, B = B(S_k, I^C_c) and
+    D = (I^C_c S_k) x-bar* - B,
+
+        Gamma_ijk = Gamma_ikj = S_i^T B S_j
+        Gamma_jik = Gamma_jki = S_j^T B S_i
+        Gamma_kij = Gamma_kji = S_i^T D S_j
+
+    and where velocities share a node, the derivatives of its S: Gamma_ikj += S_i^T I^C d_j S_k for b = c, and
+    Gamma_kji += S_k^T I^C d_i S_j for a = b. For quasi-velocities these are the connection coefficients
+    of the Levi-Civita connection: Gamma_ijk - Gamma_ikj = sum_l M_il c^l_kj with the structure constants c.
+    Cost O(N d^2).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        Gamma (..., nv, nv, nv)
+
+    Reference: thesis Alg. 5, corrected and for joints with any number of degrees of freedom.
+    """
+
+def kinetic_energy(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Scalar:
+    """The kinetic energy T = sum_i V_i^T I_i V_i / 2 = v^T M v / 2. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        T (...)
+
+    Reference: Jain, spatial operator algebra part 4 (kinetic energy).
+    """
+
+def potential_energy(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Scalar:
+    """The potential energy of gravity, zero if all mass is at the world origin.
+
+        U = -sum_i m_i g^T c_i
+
+    Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        U (...)
+
+    Reference: Jain, spatial operator algebra part 4 (gravity).
+    """
+
+def momentum(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    frame: str = "world",
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The momentum [angular; linear] of everything that moves, about the origin and in the axes of a frame.
+
+        h = sum_i X_i0^T I_i V_i
+
+    By default the world: axes of the world, about its origin. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        frame: name of a frame or body.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        h (..., 6)
+
+    Reference: Jain, spatial operator algebra part 4 (system momentum).
+    """
+
+def centroidal_momentum(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The momentum [angular; linear] about the centre of mass, in world axes. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        h (..., 6)
+
+    Reference: Orin, Goswami and Lee (2013); Jain, spatial operator algebra part 4.
+    """
+
+def centroidal_momentum_matrix(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The matrix A with A v the momentum [angular; linear] about the centre of mass, in world axes.
+
+        A_i = X_Gi^T I^C_i S_i        from body i to the centre of mass
+
+    Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        A (..., 6, nv)
+
+    Reference: Orin, Goswami and Lee (2013); Jain, spatial operator algebra part 4 (h = E phi R H* v).
+    """
+
+def centroidal_momentum_matrix_rate(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of the centroidal
+    momentum.
+
+        W_i = I^C_i S_i        W'_i = I^C_i dS_i + (B^C_i + B^C_i^T) S_i        A'_i = W'_i - [c' x W_i; 0]
+
+    about the centre of mass c, with dS = V x S plus the apparent derivative, and B the Coriolis inertias of
+    the bodies. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        A (..., 6, nv)
+
+    Reference: the rate of a composite inertia is B + B^T: thesis eq. 3.1; Orin, Goswami and Lee (2013).
+    """
+
+def system_inertia(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The inertia of the whole in its present posture, 6 x 6 about the centre of mass, in world axes.
+
+        I_S = sum_i X_iG^T I_i X_iG        block diagonal: [J 0; 0 m]
+
+    Also called the locked or centroidal composite inertia. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        I (..., 6, 6)
+
+    Reference: Jain, spatial operator algebra part 4 (system inertia); Orin, Goswami and Lee (2013).
+    """
+
+def joint_wrenches(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The wrench [moment; force] that acts on each body through its joint, in body axes about the body
+    origin.
+
+        f_i = I_i a_i + v_i x* I_i v_i - f_ext,i + sum X_c^T f_c
+
+    It holds up everything outboard. What a joint's drive adds on its predecessor belongs to that body.
+    Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        f (..., nb, 6)
+
+    Reference: the interbody force of concurrent dynamics; f of the recursive Newton-Euler algorithm.
+    """
+
+def constraint_forces(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The components of each joint's wrench along the directions that the joint constrains.
+
+        f^c_i = N_i^T f_i        S_i^T N_i = 0, N_i orthonormal
+
+    A joint with k degrees of freedom has 6 - k of them; the rest of its row is zero. They do no work. Cost
+    O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        f (..., nb, 6)
+
+    Reference: concurrent dynamics, proposition 5, with the transpose that it lacks.
+    """
+
+def base_reaction(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The wrench [moment; force] of the ground on everything, in world axes about the world origin.
+
+        f_0 = sum over roots of X^T f
+
+    It is the rate of the momentum of the whole, less gravity and external forces. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        f (..., 6)
+
+    Reference: Newton's law for the whole; Jain, spatial operator algebra part 4.
+    """
+
+def composite_wrenches(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> tuple[_Array, _Array]:
+    """The wrench through each joint in two parts, R alpha + y: what the body's own acceleration costs, and
+    the rest.
+
+    R alpha is the force that moves everything outboard as one rigid body; y depends on the accelerations
+    outboard and on velocities. Accelerations include gravity as -g. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        inertial (..., nb, 6), rest (..., nb, 6)
+
+    Reference: Jain, spatial operator algebra part 4 (decompositions of interbody forces).
+    """
+
+def articulated_wrenches(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    tau: _Numbers,
+    side: Literal["outboard", "inboard"] = "outboard",
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> tuple[_Array, _Array]:
+    """The wrench through each joint under the forces `tau`, in two parts: an articulated inertia, and the
+    rest.
+
+        side="outboard":   f = P (alpha - c) + z                    z = psi (K tau + P c + b)
+        side="inboard":    f = P+ alpha+ + z+        P+ = P - U D^-1 U^T        z+ = z + U D^-1 (tau - S^T z)
+
+    alpha is the body's acceleration, alpha+ that of its predecessor seen at the body (both include gravity
+    as -g), and c the velocity-dependent part. The rest does not depend on any acceleration. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        tau (..., nv): generalised forces, N m or N.
+        side: "outboard" or "inboard".
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        inertial (..., nb, 6), rest (..., nb, 6)
+
+    Reference: Jain, spatial operator algebra part 4 (decompositions of interbody forces).
+    """
+
+def inverse_dynamics_composite(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Inverse dynamics by composite bodies: the same result as `inverse_dynamics`, by another route.
+
+        f = R alpha + y        y_p = b_p + sum X^T (y + R (S a + c))        tau = S^T f
+
+    with R the composite inertias and b = V x* I V - f_ext. Cost O(N), dearer than the recursive Newton-Euler
+    algorithm.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        tau (..., nv)
+
+    Reference: Jain, spatial operator algebra part 4 (inverse dynamics by composite bodies).
+    """
+
+def inverse_dynamics_inertial(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Inverse dynamics in the inertially referenced formulation.
+
+        V = V_p + S_I v        alpha = alpha_p + S_I a + S_I' v        f = I_I alpha + V x* I_I V - f_ext
+
+    with S_I' v = V x S_I v plus the apparent part. Cost O(N), dearer than in body frames.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        tau (..., nv)
+
+    Reference: Jain, spatial operator algebra part 4 (inertially referenced equations of motion).
+    """
+
+def forward_dynamics_concurrent(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    tau: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Accelerations by the product of influence matrices, equation (19b) of concurrent dynamics.
+
+        a = [e - K^T Phi_D Psi_beta G] R^-1 [e - G^T Psi_beta^T Phi_D^T K] (tau - C)
+
+    Every frame has world axes and sits at the joint's centre: D_i shifts from the predecessor's, G_i is the
+    joint axis, J_i the branch inertia, R_i = G^T J G, K_i = J G R^-1, beta_i = (e - G K^T) D_i. C is the
+    force of the state with a = 0, with gravity and external forces in it. Accelerations are classical. Cost
+    O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        tau (..., nv): generalised forces, N m or N.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        a (..., nv)
+
+    Reference: concurrent dynamics, equations (1) to (19b), for joints of every kind.
+    """
+
+def gravity_force_composite(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The force g that holds the mechanism at rest, from the weights: g_i = -S_i^T [h^C x g; m^C g].
+
+    Gravity as an external force at the centre of mass of everything outboard, in world axes. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        tau (..., nv)
+
+    Reference: gravity as forces at centres of mass, Jain, spatial operator algebra part 4.
+    """
+
+def mass_matrix_inertial(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The mass matrix in the inertially referenced formulation, M = H_I phi_I M_I phi_I* H_I*. Cost O(N d).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        M (..., nv, nv)
+
+    Reference: Jain, spatial operator algebra part 4 (inertially referenced velocities).
+    """
+
+def composite_moments_walker_orin(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> tuple[_Array, _Array, _Array]:
+    """The same as `composite_moments`, every sum about the common centre of mass of its parts.
+
+        m = m_p + sum m_c        m c = m_p c_p + sum m_c c_c        J = sum (J_c + m_c (|d|^2 1 - d d^T))
+
+    Cost O(N), dearer than moments about the body's origin, which simply add.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        mass (..., nb), com (..., nb, 3), inertia (..., nb, 3, 3)
+
+    Reference: Walker and Orin (1982), as told by Jain, spatial operator algebra part 4.
+    """
+
+def christoffel_symbols_second_kind(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Christoffel symbols of the second kind: a = -Gamma[:, j, k] v_j v_k without forces.
+
+        Gamma^i_jk = sum_l (M^-1)_il Gamma_ljk
+
+    The covariant derivative of geometric control. Cost O(N^2 d^2).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        Gamma (..., nv, nv, nv)
+    """
+
+def mass_matrix_partials(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The derivatives of the mass matrix: [i, j, k] is that of M_ij along velocity k.
+
+        X_k M_ij = Gamma_ijk + Gamma_jik        in coordinates as in quasi-velocities
+
+    Cost O(N d^2).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        dM (..., nv, nv, nv)
+    """
+
+def bias_force_hessian(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Second derivatives of the bias force along v: [i, j, k] = Gamma_ijk + Gamma_ikj. Cost O(N d^2).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        hessian (..., nv, nv, nv)
+    """
+
+def admissibility(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    C: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> Admissibility:
+    """Whether a matrix may serve as the Coriolis matrix, and whether it is the one of the Christoffel
+    symbols.
+
+    Many matrices give the right C v; passivity needs M' - 2 C skew; only one has the entries C_ij = sum
+    Gamma_ijk v_k. Measured, not judged: compare the errors with a tolerance.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        C (..., nv, nv): a matrix to be compared with the Coriolis matrix.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        bias_error (...), skew_error (...), christoffel_error (...)
+
+    Reference: thesis eq. 2.13, with the correction that admissible matrices are not unique.
+    """
+
+def nullify_momentum(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    momentum: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The velocity with another motion of the floating base, so that the whole has no momentum.
+
+        V_base <- V_base - I_S^-1 (h_S - h)
+
+    with the inertia I_S and the momentum h_S of the whole, seen at the base. The joints move on as before.
+    `momentum` sets another value h, in world axes about the world origin. Integrators drift; this puts a
+    conserved momentum back. A model that does not stand on exactly one free joint is a ModelError.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        momentum (..., 6): the wanted momentum [angular; linear], world axes, about the world origin, N m s and N s; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        v (..., nv)
+
+    Reference: Jain, spatial operator algebra part 4 (nullifying the momentum).
+    """
+
+def operational_space_inertia(
+    model: Model,
+    q: _Numbers,
+    frames: str | Sequence[str],
+    reference: Literal["body", "world", "aligned"] = "body",
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> tuple[_Array, _Array]:
+    """The inertia Lambda that forces on frames feel, and its inverse, for one frame or several.
+
+        Lambda^-1 = J M^-1 J^T        with J the Jacobians of the frames, one above the other
+
+    A motion that the frames cannot make has no inertia: Lambda is the pseudo-inverse where Lambda^-1 is
+    singular. Cost O(N) for each row of J.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        frames: names of frames or bodies.
+        reference: "body", "world" or "aligned" (axes of the world, origin of the frame).
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        Lambda (..., 6 frames, 6 frames), inverse (..., 6 frames, 6 frames)
+
+    Reference: Khatib (1987); Jain, spatial operator algebra (Lambda^-1 = B* Omega B).
+    """
+
+def impulse_response(
+    model: Model,
+    q: _Numbers,
+    frame: str,
+    impulse: _Numbers,
+    reference: Literal["body", "world", "aligned"] = "aligned",
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The change of velocity by an impulse [angular; linear] on a frame: M^-1 J^T impulse. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        frame: name of a frame or body.
+        impulse (..., 6): [angular; linear], on the frame, N m s and N s.
+        reference: "body", "world" or "aligned" (axes of the world, origin of the frame).
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        v (..., nv)
+    """
+
+def passive_force(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    smoothing: float = 0.0,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The generalised force of what the joints do by themselves: damping, Coulomb friction, springs.
+
+        tau = -d v - f sign(v) - k (q - q_0)
+
+    Inverse and forward dynamics take the total force of a joint:
+
+        a = forward_dynamics(model, q, v, tau_motor + passive_force(model, q, v))
+
+    With `smoothing` (a velocity) the sign is tanh(v / smoothing), which integrators like better. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        smoothing: velocity over which friction changes its sign, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        tau (..., nv)
+    """
+
+def spring_energy(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Scalar:
+    """The energy of the springs of all joints, sum k (q - q_0)^2 / 2. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        energy (...)
+    """
+
+def rotor_error(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    tau: _Numbers,
+    rotors: Literal["reflected", "none"] = "reflected",
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> RotorError:
+    """What it costs to treat rotors approximately: `rotors` is "reflected" (n^2 J on the diagonal) or "none".
+
+    Each number is the largest entry of the difference over the largest entry of the exact quantity.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        tau (..., nv): generalised forces, N m or N.
+        rotors: "reflected" or "none".
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        mass_matrix (...), bias (...), acceleration (...)
+
+    Reference: thesis section 4.4, with the exact algorithm for comparison.
+    """
+
+def system_velocity(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The spatial velocity that the whole would have as one rigid body with its momentum.
+
+        V_C = I_S^-1 h_S        about the centre of mass: [J^-1 (angular momentum); velocity of the centre
+        of mass]
+
+    In world axes at the centre of mass; J is the inertia of the whole about it, in its present posture. About
+    an axis without inertia it does not turn.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        V (..., 6)
+
+    Reference: Jain, spatial operator algebra part 4 (velocity of the centre of mass).
+    """
+
+def external_wrenches(
+    model: Model,
+    q: _Numbers,
+    forces: Mapping[str, _Numbers] | _Numbers,
+    frames: str | Sequence[str] = (),
+    reference: Literal["body", "world", "aligned"] = "aligned",
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Wrenches on frames, {frame: [moment; force]} about the frames' origins, as `f_ext`.
+
+        f_body = X^T f_frame
+
+    `reference`: the axes of the wrenches; "aligned" for those of the world, "body" for the frame's own,
+    "world" for the world's axes and moments about the world origin. Wrenches on one body add up; those on the
+    world have no effect.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        forces (..., frames, 6): a wrench [moment; force] for each frame by name.
+        frames: names of frames or bodies.
+        reference: "body", "world" or "aligned" (axes of the world, origin of the frame).
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        f_ext (..., nb, 6)
+
+    Reference: external forces at nodes, Jain, spatial operator algebra part 4; impact points of concurrent
+    dynamics.
+    """
+
+def rotor_wrenches(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The wrench on each rotor from its bearings, gears and motor together.
+
+        f = I (A - g) + V x* I V
+
+    in the axes of the rotor's placement, which do not turn with it, about its origin. The moment along the
+    rotor's axis is the net torque of motor and gear that accelerates it; the other five components load the
+    bearings. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        F (..., nr, 6)
+
+    Reference: thesis eq. 4.3 and 4.18, with the rotor's own transform.
+    """
+
+def motor_torques(
+    model: Model,
+    tau: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The torques of the motors that give the generalised forces `tau`, at the rotors' own speeds.
+
+        tau = N^T tau_m        N the ratios of the rotors
+
+    tau / n for a joint with one rotor; where several rotors drive a joint, the solution with the least
+    squares. Joints without a rotor are not served. Cost O(N).
+
+    Args:
+        model: the robot.
+        tau (..., nv): generalised forces, N m or N.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        motors (..., nr)
+
+    Reference: thesis section 4.2: the motor acts between rotor and carrier.
+    """
+
+def rotor_ratios(model: Model) -> _Array:
+    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv)."""

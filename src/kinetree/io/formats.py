@@ -1,0 +1,59 @@
+"""The file formats: one entry each, and nothing elsewhere in the library names a format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kinetree.io.description import Description
+from kinetree.io.document import Document
+from kinetree.io.fix_mjcf import fix_mjcf
+from kinetree.io.fix_urdf import fix_urdf
+from kinetree.io.jsonfile import read_json, write_json
+from kinetree.io.mjcf import read_mjcf
+from kinetree.io.report import Log, Where, refuse
+from kinetree.io.save_mjcf import write_mjcf
+from kinetree.io.save_urdf import write_urdf
+from kinetree.io.splice import Splice
+from kinetree.io.urdf import read_urdf
+from kinetree.model import Model
+
+
+class Format(NamedTuple):
+    """How a format is recognised, read, repaired and written.
+
+    A reader gives a `Description`, which is then checked, repaired and built, or a finished model.
+    """
+
+    suffixes: tuple[str, ...]
+    read: Callable[[Document, Log], Description | Model]
+    repair: Callable[[Splice, Description, Description], None] | None  # edits, the robot after and before
+    write: Callable[[Model], str] | None
+    roots: tuple[str, ...] = ()  # tags of its root element, if it is XML
+    opening: str = "<"  # its first character
+
+
+FORMATS = {
+    "urdf": Format((".urdf",), read_urdf, fix_urdf, write_urdf, ("robot",)),
+    "mjcf": Format((".mjcf", ".xml"), read_mjcf, fix_mjcf, write_mjcf, ("mujoco", "mujocoinclude")),
+    "json": Format((".json",), read_json, None, write_json, opening="{"),
+}
+
+_REMEDIES = {"sdf": "Convert the SDF to URDF or MJCF first.", "xacro": "Expand it with xacro first."}
+
+
+def format_of(document: Document, name: str | None) -> Format:
+    """The format with this name, or the one that the content shows if it is None."""
+    if name is not None and name not in FORMATS:
+        where = Where(document.file, 0, "load")
+        refuse("value", where, f"format={name!r}", f"Use one of: {', '.join(FORMATS)}, or None.")
+    candidates = [FORMATS[name]] if name is not None else list(FORMATS.values())
+    for format in candidates:
+        if not format.roots and (name is not None or document.opening == format.opening):
+            return format
+    root = document.root
+    for format in candidates:
+        if root.tag in format.roots:
+            return format
+    problem = f"the root element <{root.tag}> is not that of a {name or 'robot'} file"
+    refuse("format", root.where, problem, _REMEDIES.get(root.tag, ""))

@@ -1,0 +1,61 @@
+"""The public names of kinetree, each written once: where it is defined, and what it is for."""
+
+from __future__ import annotations
+
+# Functions of a model by what users look for, in this order; each is the algorithm of that name.
+FUNCTIONS = {
+    "Where things are and how they move": (
+        "placements body_velocities body_accelerations frame_placement frame_velocity frame_acceleration "
+        "jacobian jacobian_rate partial_velocities center_of_mass center_of_mass_velocity "
+        "center_of_mass_jacobian"
+    ),
+    "Equations of motion": "inverse_dynamics forward_dynamics hybrid_dynamics bias_force gravity_force",
+    "The mass matrix": (
+        "mass_matrix inverse_mass_matrix mass_matrix_rate mass_matrix_product mass_matrix_solve "
+        "mass_matrix_logdet mass_matrix_trace composite_inertias composite_moments articulated_inertias"
+    ),
+    "Velocity-dependent terms": (
+        "coriolis_matrix coriolis_matrices coriolis_product coriolis_transpose_product christoffel_symbols"
+    ),
+    "Energy and momentum": (
+        "kinetic_energy potential_energy momentum centroidal_momentum centroidal_momentum_matrix "
+        "centroidal_momentum_matrix_rate system_inertia"
+    ),
+    "Forces between bodies": (
+        "joint_wrenches constraint_forces base_reaction composite_wrenches articulated_wrenches"
+    ),
+    "The same by other routes": (
+        "inverse_dynamics_composite inverse_dynamics_inertial forward_dynamics_concurrent "
+        "gravity_force_composite mass_matrix_inertial composite_moments_walker_orin"
+    ),
+}
+
+# module -> the names that it defines
+HOMES = {
+    "kinetree.functions": " ".join(FUNCTIONS.values()),
+    "kinetree.derived": (
+        "christoffel_symbols_second_kind mass_matrix_partials bias_force_hessian admissibility "
+        "nullify_momentum operational_space_inertia impulse_response passive_force spring_energy "
+        "rotor_error system_velocity external_wrenches"
+    ),
+    "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
+    "kinetree.stages": "compile function Function",
+    "kinetree.stages.targets.c": "export_c",
+    "kinetree.io.load": "load",
+    "kinetree.io.save": "save",
+    "kinetree.joints": "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free",
+    "kinetree.model": "Model ModelBuilder",
+    "kinetree.soa": "operators",
+    "kinetree.spatial.inertia": "Inertia",
+    "kinetree.spatial.pose": "Pose",
+    "kinetree.spatial.rotation": "Rotation",
+}
+
+# package -> its modules that are public by their own names
+NAMESPACES = {
+    "kinetree": "alternatives errors interop ops spatial textbook zoo",
+    "kinetree.compiler.runtime": "cache threads",
+}
+
+MODULE_OF = {name: module for module, names in HOMES.items() for name in names.split()}
+NAMESPACE_OF = {name: f"{package}.{name}" for package, names in NAMESPACES.items() for name in names.split()}

@@ -1,0 +1,95 @@
+"""What executors need to know of a spatial value, and nothing of its physics: the contract of all of them.
+
+A value says what it is made of (`parts`, `with_parts`), what nothing is (`zero`), how it goes from a body to
+the predecessor (`carried`), how it looks as an array (`numbers`), and whether all values of its type have one
+form. Storage, sweeps and interpreters ask these and name no type, so a new type of value is one file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Self
+
+from kinetree.errors import TraceError
+
+Builder = Callable[[Iterator[Any]], Any]
+
+
+class Value:
+    """A quantity of one body, of a joint, or of two nodes; see the module."""
+
+    __slots__ = ()
+
+    # All values of the type have the same number of parts (after `uniform()`), whatever joint they belong to:
+    # they can be read of a body whose joint is not known.
+    is_uniform: ClassVar[bool] = False
+    # The numbers of a sum are the sums of the numbers.
+    is_linear: ClassVar[bool] = False
+    # What several bodies of a group carry to their one predecessor is summed.
+    adds_up: ClassVar[bool] = True
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The numbers and values that this one is made of."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what it is made of")
+
+    def with_parts(self, parts: Sequence[Any]) -> Self:
+        """A value of the same form with other parts, in no particular frame."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it is made")
+
+    @classmethod
+    def zero(cls) -> Self:
+        """The value of the world, and of a sum of nothing."""
+        return cls()
+
+    @classmethod
+    def promoted(cls, value: Any) -> Any:
+        """A value that may be added to one of this type, as one of this type."""
+        return value
+
+    def uniform(self) -> Self:
+        """The same value in the form that all values of a uniform type share."""
+        return self
+
+    def carried(self, X: Any) -> Any:
+        """The value in the coordinates of the predecessor, to which X leads back; None if nothing arrives."""
+        raise TraceError(f"a {type(self).__name__} does not go along a path")
+
+    def numbers(self) -> Any:
+        """The value as nested sequences of numbers: vectors by component, matrices by row."""
+        raise TraceError(f"a {type(self).__name__} has no array form")
+
+    def tagged(self, frame: Any) -> Self:
+        """The same numbers, said to be expressed in `frame`."""
+        return self
+
+    def between(self, source: Any, target: Any) -> Any:
+        """The same numbers, of a body with frame `target` whose predecessor has the frame `source`."""
+        return self.tagged(target)
+
+    def arrived(self, frame: Any) -> Any:
+        """The same numbers, of a value that a path has carried to the body with this frame."""
+        return self.tagged(frame)
+
+
+def take_apart(value: Any) -> tuple[list[Any], Builder]:
+    """The numbers of a value in a fixed order, and how to build one of its form from an iterator of numbers.
+
+    A value is a number, a `Value`, or a tuple or list of values.
+    """
+    numbers: list[Any] = []
+    return numbers, _visit(value, numbers)
+
+
+def _visit(value: Any, out: list[Any]) -> Builder:
+    if not isinstance(value, (Value, tuple, list)):
+        out.append(value)
+        return next
+    build = value.with_parts if isinstance(value, Value) else type(value)
+    builders = [_visit(part, out) for part in (value.parts if isinstance(value, Value) else value)]
+    return lambda numbers: build([builder(numbers) for builder in builders])
+
+
+def as_numbers(value: Any) -> Any:
+    """A value or a plain number as it stands in arrays."""
+    return value.numbers() if isinstance(value, Value) else value

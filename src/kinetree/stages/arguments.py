@@ -1,0 +1,154 @@
+"""What a caller hands to a function of a model: arrays, checked once against the signature and the model."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinetree.errors import ArgumentError, CompileError, ShapeError
+from kinetree.model import Model
+from kinetree.sweep.signature import MODEL_INPUTS, REQUIRED, Argument
+from kinetree.sweep.vocabulary import meaning
+
+if TYPE_CHECKING:
+    from kinetree.stages.function import Function
+
+
+def bound(
+    function: Function, model: Model, args: tuple, keywords: dict[str, Any]
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The inputs as arrays by name (absent ones left out), and the static options."""
+    if not isinstance(model, Model):
+        raise ArgumentError(
+            f"{function.name}: the first argument must be a kinetree Model, got a {type(model).__name__}"
+        )
+    names = function.order
+    if len(args) > len(names):
+        raise ArgumentError(
+            f"{function.name}: takes at most {len(names)} arguments after the model "
+            f"({', '.join(names)}), got {len(args)}"
+        )
+    given = dict(zip(names, args, strict=False))
+    for name, value in keywords.items():
+        if name not in names and name not in (a.name for a in MODEL_INPUTS):
+            raise ArgumentError(
+                f"{function.name}: no argument {name!r}; it takes {', '.join(names)}, parameters, gravity, "
+                "out and target"
+            )
+        if name in given:
+            raise ArgumentError(f"{function.name}: argument {name!r} was given twice")
+        given[name] = value
+    given = function.prepare(given)
+    options = chosen(
+        function, {name: given[name] for name in function.options if name in given}, function.name
+    )
+    arrays = {}
+    for argument in function.inputs:
+        value = given.get(argument.name)
+        if value is None:
+            if not argument.optional:
+                raise ArgumentError(f"{function.name}: argument {argument.name!r} is missing")
+            continue
+        arrays[argument.name] = as_array(function.name, model, argument, value, options)
+    return arrays, options
+
+
+def chosen(function: Function, options: Mapping[str, Any], caller: str) -> dict[str, Any]:
+    """A value for every option of a function: the given ones and the defaults."""
+    for name in options:
+        if name not in function.options:
+            known = f"it has {', '.join(function.options)}" if function.options else "it has none"
+            raise CompileError(f"{caller}: {function.name} has no option {name!r}; {known}")
+    found = function.options | {name: _several(name, value) for name, value in options.items()}
+    for name, value in found.items():
+        if value is REQUIRED:
+            raise ArgumentError(f"{caller}: {function.name} needs the argument {name!r}: give {name}=...")
+    return found
+
+
+def _several(name: str, value: Any) -> Any:
+    """One name where several are expected is a list of one."""
+    return (value,) if name in ("frames", "accelerate") and isinstance(value, str) else value
+
+
+def as_array(
+    function: str, model: Model, argument: Argument, value: Any, options: Mapping[str, Any]
+) -> np.ndarray:
+    """`value` as an array whose last axes have the shape that the model needs; else ShapeError."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.asarray(value, dtype=object)
+    if array.dtype.kind not in "fiubcO":
+        raise ShapeError(f"{function}: {argument.name} holds {array.dtype} values, but numbers are needed")
+    core = argument.sizes(model, options)
+    if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
+        raise ShapeError(wrong_shape(function, model, argument, array.shape, options))
+    if array.dtype.kind == "O" and any(x is None or isinstance(x, (str, bytes)) for x in array.flat):
+        raise ShapeError(f"{function}: {argument.name} holds non-numeric values: {array.ravel()[:3]!r} ...")
+    return array
+
+
+def wrong_shape(
+    function: str, model: Model, argument: Argument, shape: tuple[int, ...], options: Mapping[str, Any]
+) -> str:
+    """What was given, what was expected, and why."""
+    core = argument.sizes(model, options)
+    needed = ", ".join(["...", *map(str, core)])
+    return (
+        f"{function}: {argument.name} has shape {shape} but model {model.name!r} needs ({needed}): "
+        f"{_reason(model, argument)}."
+    )
+
+
+def _reason(model: Model, argument: Argument) -> str:
+    """Which joints or bodies the needed numbers belong to."""
+    dimension = argument.shape[0] if argument.shape else ""
+    if argument.name == "parameters":
+        return f"mass, first moment and inertia of each of its {model.nbodies} bodies"
+    if dimension == "nb":
+        return f"a wrench [moment; force] for each of its {model.nbodies} bodies"
+    if dimension in ("nq", "nv"):
+        return model.describe_coordinates(velocities=dimension == "nv")
+    return "this many numbers per state"
+
+
+def taken(function: Function) -> list[tuple[str, Any, str, str]]:
+    """(name, default, shape, meaning) of all arguments after the model, in the order of a call."""
+    inputs = {a.name: a for a in function.inputs}
+    found = []
+    for name in [*function.order, *(a.name for a in MODEL_INPUTS)]:
+        argument = inputs.get(name)
+        default = function.options[name] if argument is None else None if argument.optional else REQUIRED
+        found.append((name, default, "" if argument is None else argument.text, meaning(name)))
+    return found
+
+
+def signature(function: Function) -> inspect.Signature:
+    """How a function of a model is called."""
+    own = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
+        for name, default, _, _ in taken(function)[: -len(MODEL_INPUTS)]
+    ]
+    names = [*(a.name for a in MODEL_INPUTS), "out", "target"]
+    common = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names]
+    return inspect.Signature(
+        [inspect.Parameter("model", inspect.Parameter.POSITIONAL_OR_KEYWORD), *own, *common]
+    )
+
+
+def documentation(function: Function, text: str) -> str:
+    """The docstring of a function with its arguments and results."""
+    body, _, reference = text.partition("\n\nReference:")
+    rows = [
+        f"    {name}{f' {shape}' if shape else ''}: {about or 'see above'}."
+        for name, _, shape, about in taken(function)
+    ]
+    results = ", ".join(f"{a.name} {a.text}" for a in function.outputs)
+    parts = [body, "Args:\n    model: the robot.\n" + "\n".join(rows), f"Returns:\n    {results}"]
+    if reference:
+        parts.append("Reference:" + reference)
+    return "\n\n".join(parts)

@@ -1,0 +1,61 @@
+"""Batches of numbers of any kind: arrays become numbers for the interpreter, and results become arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinetree.errors import ShapeError
+from kinetree.model import Model
+
+if TYPE_CHECKING:
+    from kinetree.stages.function import Function
+
+Shape = tuple[int, ...]
+
+
+def batch_of(
+    function: Function, model: Model, arrays: Mapping[str, np.ndarray], options: Mapping[str, Any]
+) -> tuple[Shape, dict[str, int]]:
+    """The batch axes of some inputs together, and for each input how many axes belong to a state."""
+    cores = {a.name: len(a.shape) for a in function.inputs}
+    try:
+        batch = np.broadcast_shapes(*(a.shape[: a.ndim - cores[name]] for name, a in arrays.items()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise ShapeError(
+            f"{function.name}: the batch axes of the arguments do not broadcast: {shapes}"
+        ) from None
+    return batch, cores
+
+
+def numbers(array: np.ndarray, core: int, batch: Shape) -> Any:
+    """The array as nested lists of numbers, where the batch axes are part of each number."""
+    if array.ndim == core and not batch:
+        return array.tolist()
+    axes = tuple(range(array.ndim - core, array.ndim))
+    return _split(np.moveaxis(array, axes, tuple(range(core))), core)
+
+
+def _split(array: np.ndarray, depth: int) -> Any:
+    return [_split(part, depth - 1) for part in array] if depth else array + 0
+
+
+def poisoned(
+    results: list[Any], arrays: Mapping[str, np.ndarray], cores: Mapping[str, int], batch: Shape
+) -> list[Any]:
+    """NaN in every number of a state into which a NaN or infinity went, whatever depends on it."""
+    bad: Any = np.zeros(batch, bool)
+    for name, array in arrays.items():
+        if array.dtype != object:
+            bad = bad | ~np.isfinite(array).all(axis=tuple(range(array.ndim - cores[name], array.ndim)))
+    if not np.any(bad):
+        return results
+    return [
+        np.where(np.reshape(bad, batch + (1,) * (np.ndim(r) - len(batch))), np.nan, r)[()]
+        if isinstance(r, (np.ndarray, np.generic)) and r.dtype.kind in "fc"
+        else r
+        for r in results
+    ]

@@ -1,0 +1,66 @@
+"""`kt.compile`: the executable of a function for one model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import CompileError
+from kinetree.model import Model
+from kinetree.stages import targets  # noqa: F401  the targets register themselves
+from kinetree.stages.arguments import chosen
+from kinetree.stages.function import Function
+from kinetree.stages.job import Job
+from kinetree.stages.sweeps import MODES
+from kinetree.stages.target import TARGETS
+
+
+def compile(
+    function: Any,
+    model: Model,
+    *,
+    dtype: str = "float64",
+    target: str = "cpu",
+    inputs: Sequence[str] | None = None,
+    mode: str | None = None,
+    **options: Any,
+) -> Any:
+    """The kernel of a function for one model, called as `kernel(*arrays, out=None)`: least overhead.
+
+    Args:
+        function: a function of a model, such as `kinetree.inverse_dynamics`, or one of your own.
+        model: the robot.
+        dtype: "float64" or "float32".
+        target: "cpu", "c" or "eager".
+        inputs: names of the inputs that calls will give; by default all that are not optional.
+        mode: "unrolled", "looped", or None to choose by size.
+        options: static options of the function (`frame="tool"`, ...).
+
+    Returns:
+        A kernel with `.ops`, `.source`, `.report()` and `.compile_seconds`.
+    """
+    if not isinstance(function, Function):
+        raise CompileError(
+            f"compile: {function!r} is not a model function; give one such as kinetree.inverse_dynamics"
+        )
+    if target not in TARGETS:
+        raise CompileError(f"compile: unknown target {target!r}; choose from {', '.join(TARGETS)}")
+    if not isinstance(model, Model):
+        raise CompileError(f"compile: the model must be a kinetree Model, not a {type(model).__name__}")
+    try:
+        precision = str(np.dtype(dtype))
+    except TypeError:
+        precision = ""
+    if precision not in ("float64", "float32"):
+        raise CompileError(f"compile: dtype must be 'float64' or 'float32', not {dtype!r}")
+    if mode not in MODES:
+        raise CompileError(f"compile: mode must be 'unrolled', 'looped' or None, not {mode!r}")
+    known = [a.name for a in function.inputs]
+    for name in inputs or ():
+        if name not in known:
+            raise CompileError(f"compile: {function.name} has no input {name!r}; it takes {', '.join(known)}")
+    present = function.present(inputs)
+    job = Job(function, model, present, chosen(function, options, "compile"), precision, mode)
+    return TARGETS[target].executable(job)

@@ -1,0 +1,229 @@
+"""A function of a model: its signature, how it becomes a program, and how it is called.
+
+    f(model, *arrays, out=None, target=None, parameters=None, gravity=None)
+
+A call goes forward only: arguments are bound, the target makes an executable of the function for the model
+(cached on the model), and the executable runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree.compiler.ir.program import Program
+from kinetree.errors import KinetreeError, ShapeError
+from kinetree.model import Model
+from kinetree.stages.arguments import bound, documentation, signature
+from kinetree.stages.job import Job
+from kinetree.stages.splice import inlined
+from kinetree.stages.target import TARGETS, chosen_target
+from kinetree.sweep.numbers import holds_expressions, origin
+from kinetree.sweep.signature import MODEL_INPUTS, Argument
+
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+ndarray = np.ndarray
+
+
+class Function(ABC):
+    """A function of a model that broadcasts over leading batch axes like a NumPy gufunc.
+
+    The kind of number decides how a call runs. Floats run as machine code that is compiled once for the
+    model; complex numbers, 50-digit numbers and symbols run eagerly, in plain Python; expressions of a trace
+    become part of that trace. `target` names another choice.
+    """
+
+    def __init__(
+        self,
+        body: Callable[..., Any],
+        inputs: Sequence[Argument],
+        outputs: Sequence[Argument],
+        options: Mapping[str, Any],
+        result: Callable[..., Any] | None = None,
+        order: Sequence[str] = (),
+    ):
+        self.name = self.__name__ = body.__name__
+        self.body = self.__wrapped__ = body
+        self.own_inputs = tuple(inputs)
+        self.inputs = (*inputs, *MODEL_INPUTS)
+        self.outputs = tuple(outputs)
+        self.options = dict(options)
+        self.result = result  # the type of a result of several parts; a plain tuple if None
+        needed = [a.name for a in inputs if not a.optional]
+        self.order = list(order) or [*needed, *options, *(a.name for a in inputs if a.optional)]
+        self.__module__ = body.__module__
+        self.__qualname__ = self.name
+        self.__doc__ = documentation(self, inspect.getdoc(body) or "")
+        self.__signature__ = signature(self)
+        self._plans: dict[Any, _Plan] = {}
+
+    # -- what a kind of function knows
+
+    @abstractmethod
+    def lower(
+        self, model: Model, inputs: tuple[str, ...], options: dict[str, Any], mode: str | None = None
+    ) -> Program:
+        """The program that computes one state of one model from the named inputs.
+
+        `mode`: "unrolled", "looped", or None to choose by size.
+        """
+
+    @abstractmethod
+    def evaluate(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
+        """The results for numbers of any kind, in plain Python; batch axes lead."""
+
+    def prepare(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a call by name; a function may take some in other forms too."""
+        return given
+
+    # -- calls
+
+    def __call__(
+        self, model: Model, /, *args: Any, out: Any = None, target: str | None = None, **keywords: Any
+    ) -> Any:
+        # This is on the way of every call: known forms of a call lead straight to machine code.
+        try:
+            known = model._memo.get(self)
+        except AttributeError:
+            known = None  # not a model, as is said below
+        if known is not None and target is None:
+            if not keywords:
+                call = known.get(len(args))
+                if call is not None:
+                    for a in args:
+                        if type(a) is not ndarray or a.dtype is not FLOAT64:
+                            break
+                    else:
+                        return call(*args) if out is None else call(*args, out=out)
+            call, arrays = self._known_call(known, args, keywords)
+            if call is not None:
+                return call(*arrays) if out is None else call(*arrays, out=out)
+        return self._first_call(model, args, keywords, out, target)
+
+    def _known_call(self, known: dict, args: tuple, keywords: dict[str, Any]) -> tuple[Any, Any]:
+        """What runs a call with keywords, options or arrays of other types, if that is known; its arrays."""
+        plan = self._plans.get((len(args), *keywords))
+        if plan is None:
+            return None, ()
+        given = (*args, *keywords.values())
+        arrays = doubles([given[k] for k in plan.arrays])
+        try:
+            return (
+                (None, ())
+                if arrays is None
+                else (known.get((plan, *[given[k] for k in plan.options])), arrays)
+            )
+        except TypeError:  # an option that is a list
+            return None, ()
+
+    def _first_call(self, model: Model, args: tuple, keywords: dict, out: Any, target: str | None) -> Any:
+        """A call of a form that is not known yet, or that is not for machine code."""
+        if isinstance(model, Model):
+            model, given = origin(model)
+            keywords = given | keywords
+        arrays, options = bound(self, model, args, keywords)
+        target = target or ("trace" if holds_expressions(model) else chosen_target(arrays.values()))
+        if target == "trace":
+            if out is not None:
+                raise ShapeError(f"{self.name}: expressions cannot be written to out=")
+            value = inlined(self, model, arrays, options)
+        elif target not in TARGETS:
+            raise KinetreeError(f"{self.name}: unknown target {target!r}; choose from {', '.join(TARGETS)}")
+        else:
+            dtype = "float32" if arrays and all(a.dtype == FLOAT32 for a in arrays.values()) else "float64"
+            job = Job(self, model, tuple(arrays), options, dtype)
+            executable = TARGETS[target].executable(job)
+            if target == "cpu" and dtype == "float64":
+                self._remember(job, executable, args, keywords)
+            keywords = {} if out is None else {"out": out}
+            return self._finished(executable)(*arrays.values(), **keywords)
+        return value if self.result is None else self.result(*value)
+
+    def _remember(self, job: Job, executable: Any, args: tuple, keywords: dict[str, Any]) -> None:
+        """Let the next call of this form go straight to the machine code, which checks its arrays."""
+        names = [*self.order[: len(args)], *keywords]
+        given = (*args, *keywords.values())
+        if any(value is None for value in given):
+            return
+        arrays = tuple(names.index(name) for name in job.present)
+        options = tuple(k for k, name in enumerate(names) if name in self.options)
+        plan = self._plans.setdefault((len(args), *keywords), _Plan(arrays, options))
+        known = job.model._memo.setdefault(self, {})
+        call = self._finished(executable)
+        with contextlib.suppress(TypeError):  # an option that is a list
+            known[plan, *[given[k] for k in options]] = call
+        if not keywords and arrays == (*range(len(args)),):
+            known[len(args)] = call
+
+    def _finished(self, executable: Callable[..., Any]) -> Callable[..., Any]:
+        """The executable, its results as one value of their own type where the function has one."""
+        result = self.result
+        if result is None:
+            return executable
+
+        def finished(*arrays: Any, **out: Any) -> Any:
+            return result(*executable(*arrays, **out))
+
+        return finished
+
+    # -- what it is
+
+    def present(self, given: Sequence[str] | None) -> tuple[str, ...]:
+        """The inputs that are there if a caller gives these: in order, with all that are not optional."""
+        return tuple(a.name for a in self.inputs if not a.optional or (given and a.name in given))
+
+    def shapes(
+        self, model: Model, present: Sequence[str], options: Mapping[str, Any]
+    ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        """The core shapes of the inputs that are there, and of the outputs."""
+        inputs = [a.sizes(model, options) for a in self.inputs if a.name in present]
+        return inputs, [a.sizes(model, options) for a in self.outputs]
+
+    def __reduce__(self) -> Any:
+        return _named, (self.__module__, self.name)
+
+    def __repr__(self) -> str:
+        return f"<function {self.name} of a model>"
+
+
+class _Plan:
+    """Where in the arguments of a call of one form, in the order given, its arrays and options stand."""
+
+    __slots__ = ("arrays", "options")
+
+    def __init__(self, arrays: tuple[int, ...], options: tuple[int, ...]):
+        self.arrays, self.options = arrays, options
+
+
+def doubles(arrays: list) -> list | None:
+    """The arguments as arrays of doubles; None if that is not what they are meant to be."""
+    single = True
+    for k, a in enumerate(arrays):
+        if type(a) is float:  # the machine code takes it as it is
+            single = False
+        elif type(a) is not ndarray or a.dtype is not FLOAT64:
+            try:
+                a = np.asarray(a)
+            except ValueError:  # rows of different lengths
+                return None
+            if a.dtype.kind not in "fiub":
+                return None
+            single = single and a.dtype == FLOAT32
+            arrays[k] = a
+        else:
+            single = False
+    if single and arrays:
+        return None
+    return [a.astype(FLOAT64) if type(a) is ndarray and a.dtype is not FLOAT64 else a for a in arrays]
+
+
+def _named(module: str, name: str) -> Any:
+    """The function with this name: how functions are unpickled."""
+    home = "kinetree" if module.partition(".")[0] == "kinetree" else module
+    return getattr(importlib.import_module(home), name)

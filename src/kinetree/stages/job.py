@@ -1,0 +1,129 @@
+"""A job: one function of one model, with everything that decides its program."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.runtime.source import source_digest
+from kinetree.errors import KinetreeError, SingularError
+from kinetree.interpreters.kinds import structure_of
+from kinetree.model import Model
+from kinetree.stages.arguments import wrong_shape
+from kinetree.stages.target import preferring
+
+if TYPE_CHECKING:
+    from kinetree.stages.function import Function
+
+
+class Job:
+    """A function, a model, the inputs that a caller gives, static options, precision and mode.
+
+    Equal jobs have equal programs, so executables are kept under the job.
+    """
+
+    __slots__ = ("_hash", "dtype", "function", "mode", "model", "options", "present")
+
+    def __init__(
+        self,
+        function: Function,
+        model: Model,
+        present: tuple[str, ...],
+        options: dict[str, Any],
+        dtype: str = "float64",
+        mode: str | None = None,
+    ):
+        self.function, self.model, self.present, self.dtype, self.mode = function, model, present, dtype, mode
+        self.options = {name: _frozen(value) for name, value in options.items()}
+        self._hash = hash((function, present, tuple(self.options.items()), dtype, mode))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Job) and self._facts == other._facts
+
+    @property
+    def _facts(self) -> tuple:
+        return self.function, self.present, self.options, self.dtype, self.mode, self.model
+
+    def __reduce__(self) -> Any:
+        return Job, (self.function, self.model, self.present, self.options, self.dtype, self.mode)
+
+    @property
+    def shapes(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        """The core shapes of the inputs and outputs."""
+        return self.function.shapes(self.model, self.present, self.options)
+
+    def lowered(self) -> Program:
+        """The program as the function gives it."""
+        return self.function.lower(self.model, self.present, self.options, self.mode)
+
+    def program(self) -> Program:
+        """The program that printers print: after all passes."""
+        return optimize(self.lowered())
+
+    @property
+    def key(self) -> str | None:
+        """A text that determines the program; None if that depends on source outside this package."""
+        model_digest(self.model)  # a model of symbols has none: CompileError
+        kinds = structure_of(self.model, self.model.nodes, frozenset()).kinds
+        parts = {type(member.joint) for kind in kinds for member in kind.sample.members}
+        if any(p.__module__.partition(".")[0] != "kinetree" for p in (self.function, *parts)):
+            return None
+        facts = (self.function.name, self.present, sorted(self.options.items()), self.mode)
+        digest = hashlib.sha256(f"{_source()}{facts!r}".encode())
+        digest.update(model_digest(self.model))
+        return digest.hexdigest()
+
+    def wrong_shape(self, name: str, shape: tuple[int, ...]) -> str:
+        """The message about an argument of the wrong shape."""
+        argument = next(a for a in self.function.inputs if a.name == name)
+        return wrong_shape(self.function.name, self.model, argument, shape, self.options)
+
+    def explain(self, index: Sequence[int], state: Sequence[np.ndarray]) -> NoReturn:
+        """Raise what is wrong with a state that machine code refused: run again eagerly, it has a name."""
+        name = self.function.name
+        where = f" in state {index[0] if len(index) == 1 else tuple(index)}" if len(index) else ""
+        arrays = {n: np.asarray(x, float) for n, x in zip(self.present, state, strict=True)}
+        try:
+            with preferring("eager"):
+                self.function.evaluate(self.model, arrays, self.options)
+        except KinetreeError as error:
+            found = f" (Found{where} of the batch.)" if where else ""
+            raise type(error)(f"{name}: {error}{found}") from None
+        raise SingularError(
+            f"{name}: the mass matrix of model {self.model.name!r} is numerically singular{where}"
+        )
+
+
+@cache
+def _source() -> str:
+    return source_digest(Path(__file__).parents[1])
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def model_digest(model: Model) -> bytes:
+    """A hash of all numbers and of the structure of a model, cached."""
+
+    def make() -> bytes:
+        digest = hashlib.sha256(structure_of(model, model.nodes, frozenset()).digest())
+        for frame in model.frames:
+            digest.update(repr((frame.name, frame.body, frame.placement.R, frame.placement.p)).encode())
+        names = (model.body_names, model.joint_names)
+        drives = [(b.damping, b.friction, b.stiffness, b.spring_reference, b.limits) for b in model.bodies]
+        rotors = [(r.joint, r.axis, r.ratio) for r in model.rotors]
+        digest.update(repr((names, drives, rotors, model.gravity)).encode())
+        return digest.digest()
+
+    return model.memo("digest", make)

@@ -1,0 +1,148 @@
+"""Functions of your own: a Python function of a model and arrays, traced to a program like the built-in ones.
+
+@kt.function("q, v, goal(3), gain -> tau")
+def reach(model, q, v, goal, gain):
+    J = kt.jacobian(model, q, "tool", "aligned")[3:]
+    p = kt.frame_placement(model, q, "tool")[:3, 3]
+    return J.T @ (gain * (goal - p)) + kt.gravity_force(model, q)
+
+tau = reach(robot, q, v, goal, 200.0)          # compiled for the robot; batches, out= and the rest as usual
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kinetree import ops
+from kinetree.compiler.ir.graph import Array, Graph
+from kinetree.compiler.ir.program import Program
+from kinetree.errors import ShapeError, TraceError
+from kinetree.model import Model
+from kinetree.ops import Expr
+from kinetree.stages.batches import batch_of
+from kinetree.stages.function import Function
+from kinetree.stages.job import model_digest
+from kinetree.sweep.numbers import with_numbers
+from kinetree.sweep.signature import read
+
+FUNCTIONS: dict[str, Function] = {}  # those of the library itself, by name
+
+
+class OwnFunction(Function):
+    """A function whose body is written with other functions of a model, operators, `ops` and small arrays."""
+
+    def lower(
+        self, model: Model, inputs: tuple[str, ...], options: dict[str, Any], mode: str | None = None
+    ) -> Program:
+        model_digest(model)  # a model of symbols has none: CompileError
+        graph = Graph()
+        arrays, values = [], {}
+        for argument in self.inputs:
+            if argument.name in inputs:
+                shape = argument.sizes(model, options)
+                array = graph.array(argument.name, "input", argument.length(model, options))
+                arrays.append(array)
+                loads = np.empty(array.size, object)
+                loads[:] = [graph.load(array, k) for k in range(array.size)]
+                values[argument.name] = loads.reshape(shape) if shape else loads[0]
+        results = self._run(model, values, options)
+        outputs = tuple(
+            _stored(graph, argument.name, value)
+            for argument, value in zip(self.outputs, results, strict=True)
+        )
+        return Program(
+            name=self.name,
+            inputs=tuple(arrays),
+            outputs=outputs,
+            work=tuple(a for a in graph.arrays if a.kind == "work"),
+            tables=tuple(a for a in graph.arrays if a.kind in ("table", "itable")),
+            body=graph.root,
+            graph=graph,
+            guard=graph.guard(),
+        )
+
+    def evaluate(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
+        batch, cores = batch_of(self, model, arrays, options)
+        views = {
+            name: np.broadcast_to(a, batch + a.shape[a.ndim - cores[name] :]) for name, a in arrays.items()
+        }
+        states = [
+            self._run(model, {name: _number(view[index]) for name, view in views.items()}, options)
+            for index in np.ndindex(batch)
+        ]
+        if not states:
+            return [np.zeros(batch + a.sizes(model, options)) for a in self.outputs]
+        stacks = [np.array(parts) for parts in zip(*states, strict=True)]
+        return [s.reshape(batch + s.shape[1:])[()] for s in stacks]
+
+    def _run(self, model: Model, values: dict[str, Any], options: dict[str, Any]) -> list[np.ndarray]:
+        """The body for one state; its results as arrays of the declared shapes."""
+        model = with_numbers(model, values.get("parameters"), values.get("gravity"))
+        found = self.body(model, **{a.name: values.get(a.name) for a in self.own_inputs}, **options)
+        results = found if isinstance(found, tuple) and len(self.outputs) > 1 else (found,)
+        if len(results) != len(self.outputs):
+            raise ShapeError(
+                f"{self.name}: the body returns {len(results)} results, but its signature names "
+                f"{', '.join(a.name for a in self.outputs)}"
+            )
+        checked = []
+        for argument, value in zip(self.outputs, results, strict=True):
+            array, shape = np.asarray(value), argument.sizes(model, options)
+            if array.shape != shape:
+                raise ShapeError(
+                    f"{self.name}: the result {argument.name} has shape {array.shape}, but its signature "
+                    f"says {argument.text}, which is {shape} for model {model.name!r}"
+                )
+            checked.append(array)
+        return checked
+
+
+def function(
+    signature: str, *, result: Callable[..., Any] | None = None, kind: type[OwnFunction] = OwnFunction
+) -> Callable[[Callable[..., Any]], OwnFunction]:
+    """Declare a function of a model: `@kt.function("q, v, goal(3), gain -> tau")` over
+    `def name(model, q, v, goal, gain)`.
+
+    Names q, v, a, tau, x, f_ext have their usual shapes; others are scalars or carry their shape, in numbers
+    or in nq, nv, nb, nr (rotors). A name with ? may be left out, and then is None. Parameters that the
+    signature does not name are static options.
+
+    The body sees one state: arrays without batch axes, on which operators, `@`, slices, transposes, np.stack,
+    `kinetree.ops` and all functions of a model work. It cannot look at values: no `if` on numbers (use
+    `ops.where`). `result` makes one value of several results, as a NamedTuple does.
+    """
+
+    def declare(body: Callable[..., Any]) -> OwnFunction:
+        inputs, outputs = read(signature)
+        names = {a.name for a in inputs}
+        parameters = list(inspect.signature(body).parameters.values())[1:]
+        unknown = names - {p.name for p in parameters}
+        if unknown:
+            raise TypeError(f"{body.__name__}: no parameter {', '.join(sorted(unknown))} for {signature!r}")
+        options = {p.name: p.default for p in parameters if p.name not in names}
+        entry = kind(body, inputs, outputs, options, result, [p.name for p in parameters])
+        if entry.__module__.partition(".")[0] == "kinetree":
+            FUNCTIONS[entry.name] = entry
+        return entry
+
+    return declare
+
+
+def _number(state: Any) -> Any:
+    """One state's argument: an array, or the number itself."""
+    return state if np.ndim(state) else state[()] if isinstance(state, np.ndarray) else state
+
+
+def _stored(graph: Graph, name: str, value: np.ndarray) -> Array:
+    """An output array with the numbers of a result."""
+    taken = {array.name for array in graph.arrays}
+    array = graph.array(f"{name}_out" if name in taken else name, "output", value.size)
+    for k, x in enumerate(value.flat):
+        if not isinstance(x, Expr) and not ops.is_literal(x):
+            raise TraceError(f"the result {name} holds a {type(x).__name__}: only real numbers can be traced")
+        graph.store(array, k, x if isinstance(x, Expr) else float(x))
+    return array

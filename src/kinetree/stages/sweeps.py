@@ -1,0 +1,95 @@
+"""Functions whose body is a sweep over the tree: the algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.simplify import simplify
+from kinetree.errors import CompileError
+from kinetree.interpreters import eager, looped, unrolled
+from kinetree.model import Model, Node
+from kinetree.model.canonical import canonical, depths
+from kinetree.stages.batches import batch_of, numbers
+from kinetree.stages.function import Function
+from kinetree.stages.job import model_digest
+from kinetree.sweep import Algorithm
+
+MODES = (None, "unrolled", "looped")
+
+# Above this many operations a program keeps its loops, unless asked otherwise: unrolling no longer pays, and
+# compiling it would take long.
+UNROLLED_OPERATIONS = 25_000
+# Above this many nodes, finding canonical frames would take longer than they save.
+CANONICAL_NODES = 5_000
+
+
+class SweepFunction(Function):
+    """An algorithm of the registry as a function of a model."""
+
+    def __init__(self, algorithm: Algorithm):
+        self.algorithm = algorithm
+        super().__init__(algorithm.body, algorithm.inputs, algorithm.outputs, algorithm.options)
+
+    def lower(
+        self, model: Model, inputs: tuple[str, ...], options: dict[str, Any], mode: str | None = None
+    ) -> Program:
+        return lower(self.algorithm, model, inputs, options, mode)
+
+    def evaluate(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
+        batch, cores = batch_of(self, model, arrays, options)
+        values = {name: numbers(array, cores[name], batch) for name, array in arrays.items()}
+        _, outputs = eager.run(self.algorithm, model, values, options)
+        objects = any(array.dtype == object for array in arrays.values())
+        return [eager.assembled(output, batch, objects) for output in outputs]
+
+
+def lower(
+    algorithm: Algorithm,
+    model: Model,
+    present: tuple[str, ...],
+    options: dict[str, Any],
+    mode: str | None = None,
+) -> Program:
+    """The program of an algorithm for one model.
+
+    Results that are functions of the coordinates alone are computed with canonical nodes. Quantities of pairs
+    of bodies are traced in body frames and in a common frame; the program with fewer operations is kept.
+    """
+    if mode not in MODES:
+        raise CompileError(f"compile: mode must be 'unrolled', 'looped' or None, not {mode!r}")
+    model_digest(model)  # a model of symbols has none: CompileError
+    nodes: tuple[Node, ...] | None = None  # the model's own
+    own = {"f_ext", "parameters"}.isdisjoint(
+        present
+    )  # nothing is given in the axes of the model's own bodies
+    if algorithm.is_generalised and own and len(model.nodes) <= CANONICAL_NODES:
+        nodes = canonical_nodes(model)
+    if mode is None:
+        mode = "unrolled" if _estimate(algorithm, nodes or model.nodes) < UNROLLED_OPERATIONS else "looped"
+    if mode == "looped":
+        frames = "common" if algorithm.pairs else "body"
+        return simplify(looped.trace(algorithm, model, present, options, frames, nodes))
+    programs = [
+        simplify(unrolled.trace(algorithm, model, present, options, frames, nodes))
+        for frames in (("body", "common") if algorithm.pairs else ("body",))
+    ]
+    return min(programs, key=lambda program: program.ops["flops"])
+
+
+def canonical_nodes(model: Model) -> tuple[Node, ...]:
+    """The canonical nodes of a model, cached."""
+    return model.memo("canonical nodes", lambda: canonical(model.nodes))
+
+
+def _estimate(algorithm: Algorithm, nodes: Sequence[Node]) -> float:
+    """Roughly how many operations the unrolled program would have (measured on the robots of the zoo)."""
+    bodies = sum(len(node.members) for node in nodes)
+    if not algorithm.pairs:
+        return 400.0 * bodies
+    order = max(len(a.shape) for a in algorithm.outputs)
+    per_path = 60.0 if order == 2 else 15.0
+    return 200.0 * bodies + per_path * sum(float(d) ** (order - 1) for d in depths(nodes))

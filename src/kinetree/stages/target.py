@@ -1,0 +1,69 @@
+"""Targets: what takes a function of a model to something that runs.
+
+A target is one file. It owns its printer, its run time and its part of the cache key, and is known to
+everybody by being registered here:
+
+    class Mine(Target):
+        name = "mine"
+        def executable(self, job): ...      # job.program() is what to run, for job.model
+
+    register(Mine())
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinetree.errors import KinetreeError
+from kinetree.ops import Expr
+
+if TYPE_CHECKING:
+    from kinetree.stages.job import Job
+
+_preferred: ContextVar[str] = ContextVar("kinetree_target", default="cpu")
+
+
+class Target(ABC):
+    """A way to run functions of a model."""
+
+    name: str
+
+    @abstractmethod
+    def executable(self, job: Job) -> Callable[..., Any]:
+        """What runs the job: called as `executable(*arrays, out=None)`, batch axes lead."""
+
+
+TARGETS: dict[str, Target] = {}
+
+
+def register(target: Target) -> Target:
+    """Make a target known by its name; the name must be new."""
+    if target.name in TARGETS:
+        raise KinetreeError(f"there is already a target named {target.name!r}: choose another name")
+    TARGETS[target.name] = target
+    return target
+
+
+def chosen_target(arrays: Collection[np.ndarray]) -> str:
+    """The target for arrays of these numbers: machine code for floats, else the interpreter or the trace."""
+    if all(array.dtype.kind in "fiub" for array in arrays):
+        return _preferred.get()
+    if any(type(x) is Expr for array in arrays if array.dtype == object for x in array.flat):
+        return "trace"
+    return "eager"
+
+
+@contextmanager
+def preferring(target: str) -> Iterator[None]:
+    """Within this block, floats run on another target than machine code."""
+    token = _preferred.set(target)
+    try:
+        yield
+    finally:
+        _preferred.reset(token)

@@ -1,0 +1,9 @@
+"""The targets that come with the library, one file each."""
+
+from kinetree.stages.target import register
+from kinetree.stages.targets.c import C
+from kinetree.stages.targets.cpu import Cpu
+from kinetree.stages.targets.eager import Eager
+
+for target in (Cpu(), Eager(), C()):
+    register(target)

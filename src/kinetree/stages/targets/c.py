@@ -1,0 +1,166 @@
+"""Functions of a model as C99: files to ship (`export_c`), or compiled and called here, to check them."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinetree.compiler.emit.c import c_source
+from kinetree.errors import CompileError
+from kinetree.model import Model
+from kinetree.stages.arguments import chosen
+from kinetree.stages.batches import batch_of
+from kinetree.stages.function import Function
+from kinetree.stages.job import Job
+from kinetree.stages.target import Target
+from kinetree.sweep.signature import Argument
+
+SELF_TEST_STATES = 3
+
+
+def export_c(
+    functions: Sequence[Any],
+    model: Model,
+    directory: str | Path,
+    *,
+    prefix: str | None = None,
+    dtype: str = "float64",
+    mode: str | None = None,
+    optional: Sequence[str] = (),
+) -> list[Path]:
+    """Write C99 code of functions for one model; the paths of the header, the source and a self-test.
+
+    The code has no heap, no globals but constant tables, and names of the model only in escaped comments.
+    Each function computes one state and returns 0, or 1 if the result cannot be trusted because inertia is
+    singular.
+
+    Args:
+        functions: functions of a model, such as `[kinetree.inverse_dynamics]`, or pairs (function, options).
+        model: the robot.
+        directory: where the files go; made if it does not exist.
+        prefix: of all names; the model's name by default.
+        dtype: "float64" or "float32".
+        mode: "unrolled", "looped", or None to choose by size.
+        optional: inputs to take that may be left out, such as "f_ext" or "parameters", for the functions that
+            have them.
+    """
+    jobs = []
+    for entry in functions if isinstance(functions, (list, tuple)) else [functions]:
+        function, options = entry if isinstance(entry, tuple) else (entry, {})
+        if not isinstance(function, Function):
+            raise CompileError(
+                f"export_c: {function!r} is not a model function; give one such as kinetree.mass_matrix"
+            )
+        present = function.present(optional)
+        jobs.append(Job(function, model, present, chosen(function, options, "export_c"), dtype, mode))
+    folder = Path(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name, text in files(jobs, prefix or model.name).items():
+        path = folder / name
+        path.write_text(text, encoding="ascii")
+        paths.append(path)
+    return paths
+
+
+def files(jobs: Sequence[Job], prefix: str) -> dict[str, str]:
+    """The texts of the C files of some jobs for one model, by name."""
+    rng = np.random.default_rng(0)
+    programs, samples = [], {}
+    model = jobs[0].model if jobs else None
+    for job in jobs:
+        inputs = [a for a in job.function.inputs if a.name in job.present]
+        about = [[_about(a, job) for a in side] for side in (inputs, job.function.outputs)]
+        programs.append((job.function.name, job.lowered(), about[0], about[1]))
+        samples[job.function.name] = [_state(inputs, job, rng) for _ in range(SELF_TEST_STATES)]
+    title = f"model {model.name}" if model else ""
+    return c_source(programs, prefix, jobs[0].dtype if jobs else "float64", title=title, samples=samples)
+
+
+def _about(argument: Argument, job: Job) -> str:
+    sizes = " x ".join(map(str, argument.sizes(job.model, job.options))) or "1"
+    return f"{argument.name}: {sizes}"
+
+
+def _state(inputs: Sequence[Argument], job: Job, rng: np.random.Generator) -> list[np.ndarray]:
+    """A valid state: positions on their manifold, inertias near the model's, everything else any number."""
+    model = job.model
+    q, _ = model.random_state(rng)
+    known = {
+        "q": q,
+        "parameters": model.parameters.ravel() * rng.uniform(0.8, 1.2) if model.nbodies else q[:0],
+    }
+    return [
+        known[a.name] if a.name in known else rng.normal(size=a.length(model, job.options)) for a in inputs
+    ]
+
+
+class C(Target):
+    """C99, compiled by the system's C compiler and called one state at a time: to check what is shipped."""
+
+    name = "c"
+
+    def executable(self, job: Job) -> Callable[..., Any]:
+        return job.model.memo((self, job), lambda: Library(job))
+
+
+class Library:
+    """The shared library of one function, called as `library(*arrays, out=None)`."""
+
+    def __init__(self, job: Job):
+        self.job = job
+        self.files = files([job], "robot")
+        compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+        if compiler is None:
+            raise CompileError(
+                "target 'c' needs a C compiler (cc, gcc or clang) on the path to run the code; "
+                "kinetree.export_c writes it without one"
+            )
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in self.files.items():
+                Path(folder, name).write_text(text, encoding="ascii")
+            built = Path(folder, "robot.so")
+            command = [compiler, "-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-shared"]
+            run = subprocess.run(
+                [*command, str(Path(folder, "robot.c")), "-o", str(built), "-lm"],
+                capture_output=True,
+                text=True,
+            )
+            if run.returncode:
+                raise CompileError(f"the C compiler refused the code of {job.function.name}: {run.stderr}")
+            self._library = ctypes.CDLL(str(built))
+        self._call = self._library[f"robot_{job.function.name}"]
+        length = re.search(r"_WORK (\d+)", self.files["robot.h"])
+        self._work = np.empty(int(length.group(1)) if length else 0, job.dtype)
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        job = self.job
+        given = {n: np.asarray(a) for n, a in zip(job.present, arrays, strict=True)}
+        batch, cores = batch_of(job.function, job.model, given, job.options)
+        sources = [
+            np.ascontiguousarray(np.broadcast_to(a, batch + a.shape[a.ndim - cores[n] :]), job.dtype)
+            for n, a in given.items()
+        ]
+        results = [np.empty(batch + shape, job.dtype) for shape in job.shapes[1]]
+        for index in np.ndindex(batch):
+            state = [np.ascontiguousarray(source[index]) for source in sources]
+            rows = [np.atleast_1d(np.empty(shape, job.dtype)) for shape in job.shapes[1]]
+            work = [self._work] if self._work.size else []
+            if self._call(*(ctypes.c_void_p(a.ctypes.data) for a in (*state, *rows, *work))):
+                job.explain(index, state)
+            for result, row in zip(results, rows, strict=True):
+                result[index] = row.reshape(result[index].shape)
+        if out is not None:
+            for place, result in zip(out if isinstance(out, tuple) else (out,), results, strict=True):
+                np.copyto(place, result, casting="same_kind")
+            return out
+        values = tuple(r[()] if r.ndim == 0 else r for r in results)
+        return values[0] if len(values) == 1 else values

@@ -1,0 +1,57 @@
+"""The interpreter as a target: plain Python on numbers of any kind, a batch as one number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import ShapeError
+from kinetree.stages.batches import batch_of, poisoned
+from kinetree.stages.job import Job
+from kinetree.stages.target import Target, preferring
+
+
+class Eager(Target):
+    """Runs the body of a function as it stands."""
+
+    name = "eager"
+
+    def executable(self, job: Job) -> Callable[..., Any]:
+        def run(*arrays: Any, out: Any = None) -> Any:
+            return _run(job, dict(zip(job.present, map(_computable, arrays), strict=True)), out)
+
+        return run
+
+
+def _computable(array: Any) -> np.ndarray:
+    """Integers, truths and half precision as doubles: their own arithmetic would wrap around."""
+    array = np.asarray(array)
+    small = array.dtype.kind in "iub" or (array.dtype.kind == "f" and array.dtype.itemsize < 4)
+    return array.astype(np.float64) if small else array
+
+
+def _run(job: Job, arrays: dict[str, np.ndarray], out: Any) -> Any:
+    function = job.function
+    batch, cores = batch_of(function, job.model, arrays, job.options)
+    with np.errstate(invalid="ignore"), preferring("eager"):  # an infinity that comes in goes out as NaN
+        results = function.evaluate(job.model, arrays, job.options)
+    results = poisoned(results, arrays, cores, batch)
+    if job.dtype == "float32":
+        results = [result.astype(np.float32) for result in results]
+    if out is not None:
+        return _written(function.name, results, out)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _written(name: str, results: list[Any], out: Any) -> Any:
+    """The results in the caller's arrays."""
+    places = out if isinstance(out, tuple) else (out,)
+    if len(places) != len(results):
+        raise ShapeError(f"{name}: out has {len(places)} arrays, but {len(results)} are needed")
+    for place, result in zip(places, results, strict=True):
+        if np.shape(place) != np.shape(result):
+            raise ShapeError(f"{name}: out has shape {np.shape(place)} but {np.shape(result)} is needed")
+        np.copyto(place, result, casting="same_kind")
+    return places[0] if len(places) == 1 else places

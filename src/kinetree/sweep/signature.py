@@ -1,0 +1,84 @@
+"""Signatures of functions of a model, as in "q, v, goal(3), f_ext? -> tau, J(6, nv)"."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kinetree.sweep.vocabulary import Dimension, implied
+
+REQUIRED = inspect.Parameter.empty  # the default of an option that must be given
+_ARGUMENT = re.compile(r"\s*([A-Za-z]\w*)(\?)?(?:\(([^)]*)\))?\s*(?:,|$)")
+_DIMENSION = re.compile(r"\d+|[A-Za-z]\w*|\d+ [A-Za-z]\w*")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An input or output array: its name, core shape, and whether it is optional.
+
+    A dimension is a number, or nq, nv, nb (bodies), nr (rotors), or the name of an option whose length it is
+    ("frames"), or a multiple of one ("6 frames").
+    """
+
+    name: str
+    shape: tuple[Dimension, ...]
+    optional: bool = False
+
+    @property
+    def text(self) -> str:
+        """The shape as it is written: batch axes, then the core."""
+        return f"({', '.join(['...', *map(str, self.shape)])})"
+
+    def sizes(self, model: Any, options: Mapping[str, Any] | None = None) -> tuple[int, ...]:
+        """The core shape for one model and choice of options."""
+        return tuple(_size(d, model, options or {}) for d in self.shape)
+
+    def length(self, model: Any, options: Mapping[str, Any] | None = None) -> int:
+        """How many numbers it has for one state."""
+        return math.prod(self.sizes(model, options))
+
+
+# Every function of a model takes these instead of the model's own numbers.
+MODEL_INPUTS = tuple(Argument(name, implied(name), optional=True) for name in ("parameters", "gravity"))
+
+
+def _size(dimension: Dimension, model: Any, options: Mapping[str, Any]) -> int:
+    if isinstance(dimension, int):
+        return dimension
+    factor, _, name = dimension.rpartition(" ")
+    known = {"nq": model.nq, "nv": model.nv, "nb": model.nbodies, "nr": len(model.rotors)}
+    size = known[name] if name in known else len(options[name])
+    return int(factor or 1) * size
+
+
+def read(signature: str) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
+    """The inputs and outputs of a signature."""
+    left, arrow, right = signature.partition("->")
+    if not arrow or not right.strip():
+        raise TypeError(f"the signature {signature!r} names no result: write inputs -> outputs")
+    return arguments(left), arguments(right)
+
+
+def arguments(part: str) -> tuple[Argument, ...]:
+    """The arguments that one side of a signature names."""
+    found = []
+    position = 0
+    while part[position:].strip():
+        match = _ARGUMENT.match(part, position)
+        if match is None:
+            raise TypeError(f"cannot read the signature {part!r} from {part[position:]!r} on")
+        name, optional, dimensions = match.groups()
+        if dimensions is None:
+            shape = implied(name)
+        else:
+            words = [" ".join(word.split()) for word in dimensions.split(",") if word.strip()]
+            if not all(_DIMENSION.fullmatch(word) for word in words):
+                raise TypeError(f"cannot read the dimensions ({dimensions}) of {name} in {part!r}")
+            shape = tuple(int(word) if word.isdigit() else word for word in words)
+        found.append(Argument(name, shape, bool(optional)))
+        position = match.end()
+    return tuple(found)

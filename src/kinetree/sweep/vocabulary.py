@@ -1,0 +1,85 @@
+"""What the names of arguments stand for: shape, meaning, unit and choices, each written once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+Dimension = str | int
+
+
+class Word(NamedTuple):
+    """The name of an argument or option, wherever it stands in a signature.
+
+    `shape`: of an array, in terms of nq, nv, nb (bodies) and numbers; None if it is not an array.
+    `absent`: what is taken if it may be left out and is. `choices`: the words that an option may be.
+    `type`: how a type checker knows an option.
+    """
+
+    meaning: str
+    shape: tuple[Dimension, ...] | None = None
+    unit: str = ""
+    absent: str = ""
+    choices: tuple[str, ...] = ()
+    type: str = ""
+
+    @property
+    def text(self) -> str:
+        """One line for a reader."""
+        said = self.meaning or " or ".join(f'"{choice}"' for choice in self.choices)
+        return f"{said}{self.unit and f', {self.unit}'}{self.absent and f'; {self.absent} if left out'}"
+
+
+WORDS = {
+    "q": Word("positions of the joints", ("nq",), "rad or m"),
+    "v": Word("velocities", ("nv",), "rad/s or m/s"),
+    "a": Word("accelerations", ("nv",), "rad/s^2 or m/s^2"),
+    "tau": Word("generalised forces", ("nv",), "N m or N"),
+    "x": Word("any vector over the velocities", ("nv",)),
+    "known": Word("accelerations of the joints in `accelerate`, generalised forces of the others", ("nv",)),
+    "C": Word("a matrix to be compared with the Coriolis matrix", ("nv", "nv")),
+    "f_ext": Word(
+        "wrench [moment; force] on each body, body axes, about the body origin",
+        ("nb", 6),
+        "N m and N",
+        "zero",
+    ),
+    "point": Word("a point in the axes of the frame", (3,), "m", "its origin"),
+    "momentum": Word(
+        "the wanted momentum [angular; linear], world axes, about the world origin",
+        (6,),
+        "N m s and N s",
+        "zero",
+    ),
+    "impulse": Word("[angular; linear], on the frame", (6,), "N m s and N s"),
+    "parameters": Word(
+        "of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz)",
+        ("nb", 10),
+        "kg, kg m, kg m^2",
+        "the model's own",
+    ),
+    "gravity": Word("acceleration of free fall, world axes", (3,), "m/s^2", "the model's own"),
+    "frame": Word("name of a frame or body", type="str"),
+    "frames": Word("names of frames or bodies", type="str | Sequence[str]"),
+    "forces": Word("a wrench [moment; force] for each frame by name", type="Mapping[str, Numbers] | Numbers"),
+    "accelerate": Word("names of the joints whose acceleration is known", type="Sequence[str]"),
+    "reference": Word(
+        '"body", "world" or "aligned" (axes of the world, origin of the frame)',
+        choices=("body", "world", "aligned"),
+    ),
+    "kind": Word("", choices=("spatial", "classical")),
+    "side": Word("", choices=("outboard", "inboard")),
+    "rotors": Word("", choices=("reflected", "none")),
+    "smoothing": Word("velocity over which friction changes its sign", unit="rad/s or m/s", type="float"),
+    "out": Word("arrays for the results", type="Array | tuple[Array, ...]"),
+    "target": Word('where it runs: "cpu" or "eager"', absent="chosen by the kind of number", type="str"),
+}
+
+
+def implied(name: str) -> tuple[Dimension, ...]:
+    """The shape that a name has unless a signature says otherwise: one number if the vocabulary lacks it."""
+    return (WORDS[name].shape or ()) if name in WORDS else ()
+
+
+def meaning(name: str) -> str:
+    """What an argument is, on one line; nothing for a name that the vocabulary lacks."""
+    return WORDS[name].text if name in WORDS else ""
