@@ -40,7 +40,7 @@ def test_files(model, ending, tmp_path):
 
 
 def test_urdf_has_no_word_for_it(model, tmp_path):
-    with pytest.raises(kt.errors.ModelError, match="joint 'j' .* is cardan"):
+    with pytest.raises(kt.errors.ModelError, match=r"joint 'j' .* is cardan"):
         kt.save(model, tmp_path / "robot.urdf")
 
 
@@ -50,7 +50,7 @@ def test_peers(model, peer, rng):
     twin, maps = getattr(kt.interop, f"to_{peer}")(model)
     again, back = getattr(kt.interop, f"from_{peer}")(twin)
     assert again.bodies[0].joint == Cardan() and again.joint_names == model.joint_names
-    q, v = model.random_state(rng)
+    q, _ = model.random_state(rng)
     assert maps.nv_there == model.nv and np.allclose(back.q(q), maps.q(q))
     if peer == "pinocchio":
         import pinocchio as pin
