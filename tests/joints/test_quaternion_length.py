@@ -1,4 +1,4 @@
-"""The length of a quaternion in q does not matter; a zero quaternion is no rotation."""
+"""The length of a quaternion in q does not matter; a zero quaternion is not a rotation."""
 
 from __future__ import annotations
 
