@@ -1,4 +1,4 @@
-"""An algorithm that breaks the rules of a sweep is refused, by every interpreter that could run it wrongly."""
+"""An algorithm that breaks the rules of a sweep is refused by every interpreter that could run it wrongly."""
 
 from __future__ import annotations
 

@@ -335,7 +335,7 @@ case(
 )
 case("a placement of two rows", changed(put("bodies", 1, "placement", "R", [[1, 0, 0]] * 2)), "three rows")
 case("a placement with long rows", changed(put("bodies", 1, "placement", "R", [[1, 0, 0, 0]] * 3)), "three")
-case("a placement that is not a rotation", changed(put("bodies", 1, "placement", "R", [[1, 0, 0]] * 3)), "'hip'")
+case("a placement without rotation", changed(put("bodies", 1, "placement", "R", [[1, 0, 0]] * 3)), "'hip'")
 case("a placement at nan", changed(put("bodies", 1, "placement", "p", [NAN, 0, 0])), "body 'hip': placement")
 case("limits are a list", changed(put("bodies", 1, "limits", [1, 2])), "body 'hip': limits")
 case("a misspelt limit", changed(put("bodies", 1, "limits", {"uper": [1]})), "did you mean 'upper'")
