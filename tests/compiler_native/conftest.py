@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinetree.compiler.runtime import artifact, cache
+from kinetree.compiler.runtime import artifact, cache, native
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -24,5 +24,5 @@ def empty_cache(tmp_path, monkeypatch):
 
 def forget(monkeypatch) -> None:
     """As if this were another process: what was compiled can be found on disk alone."""
-    for memory in ("_artifacts", "_libraries"):
-        monkeypatch.setattr(artifact, memory, {})
+    monkeypatch.setattr(artifact, "_artifacts", {})
+    monkeypatch.setattr(native, "_libraries", {})

@@ -68,7 +68,6 @@ class EagerSweep(Sweep):
         super().__init__(model, frames)
         self.marks = marks
         self.nodes: tuple[Node, ...] = model.nodes if nodes is None else nodes
-        self.guards: list[Any] = []  # expressions that must be at least 1, else the result is not trusted
         self.sound: set[int] = set()  # the nodes whose positions have been checked
 
     def outward(self) -> Iterator[Handle]:
@@ -136,7 +135,7 @@ class EagerSweep(Sweep):
         for pivot, place in zip(pivots, self.nodes[i.node].v_index, strict=True):
             least = NEGLIGIBLE * float(bounds[place])
             if isinstance(pivot, Expr):
-                self.guards.append(pivot * (1.0 / least))
+                pivot.graph.guards.append(pivot * (1.0 / least))
             elif isinstance(pivot, (int, float, complex, np.ndarray, np.generic)):
                 # a NaN that came in goes out as NaN; only a number that is too small is an error
                 small = np.real(pivot) < least
@@ -147,7 +146,9 @@ class EagerSweep(Sweep):
         if i.node in self.sound:
             return
         self.sound.add(i.node)
-        self.guards.extend(x for x in self.nodes[i.node].soundness(q) if isinstance(x, Expr))
+        for x in self.nodes[i.node].soundness(q):
+            if isinstance(x, Expr):
+                x.graph.guards.append(x)
         for m in self.nodes[i.node].members:
             if m.body:
                 refuse_unsound(self.model, self.model.bodies[m.body - 1], m.coupling.positions(q))

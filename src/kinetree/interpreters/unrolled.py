@@ -39,7 +39,7 @@ def trace(
             loads = np.empty(array.size, object)
             loads[:] = [graph.load(array, k) for k in range(array.size)]
             values[argument.name] = loads.reshape(shape).tolist()
-    tree, results = eager.run(algorithm, model, values, options, frames, nodes)
+    _, results = eager.run(algorithm, model, values, options, frames, nodes)
     outputs = tuple(
         _stored(graph, argument.name, result)
         for argument, result in zip(algorithm.outputs, results, strict=True)
@@ -52,7 +52,7 @@ def trace(
         tables=(),
         body=graph.root,
         graph=graph,
-        guard=_guard(graph, tree.guards),
+        guard=graph.guard(),
     )
 
 
@@ -64,16 +64,4 @@ def _stored(graph: Graph, name: str, result: eager.Output) -> Array:
     for index, value in sorted(result.values.items()):
         place = int(np.ravel_multi_index(index, result.shape)) if index else 0
         graph.store(array, place, value if isinstance(value, ops.Expr) else float(value))
-    return array
-
-
-def _guard(graph: Graph, guards: list[Any]) -> Array | None:
-    """The smallest of all guarded pivots as an output of its own; None if nothing is guarded."""
-    if not guards:
-        return None
-    smallest = guards[0]
-    for guard in guards[1:]:
-        smallest = ops.min(smallest, guard)
-    array = graph.array("guard", "output", 1)
-    graph.store(array, 0, smallest)
     return array

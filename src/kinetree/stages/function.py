@@ -24,6 +24,7 @@ from kinetree.stages.arguments import bound, documentation, signature
 from kinetree.stages.job import Job
 from kinetree.stages.splice import inlined
 from kinetree.stages.target import TARGETS, chosen_target
+from kinetree.sweep.numbers import holds_expressions, origin
 from kinetree.sweep.signature import MODEL_INPUTS, Argument
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -123,8 +124,11 @@ class Function(ABC):
 
     def _first_call(self, model: Model, args: tuple, keywords: dict, out: Any, target: str | None) -> Any:
         """A call of a form that is not known yet, or that is not for machine code."""
+        if isinstance(model, Model):
+            model, given = origin(model)
+            keywords = given | keywords
         arrays, options = bound(self, model, args, keywords)
-        target = target or chosen_target(arrays.values())
+        target = target or ("trace" if holds_expressions(model) else chosen_target(arrays.values()))
         if target == "trace":
             if out is not None:
                 raise ShapeError(f"{self.name}: expressions cannot be written to out=")

@@ -62,7 +62,7 @@ class OwnFunction(Function):
             tables=tuple(a for a in graph.arrays if a.kind in ("table", "itable")),
             body=graph.root,
             graph=graph,
-            guard=_guard(graph),
+            guard=graph.guard(),
         )
 
     def evaluate(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
@@ -145,16 +145,4 @@ def _stored(graph: Graph, name: str, value: np.ndarray) -> Array:
         if not isinstance(x, Expr) and not ops.is_literal(x):
             raise TraceError(f"the result {name} holds a {type(x).__name__}: only real numbers can be traced")
         graph.store(array, k, x if isinstance(x, Expr) else float(x))
-    return array
-
-
-def _guard(graph: Graph) -> Array | None:
-    """The smallest of all guards as an output of its own; None if nothing is guarded."""
-    if not graph.guards:
-        return None
-    smallest = graph.guards[0]
-    for guard in graph.guards[1:]:
-        smallest = ops.min(smallest, guard)
-    array = graph.array("guard", "output", 1)
-    graph.store(array, 0, smallest)
     return array

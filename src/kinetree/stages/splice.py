@@ -19,6 +19,7 @@ from kinetree.compiler.passes.simplify import simplify
 from kinetree.errors import ShapeError, TraceError
 from kinetree.model import Model
 from kinetree.ops import Expr, is_literal
+from kinetree.sweep.numbers import holds_expressions
 
 if TYPE_CHECKING:
     from kinetree.stages.function import Function
@@ -30,6 +31,9 @@ def inlined(
     """The results of a function of expressions, computed where these are being recorded."""
     from kinetree.stages.job import Job
 
+    if holds_expressions(model):  # its own numbers are part of the trace: the body runs on them
+        values = function.evaluate(model, arrays, options)
+        return values[0] if len(values) == 1 else tuple(values)
     graph = graph_of(arrays)
     inputs, outputs = function.shapes(model, tuple(arrays), options)
     for (name, array), shape in zip(arrays.items(), inputs, strict=True):

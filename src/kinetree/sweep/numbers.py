@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree.model import Model
+from kinetree.ops import Expr
 from kinetree.spatial import Inertia
 from kinetree.sweep.bounds import inertia_bounds
 
@@ -24,8 +25,25 @@ def with_numbers(model: Model, parameters: Any = None, gravity: Any = None) -> M
         )
     fall = model.gravity if gravity is None else tuple(gravity)
     changed = Model(model.name, fall, bodies, model.rotors, model.frames, model.report)
-    if parameters is None:
-        return changed
-    bounds = inertia_bounds(model)  # what counts as no inertia at all is judged by the model's own
-    changed.memo("inertia bounds", lambda: bounds)
+    changed.memo("origin", lambda: (model, parameters, gravity))
+    if parameters is not None:
+        bounds = inertia_bounds(model)  # what counts as no inertia at all is judged by the model's own
+        changed.memo("inertia bounds", lambda: bounds)
     return changed
+
+
+def origin(model: Model) -> tuple[Model, dict[str, Any]]:
+    """The model of which `with_numbers` made this one, and the inputs that were given for it."""
+    base, parameters, gravity = model.memo("origin", lambda: (model, None, None))
+    given = {"parameters": parameters, "gravity": gravity}
+    return base, {name: value for name, value in given.items() if value is not None}
+
+
+def holds_expressions(model: Model) -> bool:
+    """True if some numbers of the model are known only when a program runs."""
+
+    def find() -> bool:
+        numbers = (*model.gravity, *(x for node in model.nodes for x in node.parameters))
+        return any(isinstance(x, Expr) for x in numbers)
+
+    return model.memo("holds expressions", find)

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree import ops
 from kinetree.errors import TraceError
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops import expr as ex
@@ -201,6 +202,17 @@ class Graph:
     def spoil(self, inputs: tuple[Array, ...], outputs: tuple[Array, ...], guard: Array | None) -> None:
         """Record the end of a program: inputs that are not finite spoil all outputs."""
         self.root.statements.append(Spoil(inputs, outputs, guard))
+
+    def guard(self) -> Array | None:
+        """The smallest of all guards as an output of its own; None if nothing is guarded."""
+        if not self.guards:
+            return None
+        smallest = self.guards[0]
+        for value in self.guards[1:]:
+            smallest = ops.min(smallest, value)
+        array = self.array("guard", "output", 1)
+        self.store(array, 0, smallest)
+        return array
 
     def iadd(self, a: Index, b: Index) -> Index:
         """The integer a + b."""

@@ -6,14 +6,11 @@ process that knows the key needs no program, and programs that differ only in th
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 import weakref
 import zlib
 from dataclasses import asdict, dataclass, field
-
-import llvmlite
 
 from kinetree.compiler.emit.llvm import emit, table_bytes
 from kinetree.compiler.ir.graph import Block, Loop, Part, Switch, While
@@ -26,10 +23,8 @@ from kinetree.ops import PRIMITIVES, Expr
 
 VERSION = "6"  # of everything that decides which text a program becomes
 GUESS = 10.0  # turns of a while loop
-OPT = 1
 
 _artifacts: weakref.WeakValueDictionary[str, Artifact] = weakref.WeakValueDictionary()
-_libraries: weakref.WeakValueDictionary[str, native.Library] = weakref.WeakValueDictionary()
 
 
 @dataclass(eq=False)
@@ -61,16 +56,15 @@ class Artifact:
         variants, texts = {}, {}
         for name, lanes in (("one", 1), ("run", target.lanes(description.dtype))):
             module = emit(program, description.dtype, lanes, target)
-            code = _name(module.text, target)
             nanoseconds = estimate(program, lanes)
-            variants[name] = Variant(name, code, module.lanes, module.workspace_bytes, nanoseconds)
+            variants[name] = Variant(name, module.lanes, module.workspace_bytes, nanoseconds)
             texts[name] = zlib.compress(module.text.encode(), 1)
         tables = table_bytes(program, description.dtype)
         guarded = program.guard is not None
         made = Artifact(description, program.ops, guarded, target, tables, variants, texts)
         made.seconds = time.perf_counter() - started
         if key is not None:
-            name = _name(f"{description.dtype}\0{key}", target)
+            name = _name(key, description.dtype, target)
             _artifacts[name] = made
             cache.store(name, made._packed())
         return made
@@ -79,7 +73,7 @@ class Artifact:
     def find(key: str, dtype: str) -> Artifact | None:
         """The artifact that was made under this key, in this process or another; None if there is none."""
         target = host()
-        name = _name(f"{dtype}\0{key}", target)
+        name = _name(key, dtype, target)
         with lock:
             found = _artifacts.get(name)
             if found is None:
@@ -94,27 +88,16 @@ class Artifact:
 
     def assembly(self, variant: str) -> str:
         """The machine code of a variant as text."""
-        return native.assembly(self.text(variant), self.target, OPT)
+        return native.assembly(self.text(variant), self.target)
 
     def load(self, variant: str) -> Loaded:
         """The machine code of a variant, from memory or disk if it is there, else compiled now."""
         with lock:
             if variant not in self._loaded:
-                self._loaded[variant] = Loaded(self._library(variant), self.variants[variant], self.tables)
+                library = native.library(self.text(variant), self.target)
+                self.seconds += library.seconds
+                self._loaded[variant] = Loaded(library, self.variants[variant], self.tables)
             return self._loaded[variant]
-
-    def _library(self, variant: str) -> native.Library:
-        name = self.variants[variant].code
-        library = _libraries.get(name)
-        if library is None:
-            code = cache.load(name)
-            if code is None:
-                started = time.perf_counter()
-                code = native.build(self.text(variant), self.target, OPT)
-                self.seconds += time.perf_counter() - started
-                cache.store(name, code)
-            library = _libraries[name] = native.Library(code)
-        return library
 
     def report(self) -> str:
         """What it is, as a few lines of text."""
@@ -163,10 +146,8 @@ def _unpacked(data: bytes, target: Target) -> Artifact:
     return Artifact(description, head["ops"], head["guarded"], target, tables, variants, parts)
 
 
-def _name(text: str, target: Target) -> str:
-    """The name under which something is kept: a hash of everything that decides it."""
-    facts = (VERSION, llvmlite.__version__, target.key, str(OPT), text)
-    return hashlib.sha256("\0".join(facts).encode()).hexdigest()
+def _name(key: str, dtype: str, target: Target) -> str:
+    return native.name_of("\0".join((VERSION, dtype, key)), target)
 
 
 def estimate(program: Program, lanes: int) -> float:

@@ -5,7 +5,7 @@ checks that every argument is an array of the right type and shape, for one stat
 those that are not, makes the results that are not given, and runs the kernel. In every other case it hands
 the call on to the kernel's general method. What it must know about the memory of Python and NumPy objects is
 verified against live objects when it is first needed; if anything is not as expected, kernels are called the
-general way. It holds addresses of this process, so it is never kept on disk.
+general way.
 """
 
 from __future__ import annotations
@@ -26,11 +26,15 @@ from kinetree.compiler.emit.llvm import entry_parts as entry
 from kinetree.compiler.emit.llvm.entry import define_entry
 from kinetree.compiler.runtime.description import Core
 from kinetree.compiler.runtime.loaded import Loaded
-from kinetree.compiler.runtime.machine import lock
-from kinetree.compiler.runtime.native import Library, build
+from kinetree.compiler.runtime.machine import host, lock
+from kinetree.compiler.runtime.native import Library, library
 
 METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
-ARRAY_NEW, ARRAY_FROM_ANY, ARRAY_RETURN = 93, 69, 76  # positions in NumPy's table of C functions
+NUMPY_FUNCTIONS = {"PyArray_New": 93, "PyArray_FromAny": 69, "PyArray_Return": 76}  # places in NumPy's table
+PYTHON_FUNCTIONS = (
+    "Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem", "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+)  # fmt: skip
 
 _entry: Library | bool | None = None
 
@@ -88,6 +92,10 @@ def make(
         entry.NUMBER: descriptor.num,
         entry.KIND: kind_of(descriptor),
         entry.GENERAL: id(general),
+        entry.ARRAY_TYPE: id(np.ndarray),
+        entry.TUPLE_TYPE: id(tuple),
+        entry.NONE: id(None),
+        entry.OUT: id(sys.intern("out")),
     }
     for word, fact in facts.items():
         context.write(word, fact)
@@ -109,9 +117,9 @@ def _definition(name: str) -> MethodDef:
     """The definition that built-in functions of this name point to. It is never freed: they do not own it,
     and read it when they go, after whatever else they keep alive.
     """
-    library = _library()
-    assert library is not None
-    definition = MethodDef(name.encode(), library.address("entry"), METH_FASTCALL_KEYWORDS, None)
+    code = _library()
+    assert code is not None
+    definition = MethodDef(name.encode(), code.address("entry"), METH_FASTCALL_KEYWORDS, None)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
     return definition
 
@@ -125,8 +133,8 @@ def _library() -> Library | None:
     global _entry
     with lock:
         if _entry is None:
-            addresses = _addresses()
-            _entry = Library(build(define_entry(addresses, offsets()), opt=1)) if addresses else False
+            symbols = _symbols()
+            _entry = symbols is not None and library(define_entry(offsets()), host(), symbols)
         return _entry if isinstance(_entry, Library) else None
 
 
@@ -152,37 +160,19 @@ def kind_of(descriptor: np.dtype) -> int:
     return _word(id(descriptor) + offsets().kind) & entry.KIND_MASK
 
 
-def _addresses() -> entry.Addresses | None:
-    """The C functions and objects that are needed; None if this Python or NumPy is not as expected."""
+def _symbols() -> dict[str, int] | None:
+    """The C functions that are needed; None if this Python or NumPy is not as expected."""
     if platform.python_implementation() != "CPython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little" or not _layout_is_known():
         return None
     try:
-        api = _numpy_functions()
-        python = ctypes.pythonapi
-        return entry.Addresses(
-            array_type=id(np.ndarray),
-            tuple_type=id(tuple),
-            none=id(None),
-            out=id(sys.intern("out")),
-            array_new=api[ARRAY_NEW],
-            array_from=api[ARRAY_FROM_ANY],
-            array_return=api[ARRAY_RETURN],
-            increment=_address(python.Py_IncRef),
-            decrement=_address(python.Py_DecRef),
-            vectorcall=_address(python.PyObject_Vectorcall),
-            tuple_new=_address(python.PyTuple_New),
-            tuple_set=_address(python.PyTuple_SetItem),
-            release=_address(python.PyEval_SaveThread),
-            acquire=_address(python.PyEval_RestoreThread),
-        )
+        table = _numpy_functions()
+        numpy = {name: table[position] for name, position in NUMPY_FUNCTIONS.items()}
+        python = {name: getattr(ctypes.pythonapi, name) for name in PYTHON_FUNCTIONS}
+        return numpy | {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in python.items()}
     except (AttributeError, ImportError, ValueError):
         return None
-
-
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def _numpy_functions() -> Any:

@@ -27,7 +27,6 @@ class Variant:
     """The facts about a program's code for one state ("one") or for a batch ("run")."""
 
     name: str  # also of the function to call
-    code: str  # the name under which the machine code is kept
     lanes: int
     workspace_bytes: int
     nanoseconds: float  # an estimate of the time of one state; decides on threads, nothing else

@@ -1,31 +1,65 @@
-"""Machine code: LLVM text to an object file, and an object file to functions that can be called."""
+"""Machine code: from LLVM text to an object file, and from there to functions that can be called."""
 
 from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import hashlib
 import sys
-from collections.abc import Iterator
+import time
+import weakref
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 
+from kinetree.compiler.emit.llvm.instructions import LIBRARY
+from kinetree.compiler.runtime import cache
 from kinetree.compiler.runtime.machine import Target, host, lock
 from kinetree.errors import CompileError
 
+OPT = 1  # LLVM's level of optimization
 
-def build(text: str, target: Target | None = None, opt: int = 2) -> bytes:
+_libraries: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()
+
+
+def library(text: str, target: Target, symbols: Mapping[str, int] | None = None) -> Library:
+    """The machine code of an LLVM module, from memory or disk if it is there, else compiled now.
+
+    Args:
+        symbols: the addresses of functions that it calls, besides those of the C library.
+    """
+    with lock:
+        name = name_of(text, target)
+        found = _libraries.get(name)
+        if found is None:
+            code, seconds = cache.load(name), 0.0
+            if code is None:
+                started = time.perf_counter()
+                code = build(text, target)
+                seconds = time.perf_counter() - started
+                cache.store(name, code)
+            found = _libraries[name] = Library(code, seconds, symbols or {})
+        return found
+
+
+def name_of(text: str, target: Target) -> str:
+    """The name under which what is made of a text is kept: a hash of everything that decides it."""
+    facts = (llvmlite.__version__, target.key, str(OPT), text)
+    return hashlib.sha256("\0".join(facts).encode()).hexdigest()
+
+
+def build(text: str, target: Target) -> bytes:
     """The object file of an LLVM module."""
-    target = target or host()
     with lock:
-        return target.machine(opt).emit_object(_parse(text, target))
+        return target.machine(OPT).emit_object(_parse(text, target))
 
 
-def assembly(text: str, target: Target | None = None, opt: int = 2) -> str:
+def assembly(text: str, target: Target) -> str:
     """The assembly text of an LLVM module."""
-    target = target or host()
     with lock:
-        return target.machine(opt).emit_assembly(_parse(text, target))
+        return target.machine(OPT).emit_assembly(_parse(text, target))
 
 
 def _parse(text: str, target: Target) -> Any:
@@ -41,14 +75,14 @@ def _parse(text: str, target: Target) -> Any:
 class Library:
     """An object file loaded into this process. Its functions are valid as long as the library lives."""
 
-    def __init__(self, code: bytes, target: Target | None = None):
-        target = target or host()
+    def __init__(self, code: bytes, seconds: float, symbols: Mapping[str, int]):
         self.size = len(code)
+        self.seconds = seconds  # that compiling took, 0 if it was found on disk
         with lock:
-            for name, address in _library_functions().items():
+            for name, address in {**_library_functions(), **symbols}.items():
                 llvm.add_symbol(name, address)
             backing = llvm.parse_assembly("")
-            self._engine = llvm.create_mcjit_compiler(backing, target.machine())
+            self._engine = llvm.create_mcjit_compiler(backing, host().machine())
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             self._engine.finalize_object()
 
@@ -67,7 +101,7 @@ _known: dict[str, int] = {}
 def _library_functions() -> dict[str, int]:
     """The C library's functions that machine code may call, by address."""
     if not _known:
-        names = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "floor", "fma")
+        names = {"sin", "cos", "floor", "fma", *LIBRARY}
         wanted = {symbol for name in names for symbol in (name, f"{name}f")}
         wanted |= {"memset", "memcpy", host().yielding}
         for library in _c_libraries():

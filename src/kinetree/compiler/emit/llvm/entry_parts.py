@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kinetree.compiler.emit.llvm.function import Function, pointer
+from kinetree.compiler.emit.llvm.function import Function
 
 # The words of a kernel's context.
 ONE = 0  # code for one state, its tables, its workspace
@@ -18,7 +18,8 @@ DESCRIPTOR, NUMBER, KIND = (
 )  # of the type: NumPy's descriptor, its number, and what `KIND_MASK` leaves
 GENERAL = 12  # the general method
 PROGRESS = 13  # three words for a batch
-SPECS = 16  # of every argument and result: how many axes, their lengths, their strides, the bytes of a state
+ARRAY_TYPE, TUPLE_TYPE, NONE, OUT = 16, 17, 18, 19  # objects of Python: two types, None, and the word "out"
+SPECS = 20  # of every argument and result: how many axes, their lengths, their strides, the bytes of a state
 
 AXES = 4  # the most axes of an argument
 RESULTS = 8  # the most results
@@ -35,7 +36,17 @@ ALONE, UNFIT = -1, -2  # what `@check` says instead of the length of a batch
 
 DECLARATIONS = """\
 declare i64 @llvm.smax.i64(i64, i64)
-declare i64 @llvm.smin.i64(i64, i64)"""
+declare i64 @llvm.smin.i64(i64, i64)
+declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
+declare ptr @PyArray_FromAny(ptr, ptr, i32, i32, i32, ptr)
+declare ptr @PyArray_Return(ptr)
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyTuple_New(i64)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)"""
 
 
 class Offsets(NamedTuple):
@@ -53,33 +64,14 @@ class Offsets(NamedTuple):
     items: int
 
 
-class Addresses(NamedTuple):
-    """C functions and objects of this process."""
-
-    array_type: int
-    tuple_type: int
-    none: int
-    out: int
-    array_new: int
-    array_from: int
-    array_return: int
-    increment: int
-    decrement: int
-    vectorcall: int
-    tuple_new: int
-    tuple_set: int
-    release: int
-    acquire: int
-
-
-def define_check(at: Addresses, offset: Offsets) -> str:
+def define_check(offset: Offsets) -> str:
     """`@check`: whether the code can use an object as it is, by its length along the batch; where its data
     begin, and its stride along the batch.
     """
     f = Function(
         "internal i64 @check(ptr %object, ptr %context, ptr %spec, i32 %needed, ptr %place, ptr %stride)"
     )
-    f.unless(f.same(f.member("%object", offset.type), pointer(at.array_type)), "no")
+    f.unless(f.same(f.member("%object", offset.type), f.load("%context", ARRAY_TYPE, "ptr")), "no")
     kind = f.member(f.member("%object", offset.descr), offset.kind, "i64")
     kind = f.let(f"and i64 {kind}, {KIND_MASK}")
     flags = f.let(f"and i32 {f.member('%object', offset.flags, 'i32')}, %needed")
@@ -107,17 +99,17 @@ def define_check(at: Addresses, offset: Offsets) -> str:
     return f.text
 
 
-def define_plain(at: Addresses, offset: Offsets) -> str:
+def define_plain(offset: Offsets) -> str:
     """`@plain`: an object as a contiguous array of the kernel's type, as far as it can be one; or null."""
     f = Function("internal ptr @plain(ptr %object, ptr %context, ptr %spec)")
-    f.unless(f.same(f.member("%object", offset.type), pointer(at.array_type)), "other")
-    f.call("void", pointer(at.increment), "ptr %object")
+    f.unless(f.same(f.member("%object", offset.type), f.load("%context", ARRAY_TYPE, "ptr")), "other")
+    f.call("void", "@Py_IncRef", "ptr %object")
     f.when(f.is_("sgt", f.sub(_axes(f, offset), f.load("%spec")), 1), "several")
     f.give(f"ptr {f.call('ptr', '@cast', 'ptr %object', 'ptr %context')}")
     f.block("several")  # batch axes: the general method may do without a copy
     f.give("ptr %object")
     f.block("other")
-    array = f.call("ptr", pointer(at.array_from), "ptr %object", "ptr null", *_any_shape(ENSURE_ARRAY))
+    array = f.call("ptr", "@PyArray_FromAny", "ptr %object", "ptr null", *_any_shape(ENSURE_ARRAY))
     f.when(f.is_null(array), "impossible")
     f.give(f"ptr {f.call('ptr', '@cast', f'ptr {array}', 'ptr %context')}")
     f.block("impossible")
@@ -125,15 +117,15 @@ def define_plain(at: Addresses, offset: Offsets) -> str:
     return f.text
 
 
-def define_cast(at: Addresses, offset: Offsets) -> str:
+def define_cast(offset: Offsets) -> str:
     """`@cast`: the same for an array that nobody else needs; it stays as it is if it holds other things."""
     f = Function("internal ptr @cast(ptr %array, ptr %context)")
     kind = f.member(f.member("%array", offset.descr), offset.kind, "i8")
     f.unless(f.any_of(*(f.is_("eq", kind, ord(letter), "i8") for letter in REAL)), "strange")
     descriptor = f"ptr {f.load('%context', DESCRIPTOR, 'ptr')}"
-    f.call("void", pointer(at.increment), descriptor)  # the conversion takes it
-    result = f.call("ptr", pointer(at.array_from), "ptr %array", descriptor, *_any_shape(PLAIN))
-    f.call("void", pointer(at.decrement), "ptr %array")
+    f.call("void", "@Py_IncRef", descriptor)  # the conversion takes it
+    result = f.call("ptr", "@PyArray_FromAny", "ptr %array", descriptor, *_any_shape(PLAIN))
+    f.call("void", "@Py_DecRef", "ptr %array")
     f.give(f"ptr {result}")
     f.block("strange")
     f.give("ptr %array")
@@ -166,10 +158,10 @@ def define_apart() -> str:
     return f.text
 
 
-def define_drop(at: Addresses) -> str:
+def define_drop() -> str:
     """`@drop`: release the first objects of an array; those that are null are none."""
     f = Function("internal void @drop(ptr %objects, i64 %count)")
     with f.each(0, "%count") as k:
-        f.call("void", pointer(at.decrement), f"ptr {f.load('%objects', k, 'ptr')}")
+        f.call("void", "@Py_DecRef", f"ptr {f.load('%objects', k, 'ptr')}")
     f.give("void")
     return f.text

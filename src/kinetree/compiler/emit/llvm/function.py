@@ -148,8 +148,3 @@ class Function:
     def _label(self) -> str:
         self._count += 1
         return f"b{self._count}"
-
-
-def pointer(address: int) -> str:
-    """An address of this process as a literal."""
-    return f"inttoptr (i64 {address} to ptr)"
