@@ -135,3 +135,41 @@ def test_the_total_mass_includes_what_stands_still():
     assert mass == pytest.approx(10 / (1 + 4000 / 3 * np.pi * 1e-3))
     mujoco = pytest.importorskip("mujoco")
     assert mujoco.MjModel.from_xml_string(text).body_mass[2] == pytest.approx(mass)
+
+
+@pytest.mark.parametrize(
+    "text, named",
+    [
+        (mjcf("<joint/>").replace(INERTIAL, ""), "resists"),
+        (mjcf("<joint/>").replace("<body ", '<body gravcomp="1" '), "gravcomp"),
+        (mjcf('<joint armture="1"/>'), "armture"),
+    ],
+)
+def test_loading_warns_once(text, named):
+    with pytest.warns(kt.errors.FileWarning, match=f"{named}.*kinetree check") as caught:
+        kt.load(text)
+    assert len(caught) == 1 and caught[0].filename == __file__
+
+
+def test_loading_a_good_file_warns_of_nothing(recwarn):
+    kt.load(mjcf())
+    assert not recwarn.list
+
+
+def test_the_error_of_a_file_is_public():
+    import pickle
+
+    with pytest.raises(kt.errors.FileError) as caught:
+        kt.load("<robot/>")
+    assert caught.value.finding.rule == "tree-empty"
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_an_inertial_without_mass_is_a_massless_link():
+    zero = '<inertial><inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial>'
+    for inertial in ("<inertial/>", '<inertial><origin xyz="1 0 0"/></inertial>', zero):
+        model = kt.load(robot(link("a", inertial), link("b"), joint("j", "a", "b")))
+        assert "mass-missing" in {f.rule for f in model.report}
+        assert model.total_mass == kt.load(robot(link("a", ""), link("b"), joint("j", "a", "b"))).total_mass
+    with pytest.raises(kt.errors.FileError, match="no <mass>"):
+        kt.load(robot(link("a", zero.replace('ixx="0"', 'ixx="1"'))))

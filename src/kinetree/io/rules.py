@@ -136,6 +136,7 @@ RULES: dict[str, Rule] = {
         _FIX,
         True,
     ),
+    "mass-missing": Rule("note", "the link weighs nothing", "Add <mass value=...> if the part has mass."),
     "inertia-missing": Rule("note", "the link weighs nothing", "Add an <inertial> if the part has mass."),
     "inertia-zero": Rule(
         "note", "the link is a point mass", "Add the inertia if rotation of this part matters."
