@@ -6,6 +6,7 @@ import argparse
 import inspect
 import os
 import stat
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,14 +43,16 @@ def read(options: argparse.Namespace) -> Model:
     import kinetree as kt
 
     path = existing(options.file)
-    return kt.load(
-        path,
-        format=options.format,
-        repair=options.repair,
-        snap=options.snap,
-        base=options.base,
-        package_dirs=tuple(options.package_dir),
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kt.errors.FileWarning)  # commands show the report
+        return kt.load(
+            path,
+            format=options.format,
+            repair=options.repair,
+            snap=options.snap,
+            base=options.base,
+            package_dirs=tuple(options.package_dir),
+        )
 
 
 def check_format(name: str | None) -> None:
