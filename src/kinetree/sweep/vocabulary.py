@@ -35,6 +35,7 @@ WORDS = {
     "a": Word("accelerations", ("nv",), "rad/s^2 or m/s^2"),
     "tau": Word("generalised forces", ("nv",), "N m or N"),
     "x": Word("any vector over the velocities", ("nv",)),
+    "weights": Word("one number for each generalised force", ("nv",)),
     "known": Word("accelerations of the joints in `accelerate`, generalised forces of the others", ("nv",)),
     "C": Word("a matrix to be compared with the Coriolis matrix", ("nv", "nv")),
     "f_ext": Word(
