@@ -85,9 +85,9 @@ def measure(algorithm: Algorithm, model: kt.Model, mode: str) -> dict[str, int]:
     What stands in a loop counts once.
     """
     present = tuple(a.name for a in algorithm.inputs if not a.optional)
-    program = sweeps.lower(algorithm, model, present, static_options(algorithm, model), mode)
+    program = optimize(sweeps.lower(algorithm, model, present, static_options(algorithm, model), mode))
     counts = {k: n for k, n in program.ops.items() if n}
-    fused = walk(optimize(program).body)
+    fused = walk(program.body)
     counts["instructions"] = sum(isinstance(s, Expr) and bool(PRIMITIVES[s.op].cost) for s in fused)
     return counts
 
