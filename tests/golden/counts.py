@@ -81,7 +81,7 @@ def static_options(algorithm: Algorithm, model: kt.Model) -> dict[str, Any]:
 
 
 def measure(algorithm: Algorithm, model: kt.Model, mode: str) -> dict[str, int]:
-    """The counts of `Program.ops` before multiplications and additions are fused, and `instructions`: how many
+    """The counts of `Program.ops` before multiply-adds are fused, and `instructions`: how many
     operations there are afterwards. What stands in a loop counts once.
     """
     present = tuple(a.name for a in algorithm.inputs if not a.optional)
