@@ -18,6 +18,7 @@ def define_entry(offset: Offsets) -> str:
     entry.give(f"ptr {entry.call('ptr', '@attempt', ARGUMENTS, 'i1 true')}")
     functions = (
         part.define_check(offset),
+        part.define_states(),
         part.define_plain(offset),
         part.define_cast(offset),
         part.define_apart(),
@@ -40,9 +41,11 @@ class _Attempt:
     def __init__(self, offset: Offsets):
         self.offset = offset
         self.f = f = Function(f"internal ptr @attempt({ARGUMENTS}, i1 %convertible)")
-        self.outs, self.places, self.strides, self.results, self.converted, self.dims = (
-            f.let(f"alloca [{ARRAYS + 1} x i64]") for _ in range(6)
+        self.outs, self.results, self.converted, self.dims = (
+            f.let(f"alloca [{ARRAYS + 1} x i64]") for _ in range(4)
         )
+        self.places = f.let(f"alloca [{2 * ARRAYS} x i64]")
+        self.strides = f.at(self.places, ARRAYS)
         self.shape = f.let("alloca [2 x i64]")  # of the batch: how many axes, and where their lengths are
         self.variable = f.let("alloca i64")  # changes its meaning from part to part
         self.context = f.member("%self", offset.data)
@@ -96,7 +99,7 @@ class _Attempt:
         return given
 
     def _inspect(self) -> str:
-        """The states of the batch, if all objects suit the code and have the same batch axes or, inputs, none."""
+        """The states of the batch, if all objects suit the code and have its axes or, inputs, none."""
         f = self.f
         f.store(ALONE, self.variable)
         f.store(0, self.shape)
@@ -115,9 +118,10 @@ class _Attempt:
 
     def _check(self, item: str, k: str, needed: int) -> str:
         f = self.f
-        place, stride = f.at(self.places, k), f.at(self.strides, k)
-        about = f"ptr {item}", f"ptr {self.context}", f"ptr {self._spec(k)}", f"i32 {needed}"
-        return f.call("i64", "@check", *about, f"ptr {place}", f"ptr {stride}", f"ptr {self.shape}")
+        wanted = f"ptr {self.context}", f"ptr {self._spec(k)}", f"i32 {needed}"
+        return f.call(
+            "i64", "@check", f"ptr {item}", *wanted, f"ptr {f.at(self.places, k)}", f"ptr {self.shape}"
+        )
 
     def _compute(self) -> None:
         """Run the code, into arrays that are given or made here."""

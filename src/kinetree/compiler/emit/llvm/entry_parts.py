@@ -66,17 +66,12 @@ class Offsets(NamedTuple):
 
 
 def define_check(offset: Offsets) -> str:
-    """`@check`: whether the code can use an object as it is, by the number of its states; where its data begin,
-    and its stride along the batch.
-
-    `batch` holds the number of batch axes and where their lengths are. The first object that has such axes sets
-    it, the others must have the same.
+    """`@check`: whether the code can use an object as it is, by the number of its states. Where its data
+    begin goes to `place`, its stride along the batch (`@states`) `ARRAYS` words behind.
     """
     f = Function(
-        "internal i64 @check(ptr %object, ptr %context, ptr %spec, i32 %needed, ptr %place, ptr %stride, "
-        "ptr %batch)"
+        "internal i64 @check(ptr %object, ptr %context, ptr %spec, i32 %needed, ptr %place, ptr %batch)"
     )
-    count = f.let("alloca i64")
     f.unless(f.same(f.member("%object", offset.type), f.load("%context", ARRAY_TYPE, "ptr")), "no")
     flags = f.let(f"and i32 {f.member('%object', offset.flags, 'i32')}, %needed")
     is_plain = f.is_("eq", flags, "%needed", "i32")
@@ -92,24 +87,40 @@ def define_check(offset: Offsets) -> str:
         contiguous = f.is_("eq", f.load(steps, here), f.load("%spec", f.add(there, AXES)))
         f.unless(f.any_of(contiguous, f.is_("eq", length, 1)), "no")
     f.store(f.member("%object", offset.data, "i64"), "%place")
-    f.store(0, "%stride")
+    stride = f.at("%place", ARRAYS)
+    f.store(0, stride)
     f.when(f.is_("eq", extra, 0), "alone")
-    with f.given(f.is_("eq", f.load("%batch"), 0)):
-        f.store(extra, "%batch")
-        f.store(lengths, "%batch", 1, "ptr")
-    f.unless(f.is_("eq", f.load("%batch"), extra), "no")
-    f.store(1, count)
-    with f.each(0, extra) as axis:
-        length = f.load(lengths, axis)
-        f.unless(f.is_("eq", length, f.load(f.load("%batch", 1, "ptr"), axis)), "no")
-        f.store(f.mul(f.load(count), length), count)
-    with f.each(1, extra) as axis:  # all states are at equal distances
-        whole = f.mul(f.load(steps, axis), f.load(lengths, axis))
-        f.unless(f.is_("eq", whole, f.load(steps, f.sub(axis, 1))), "no")
-    f.store(f.load(steps, f.sub(extra, 1)), "%stride")
-    f.give(f"i64 {f.load(count)}")
+    shape = f"ptr {lengths}", f"ptr {steps}", f"i64 {extra}"
+    f.give(f"i64 {f.call('i64', '@states', *shape, f'ptr {stride}', 'ptr %batch')}")
     f.block("alone")
     f.give(f"i64 {ALONE}")
+    f.block("no")
+    f.give(f"i64 {UNFIT}")
+    return f.text
+
+
+def define_states() -> str:
+    """`@states`: how many states there are along the batch axes of an array, if they are at equal distances.
+
+    `batch` holds the number of batch axes, and where their lengths are. The first array that has such axes
+    sets it, and the others must have the same.
+    """
+    f = Function("internal i64 @states(ptr %lengths, ptr %steps, i64 %axes, ptr %stride, ptr %batch)")
+    with f.given(f.is_("eq", f.load("%batch"), 0)):
+        f.store("%axes", "%batch")
+        f.store("%lengths", "%batch", 1, "ptr")
+    f.unless(f.is_("eq", f.load("%batch"), "%axes"), "no")
+    count = f.let("alloca i64")
+    f.store(1, count)
+    with f.each(0, "%axes") as axis:
+        length = f.load("%lengths", axis)
+        f.unless(f.is_("eq", length, f.load(f.load("%batch", 1, "ptr"), axis)), "no")
+        f.store(f.mul(f.load(count), length), count)
+    with f.each(1, "%axes") as axis:
+        whole = f.mul(f.load("%steps", axis), f.load("%lengths", axis))
+        f.unless(f.is_("eq", whole, f.load("%steps", f.sub(axis, 1))), "no")
+    f.store(f.load("%steps", f.sub("%axes", 1)), "%stride")
+    f.give(f"i64 {f.load(count)}")
     f.block("no")
     f.give(f"i64 {UNFIT}")
     return f.text
