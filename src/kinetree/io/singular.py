@@ -45,7 +45,8 @@ def check_motion(robot: Description, model: Model, log: Log) -> bool:
             if log.repair:
                 I[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] += np.array(added.matrix(), float)
         U = I @ S
-        _carry(articulated, node, X.T @ (I - U @ _inverse(S.T @ U) @ U.T) @ X)
+        passed = X.T @ U
+        _carry(articulated, node, X.T @ I @ X - passed @ _inverse(S.T @ U) @ passed.T)
     return any([_report(robot, model, body, added, log) for body in bodies])
 
 
