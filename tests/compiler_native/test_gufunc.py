@@ -193,7 +193,7 @@ def test_a_constant_result_needs_no_input() -> None:
 
 EMPTY = {  # no element, but strides of their own
     "plain": lambda shape: np.zeros((*shape[:-1], 5))[..., 2:2],
-    "reversed": lambda shape: np.zeros((*shape[:-1], 5))[:, ::-1, 2:2],
+    "reversed": lambda shape: np.zeros((*shape[:-1], 5))[:, ::-1, ..., 2:2],
     "swapped": lambda shape: np.swapaxes(np.zeros((shape[1], shape[0], *shape[2:-1], 5)), 0, 1)[..., 2:2],
     "broadcast": lambda shape: np.broadcast_to(np.zeros((1, *shape[1:-1], 5))[..., 2:2], shape),
 }
