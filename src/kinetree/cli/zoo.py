@@ -12,8 +12,8 @@ from kinetree.cli.status import OK
 from kinetree.cli.text import table
 
 SUMMARY = "the robots that come with the library"
-DESCRIPTION = """List the robots of the zoo, with the arguments they take. Use one wherever a command takes a FILE,
-as zoo:NAME or zoo:NAME:ARGUMENT,..."""
+DESCRIPTION = """List the robots of the zoo, with the arguments they take. Use one wherever a command takes
+a FILE, as zoo:NAME or zoo:NAME:ARGUMENT,..."""
 EXAMPLES = """  kinetree zoo
   kinetree info zoo:chain:20"""
 
