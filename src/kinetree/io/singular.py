@@ -54,7 +54,8 @@ def check_motion(robot: Description, model: Model, log: Log) -> bool:
 def _kinematics(node: Node, q: Array) -> tuple[Array, Array]:
     """X (k x 6 x 6) and S (k x 6 x n) of the k members of a node."""
     X, S = node_kinematics(node, q)
-    return X.reshape(-1, 6, 6), S.reshape(-1, 6, S.shape[1])
+    count = len(node.members)
+    return X.reshape(count, 6, 6), S.reshape(count, 6, S.shape[1])
 
 
 def _between(A: Array, I: Array, B: Array) -> Array:
