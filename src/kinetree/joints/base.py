@@ -179,6 +179,15 @@ class Joint(ABC):
     def rate(self, q: Numbers, v: Numbers) -> Numbers:
         """The rates of the position coordinates, qdot = A(q) v."""
 
+    def advance(self, q: Numbers, v: Numbers, a: Numbers, h: Any) -> tuple[Numbers, Numbers]:
+        """(q, v) after a step of length `h` with the acceleration `a`: the new velocity moves it all along.
+
+        v+ = v + h a,  q+ = q (+) h v+. A joint whose velocity is given in axes that turn with it adds up its
+        accelerations in axes that do not: else a body in flight would gain energy.
+        """
+        moving = tuple(x + h * y for x, y in zip(v, a, strict=True))
+        return self.integrate(q, tuple(h * x for x in moving)), moving
+
     def neutral(self) -> Numbers:
         """The position in which successor and predecessor coincide."""
         return sum(((0.0, 0.0, 0.0, 1.0) if c == "quaternion" else (0.0,) for c in self.coordinates), ())
