@@ -3,7 +3,7 @@
 Times are processor times: medians, with half the distance between the quartiles. Pinocchio's batches are
 `rneaInParallel` and `abaInParallel` with one thread; for what it has no C++ loop (marked ~), a loop in Python
 less the time of the same call for a single pendulum. MuJoCo's calls do more than the quantity asked for: it
-has no smaller entry. Compile times include the trace.
+has no smaller entry. Compile times include the trace. *One call* is `kt.f(robot, ...)`, as a user types it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks import cases, machine, page, table
+from benchmarks import calls, cases, machine, page, table
 from benchmarks.peers import Peers
 from kinetree.compiler.runtime import threads
 
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def run(asked: argparse.Namespace) -> dict[str, Any]:
-    results: dict[str, Any] = {"machine": machine.description(), "robots": [], "sizes": []}
+    results: dict[str, Any] = {"machine": machine.description(), "robots": [], "calls": [], "sizes": []}
     _say(*table.machine_lines(results["machine"]), "", table.ROBOT_HEAD)
     for robot, make in cases.ROBOTS.items():
         if asked.robots not in robot:
@@ -57,6 +57,12 @@ def run(asked: argparse.Namespace) -> dict[str, Any]:
                 row = cases.robot_row(robot, model, name, peers, asked.seconds)
                 results["robots"].append(row)
                 _say(table.robot_line(row))
+    _say("", table.CALL_HEAD)
+    for name in calls.functions():
+        if asked.functions in name:
+            row = calls.row(name, asked.seconds / 4)
+            results["calls"].append(row)
+            _say(table.call_line(row))
     sizes = [n for n in cases.SIZES if n <= asked.largest]
     if sizes:
         _say("", table.SIZE_HEAD)

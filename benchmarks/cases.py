@@ -53,17 +53,16 @@ def robot_row(robot: str, model: Model, name: str, peers: Any, seconds: float) -
     inputs = states(model, kernel, batch)
     many = kernel(*inputs)
     one = [x[0].copy() for x in inputs]
-    single = kernel(*one)
-    call = kernel.call
-    contestants = {"ours": Call(call, one, single)} | peers.single(name, one)
-    alone = race(contestants, seconds)
-    contestants = {"ours": Call(call, inputs, many)} | peers.batch(name, inputs)
+    public = Call(getattr(kt, name), [model, *one, *options(name, model).values()])
+    public.function(*public.arguments)
+    alone = race({"ours": public} | peers.single(name, one), seconds)
+    contestants = {"ours": Call(kernel, inputs, {"out": many})} | peers.batch(name, inputs)
     counts = {"pinocchio loop": peers.loop}
     together = {k: t / counts.get(k, batch) for k, t in race(contestants, seconds).items()}
     cached = None
     if many.nbytes > LARGE:  # what the processor takes when memory does not limit it
         few, place = [x[:CACHED] for x in inputs], many[:CACHED]
-        cached = (race({"ours": Call(call, few, place)}, seconds)["ours"] / CACHED)._asdict()
+        cached = (race({"ours": Call(kernel, few, {"out": place})}, seconds)["ours"] / CACHED)._asdict()
     return {
         "robot": robot, "function": name, "ops": kernel.ops, "compile_seconds": compiling,
         "batch_size": batch, "cached": cached, "single": _plain(alone),
@@ -77,9 +76,9 @@ def size_row(tree: str, n: int, name: str, peers: Any, seconds: float) -> dict[s
     model = TREES[tree](n)
     kernel, compiling = _compiled(name, model)
     one = [x[0] for x in states(model, kernel, 1)]
-    single = kernel(*one)
-    call = kernel.call
-    contestants = {"ours": Call(call, one, single)}
+    public = Call(getattr(kt, name), [model, *one])
+    public.function(*public.arguments)
+    contestants = {"ours": public}
     if n <= LARGEST_PEER:
         contestants |= peers(model).single(name, one)
     return {

@@ -7,7 +7,7 @@ other programs take is not ours.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from typing import NamedTuple
 
@@ -30,18 +30,19 @@ class Timing(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call to be timed as a user would write it, with `out=` if `out` is given."""
+    """A call to be timed as a user would write it."""
 
     function: Callable
     arguments: Sequence[object] = ()
-    out: object = None
+    keywords: Mapping[str, object] = {}
 
     def loop(self) -> Callable[[int], None]:
         """A function that makes the call so many times, with nothing else in the loop."""
         names = [f"a{k}" for k in range(len(self.arguments))]
-        inside = ", ".join(names + ["out=out"] * (self.out is not None))
+        inside = ", ".join(names + [f"{name}=k_{name}" for name in self.keywords])
         text = f"def loop(turns):\n    for _ in repeat(None, turns):\n        f({inside})\n"
-        scope = dict(zip(names, self.arguments)) | {"f": self.function, "out": self.out, "repeat": repeat}
+        scope = dict(zip(names, self.arguments)) | {f"k_{name}": x for name, x in self.keywords.items()}
+        scope |= {"f": self.function, "repeat": repeat}
         parameters = ", ".join(f"{n}={n}" for n in scope)
         exec(text.replace("(turns)", f"(turns, {parameters})"), scope)
         return scope["loop"]  # type: ignore[return-value]

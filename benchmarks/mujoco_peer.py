@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from benchmarks.measure import Call
 from kinetree.interop import to_mujoco
 from kinetree.model import Model
@@ -22,19 +20,13 @@ class MuJoCo:
         self.data = mujoco.MjData(self.model)
 
     def calls(self) -> dict[str, Call]:
-        """One call per state; the state is in `data` already and does not change what is done."""
-        mj, m, d = self.mujoco, self.model, self.data
-        dense = np.zeros((m.nv, m.nv))
-        arguments = (m, d, dense) if int(mj.__version__.partition(".")[0]) >= 4 else (m, dense, d.qM)
+        """One call per state; the state is in `data` already and does not change what is done.
 
-        def mass_matrix() -> None:
-            mj.mj_kinematics(m, d)
-            mj.mj_comPos(m, d)
-            mj.mj_crb(m, d)
-            mj.mj_fullM(*arguments)
-
+        `mj_fwdPosition` leaves the mass matrix in MuJoCo's own sparse form, and factorises it too.
+        """
+        mj, state = self.mujoco, [self.model, self.data]
         return {
-            "inverse_dynamics": Call(mj.mj_inverse, [m, d]),
-            "forward_dynamics": Call(mj.mj_forward, [m, d]),
-            "mass_matrix": Call(mass_matrix),
+            "inverse_dynamics": Call(mj.mj_inverse, state),
+            "forward_dynamics": Call(mj.mj_forward, state),
+            "mass_matrix": Call(mj.mj_fwdPosition, state),
         }

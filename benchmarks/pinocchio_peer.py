@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from benchmarks.measure import Call
 from kinetree.interop import to_pinocchio
 from kinetree.model import Model
+
+# our name: Pinocchio's, where one call gives the quantity (some leave it in `data`, some give more)
+FUNCTIONS = {
+    "placements": "forwardKinematics",
+    "body_velocities": "forwardKinematics",
+    "body_accelerations": "forwardKinematics",
+    "frame_placement": "framesForwardKinematics",
+    "jacobian": "computeJointJacobian",
+    "jacobian_rate": "computeJointJacobiansTimeVariation",
+    "center_of_mass": "centerOfMass",
+    "center_of_mass_velocity": "centerOfMass",
+    "center_of_mass_jacobian": "jacobianCenterOfMass",
+    "inverse_dynamics": "rnea",
+    "forward_dynamics": "aba",
+    "bias_force": "nonLinearEffects",
+    "gravity_force": "computeGeneralizedGravity",
+    "mass_matrix": "crba",
+    "inverse_mass_matrix": "computeMinverse",
+    "coriolis_matrix": "computeCoriolisMatrix",
+    "kinetic_energy": "computeKineticEnergy",
+    "potential_energy": "computePotentialEnergy",
+    "centroidal_momentum": "computeCentroidalMomentum",
+    "centroidal_momentum_matrix": "computeCentroidalMap",
+    "centroidal_momentum_matrix_rate": "dccrba",
+}
+BATCHES = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParallel"}
 
 
 class Pinocchio:
@@ -21,7 +47,19 @@ class Pinocchio:
         self.model, self.maps = to_pinocchio(model)
         self.data = self.model.createData()
 
-    def arguments(self, name: str, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    def call(self, name: str, state: Sequence[np.ndarray]) -> Call:
+        """Pinocchio's call for one state in Pinocchio's coordinates: its own function, nothing around it."""
+        last = [self.model.njoints - 1] if name == "jacobian" else []
+        return Call(getattr(self.pin, FUNCTIONS[name]), [self.model, self.data, *state, *last])
+
+    def batch(self, name: str, states: Sequence[np.ndarray]) -> Call:
+        """One call per batch on one thread, in C++; columns are states, and the result has its place."""
+        columns = [np.asfortranarray(x.T) for x in states]
+        result = np.zeros((self.model.nv, columns[0].shape[1]), order="F")
+        pool = self.pin.ModelPool(self.model, 1)
+        return Call(getattr(self.pin, BATCHES[name]), [1, pool, *columns, result])
+
+    def arguments(self, name: str, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Our inputs in Pinocchio's coordinates."""
         q, rest = inputs[0], inputs[1:]
         result = [self.maps.q(q)]
@@ -32,7 +70,7 @@ class Pinocchio:
             result.append(self.maps.tau(q, rest[1]) if forces else self.maps.a(q, rest[0], rest[1]))
         return [np.ascontiguousarray(x) for x in result]
 
-    def ours(self, name: str, inputs: list[np.ndarray], result: np.ndarray) -> np.ndarray:
+    def ours(self, name: str, inputs: Sequence[np.ndarray], result: np.ndarray) -> np.ndarray:
         """A result for one state in our coordinates."""
         arguments = self.arguments(name, inputs)
         if name == "inverse_dynamics":
@@ -42,38 +80,3 @@ class Pinocchio:
         if name != "coriolis_matrix":  # Pinocchio fills the upper triangle
             result = np.triu(result) + np.triu(result, 1).T
         return self.maps.mass_matrix(inputs[0], result)  # these robots' coordinates are only in another order
-
-    def calls(self) -> dict[str, tuple[Callable, list]]:
-        """Pinocchio's function for one state, and its first arguments."""
-        pin, first = self.pin, [self.model, self.data]
-        last = self.model.njoints - 1
-
-        def jacobian(model: Any, data: Any, q: np.ndarray) -> np.ndarray:
-            return pin.computeJointJacobian(model, data, q, last)
-
-        return {
-            "inverse_dynamics": (pin.rnea, first),
-            "forward_dynamics": (pin.aba, first),
-            "mass_matrix": (pin.crba, first),
-            "inverse_mass_matrix": (pin.computeMinverse, first),
-            "coriolis_matrix": (pin.computeCoriolisMatrix, first),
-            "jacobian": (jacobian, first),
-        }
-
-    def batches(self) -> dict[str, Callable]:
-        """One call per batch on one thread, in C++; columns are states."""
-        pool = self.pin.ModelPool(self.model, 1)
-        nv = self.model.nv
-
-        def run(function: Callable) -> Callable:
-            def call(*columns: np.ndarray) -> np.ndarray:
-                result = np.zeros((nv, columns[0].shape[1]), order="F")
-                function(1, pool, *columns, result)
-                return result
-
-            return call
-
-        return {
-            "inverse_dynamics": run(self.pin.rneaInParallel),
-            "forward_dynamics": run(self.pin.abaInParallel),
-        }

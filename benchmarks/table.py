@@ -11,6 +11,18 @@ SIZE_HEAD = """\
 | tree | bodies | function | compile | one state | per body | Pinocchio | ratio |
 |---|--:|---|--:|--:|--:|--:|--:|"""
 
+CALL_HEAD = """\
+| function | by position | by name | out= | lists | batch of one | Pinocchio | ratio |
+|---|--:|--:|--:|--:|--:|--:|--:|"""
+
+
+def call_line(row: dict[str, Any]) -> str:
+    calls = row["calls"]
+    ways = ("by position", "by name", "out", "lists", "batch of one", "pinocchio")
+    name = row["function"] if row["robot"] == "arm7" else f"{row['function']} ({row['robot']})"
+    cells = [name, *(_time(calls.get(way)) for way in ways)]
+    return "| " + " | ".join([*cells, _ratio(calls.get("pinocchio"), calls["by position"])]) + " |"
+
 
 def robot_line(row: dict[str, Any]) -> str:
     single, batch = row["single"], row["batch"]

@@ -20,6 +20,10 @@ class ArgumentError(ShapeError, TypeError):
     """An argument is missing, unknown, given twice, or of the wrong kind."""
 
 
+class StateError(KinetreeError, ValueError):
+    """A configuration is not one of the model: a quaternion in it is far from unit length."""
+
+
 class FrameError(KinetreeError, ValueError):
     """Two quantities were combined although they are expressed in different frames."""
 

@@ -12,7 +12,7 @@ from kinetree.compiler.emit.python import run
 from kinetree.compiler.ir.check import check
 from kinetree.compiler.ir.graph import Graph
 from kinetree.compiler.ir.program import Program
-from kinetree.compiler.passes.differentiate import forward, jacobian, reverse
+from kinetree.compiler.passes.differentiate import Increments, jacobian, jvp, vjp
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.errors import CompileError
 
@@ -43,7 +43,7 @@ class TestStraight:
         x = random_inputs(program, seed)
         d = random_inputs(program, seed + 1)
         wanted = complex_step(program, x)
-        outputs, _ = run(check(forward(program)), *x, *d)
+        outputs, _ = run(check(jvp(program)), *x, *d)
         primal, _ = run(program, *x)
         for k, y in enumerate(program.outputs):
             close(outputs[k], primal[k])
@@ -54,7 +54,7 @@ class TestStraight:
         x = random_inputs(program, seed)
         b = [np.random.default_rng(seed).normal(size=a.size) for a in program.outputs]
         wanted = complex_step(program, x)
-        outputs, _ = run(check(reverse(program)), *x, *b)
+        outputs, _ = run(check(vjp(program)), *x, *b)
         for k, a in enumerate(program.inputs):
             close(outputs[2 + k], wanted["y", a.name].T @ b[0] + wanted["z", a.name].T @ b[1])
 
@@ -83,7 +83,7 @@ def test_forward_against_50_digits(seed):
     """Central differences with 50 digits are exact to 20, also through loops, sums and whiles."""
     for program in (random_straight(seed, smooth=True), random_looped(seed)):
         x, d = random_inputs(program, seed), random_inputs(program, seed + 1)
-        outputs, _ = run(check(forward(program)), *x, *d)
+        outputs, _ = run(check(jvp(program)), *x, *d)
         with mpmath.workdps(50):
             step = mpmath.mpf(10) ** -20
             wide = [np.array([mpmath.mpf(float(e)) for e in a], object) for a in x]
@@ -123,7 +123,7 @@ def test_zeros_fold():
 
 def test_only_some_inputs():
     program = random_straight(3, smooth=True)
-    derivative = check(forward(program, ("v",)))
+    derivative = check(jvp(program, ("v",)))
     assert [a.name for a in derivative.inputs] == ["q", "v", "d_v"]
 
 
@@ -137,14 +137,86 @@ def test_accumulated_outputs():
     for mode in ("forward", "reverse"):
         (matrix,), _ = run(check(jacobian(program, "y", "x", mode)), np.array([0.5, 2.0]))
         close(matrix, [2.0 + np.cos(0.5), 0.5])
-    outputs, _ = run(check(reverse(program)), np.array([0.5, 2.0]), np.array([3.0]))
+    outputs, _ = run(check(vjp(program)), np.array([0.5, 2.0]), np.array([3.0]))
     close(outputs[1], [3.0 * (2.0 + np.cos(0.5)), 1.5])
+
+
+def turned(quaternion: list) -> list[dict]:
+    """How a unit quaternion (w, x, y, z) changes with a small rotation in its own frame: E(q), 4 x 3."""
+    w, x, y, z = (0.5 * c for c in quaternion)
+    return [{0: -x, 1: -y, 2: -z}, {0: w, 1: -z, 2: y}, {0: z, 1: w, 2: -x}, {0: -y, 1: x, 2: w}]
+
+
+def attitude(looped: bool = False) -> Program:
+    """q (a unit quaternion), s -> y = (what becomes of the z axis) s, and z = the sum of q0 and s."""
+    graph = Graph()
+    q, s = graph.array("q", "input", 4), graph.array("s", "input", 1)
+    y, z = graph.array("y", "output", 3), graph.array("z", "output", 1)
+    w, a, b, c = (graph.load(q, k) for k in range(4))
+    scale = graph.load(s, 0)
+    for k, value in enumerate((2.0 * (a * c + w * b), 2.0 * (b * c - w * a), 1.0 - 2.0 * (a * a + b * b))):
+        graph.store(y, k, value * scale)
+    if looped:
+        graph.clear(z)
+        with graph.loop(1) as k:
+            graph.store(z, 0, graph.load(q, k), accumulate=True)
+        graph.store(z, 0, scale, accumulate=True)
+    else:
+        graph.store(z, 0, w + scale)
+    return Program("attitude", (q, s), (y, z), (), (), graph.root, graph)
+
+
+class TestIncrements:
+    q = np.array([0.1, -0.7, 0.5, 0.5])
+    s = np.array([1.7])
+    by = {"q": Increments(3, turned)}
+
+    def wanted(self) -> tuple[np.ndarray, np.ndarray]:
+        """dy/de and dz/de: a rotation by e in its own frame moves the axis R z by R (e x z)."""
+        w, a, b, c = self.q
+        v, cross = np.array([a, b, c]), np.array([[0, -c, b], [c, 0, -a], [-b, a, 0]])
+        R = (w * w - v @ v) * np.eye(3) + 2.0 * np.outer(v, v) + 2.0 * w * cross
+        moved = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])  # e -> e x z
+        return self.s * (R @ moved), -0.5 * v[None]
+
+    @pytest.mark.parametrize("mode", ["forward", "reverse"])
+    def test_jacobian(self, mode):
+        program = check(jacobian(attitude(), ("y", "z"), ("q", "s"), mode, self.by, keep=True))
+        assert [(a.name, a.size) for a in program.outputs] == [
+            ("y", 3), ("z", 1), ("d_y_d_q", 9), ("d_y_d_s", 3), ("d_z_d_q", 3), ("d_z_d_s", 1),
+        ]  # fmt: skip
+        (y, _, *matrices), _ = run(program, self.q, self.s)
+        close(y, run(attitude(), self.q, self.s)[0][0])
+        for got, want in zip(matrices, (self.wanted()[0], y / self.s, self.wanted()[1], np.ones(1))):
+            close(got, np.ravel(want))
+
+    @pytest.mark.parametrize("looped", [False, True])
+    def test_jvp(self, looped):
+        e = np.array([0.3, -0.2, 0.9])
+        program = check(jvp(attitude(looped), "q", self.by))
+        assert [(a.name, a.size) for a in program.inputs] == [("q", 4), ("s", 1), ("d_q", 3)]
+        outputs, _ = run(optimize(program), self.q, self.s, e)
+        for got, want in zip(outputs[2:], self.wanted()):
+            close(got, want @ e)
+
+    def test_vjp(self):
+        b = [np.array([0.4, 2.0, -1.0]), np.array([0.7])]
+        program = check(vjp(attitude(), "q", self.by))
+        assert [(a.name, a.size) for a in program.outputs] == [("y", 3), ("z", 1), ("b_q", 3)]
+        outputs, _ = run(program, self.q, self.s, *b)
+        close(outputs[2], sum(weight @ want for weight, want in zip(b, self.wanted())))
+
+    def test_wrong_ones(self):
+        with pytest.raises(CompileError, match="no array 'p' here; there are q, s"):
+            jvp(attitude(), None, {"p": Increments(3, turned)})
+        with pytest.raises(CompileError, match="of 'q' have 3 rows, but it has 4"):
+            jvp(attitude(), None, {"q": Increments(3, lambda q: turned(q)[1:])})
 
 
 def test_wrong_requests():
     looped, straight = random_looped(0), random_straight(0)
     with pytest.raises(CompileError, match="trace it unrolled"):
-        reverse(looped)
+        vjp(looped)
     with pytest.raises(CompileError, match="no array 'w' here; there are q, v"):
         jacobian(straight, "y", "w")
     with pytest.raises(CompileError, match="neither 'forward' nor 'reverse'"):

@@ -15,7 +15,7 @@ from kinetree.compiler.emit.c import c_source
 from kinetree.compiler.emit.python import run
 from kinetree.compiler.ir.check import check
 from kinetree.compiler.ir.program import Program
-from kinetree.compiler.passes.differentiate import forward, jacobian, reverse
+from kinetree.compiler.passes.differentiate import jacobian, jvp, vjp
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.stages import sweeps
 from kinetree.sweep import REGISTRY
@@ -77,7 +77,7 @@ class TestAlgorithm:
         x, d = state(program, robot), state(program, robot, 1)
         moved = [a + 1e-40j * b for a, b in zip(x, d)]
         wanted = [y.imag / 1e-40 for y in run(program, *moved)[0]]
-        tangents = run(check(forward(program)), *x, *d)[0][len(wanted) :]
+        tangents = run(check(jvp(program)), *x, *d)[0][len(wanted) :]
         for got, want in zip(tangents, wanted):
             close(got, want, 1e-9)
 
@@ -86,8 +86,8 @@ class TestAlgorithm:
         program, looped = traced(name, robot), traced(name, robot, "looped")
         x, d = state(program, robot), state(program, robot, 1)
         b = [np.random.default_rng(2).normal(size=a.size) for a in program.outputs]
-        tangents = run(check(forward(looped)), *x, *d)[0][len(program.outputs) :]
-        adjoints = run(check(reverse(program)), *x, *b)[0][len(program.outputs) :]
+        tangents = run(check(jvp(looped)), *x, *d)[0][len(program.outputs) :]
+        adjoints = run(check(vjp(program)), *x, *b)[0][len(program.outputs) :]
         left = sum(u @ w for u, w in zip(b, tangents))
         right = sum(u @ w for u, w in zip(adjoints, d))
         terms = sum(np.abs(u) @ np.abs(w) for u, w in zip(b, tangents))
@@ -100,7 +100,7 @@ def test_jacobian_times_direction_is_forward(name, mode):
     program = traced(name, "pendulum")
     x, d = state(program, "pendulum"), state(program, "pendulum", 1)
     count = len(program.outputs)
-    tangents = run(check(forward(program)), *x, *d)[0][count:]
+    tangents = run(check(jvp(program)), *x, *d)[0][count:]
     for array, tangent in zip(program.outputs, tangents):
         total = np.zeros(array.size)
         for argument, direction in zip(program.inputs, d):

@@ -10,11 +10,11 @@ from tests.compiler.random_programs import random_inputs, random_looped, random_
 from kinetree import ops
 from kinetree.compiler.ir.check import check
 from kinetree.compiler.ir.graph import Graph, Part, Store
+from kinetree.compiler.ir.indices import ANYTHING, Facts, Indices, exactly
 from kinetree.compiler.ir.program import Program, captured, walk
 from kinetree.compiler.ir.rebuild import Rebuild
 from kinetree.compiler.passes.dce import eliminate_dead_code
 from kinetree.compiler.passes.fuse import fuse
-from kinetree.compiler.passes.indices import ANYTHING, Facts, Indices, exactly
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.compiler.passes.simplify import simplify
 from kinetree.compiler.passes.split import split

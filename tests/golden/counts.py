@@ -45,6 +45,7 @@ ROBOTS = {
     "arm7": kt.zoo.arm7, "arm7_dense": arm7_dense, "puma560": kt.zoo.puma560, "quadruped": kt.zoo.quadruped,
     "humanoid": kt.zoo.humanoid, "chain10": lambda: kt.zoo.chain(10),
 }  # fmt: skip
+LOOPED = ("chain10", "humanoid")  # also counted with loops kept: how much there is to compile, not to run
 
 
 SMALL = ("arm7", "quadruped")  # robots for every algorithm; the others are for the main ones
@@ -54,9 +55,20 @@ MAIN = (
 )  # fmt: skip
 
 
-def names(robot: str) -> list[str]:
+def names(robot: str, mode: str = "unrolled") -> list[str]:
     """The algorithms that are counted on a robot."""
-    return sorted(REGISTRY if robot in SMALL else (name for name in MAIN if name in REGISTRY))
+    return sorted(REGISTRY if robot in SMALL or mode == "looped" else set(MAIN) & set(REGISTRY))
+
+
+def counted() -> list[tuple[str, str, str]]:
+    """Everything that is counted: robot, mode, algorithm."""
+    where = [(robot, "unrolled") for robot in ROBOTS] + [(robot, "looped") for robot in LOOPED]
+    return [(robot, mode, name) for robot, mode in where for name in names(robot, mode)]
+
+
+def key(robot: str, mode: str) -> str:
+    """Where the counts of a robot stand on file."""
+    return robot if mode == "unrolled" else f"{robot}, {mode}"
 
 
 def static_options(algorithm: Algorithm, model: kt.Model) -> dict[str, Any]:
@@ -67,10 +79,13 @@ def static_options(algorithm: Algorithm, model: kt.Model) -> dict[str, Any]:
     return {k: needed[k] if v is missing or k in needed else v for k, v in algorithm.options.items()}
 
 
-def measure(algorithm: Algorithm, model: kt.Model) -> dict[str, int]:
-    """The counts of `Program.ops`, and `instructions`: how many operations there are after fusing."""
+def measure(algorithm: Algorithm, model: kt.Model, mode: str) -> dict[str, int]:
+    """The counts of `Program.ops`, and `instructions`: how many operations there are after fusing.
+
+    What stands in a loop counts once.
+    """
     present = tuple(a.name for a in algorithm.inputs if not a.optional)
-    program = sweeps.lower(algorithm, model, present, static_options(algorithm, model), "unrolled")
+    program = sweeps.lower(algorithm, model, present, static_options(algorithm, model), mode)
     counts = {k: n for k, n in program.ops.items() if n}
     fused = walk(optimize(program).body)
     counts["instructions"] = sum(isinstance(s, Expr) and bool(PRIMITIVES[s.op].cost) for s in fused)
@@ -78,21 +93,21 @@ def measure(algorithm: Algorithm, model: kt.Model) -> dict[str, int]:
 
 
 def read() -> dict[str, dict[str, dict[str, int]]]:
-    """The counts on file: robot, algorithm, counts."""
+    """The counts on file: robot (and mode), algorithm, counts."""
     return json.loads(FILE.read_text())
 
 
 def main() -> None:
     before = read() if FILE.exists() else {}
     found: dict[str, dict[str, dict[str, int]]] = {}
-    for robot, make in ROBOTS.items():
-        model = make()
-        found[robot] = {name: measure(REGISTRY[name], model) for name in names(robot)}
-        for name, counts in found[robot].items():
-            old = before.get(robot, {}).get(name)
-            if old != counts:
-                was = (old or {}).get("flops", "-")
-                print(f"{robot:12} {name:28} flops {was} -> {counts.get('flops', 0)}")
+    models = {robot: make() for robot, make in ROBOTS.items()}
+    for robot, mode, name in counted():
+        counts = measure(REGISTRY[name], models[robot], mode)
+        found.setdefault(key(robot, mode), {})[name] = counts
+        old = before.get(key(robot, mode), {}).get(name)
+        if old != counts:
+            was = (old or {}).get("flops", "-")
+            print(f"{key(robot, mode):18} {name:28} flops {was} -> {counts.get('flops', 0)}")
     FILE.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
 
 

@@ -17,12 +17,16 @@ def robot(name: str):
     return counts.ROBOTS[name]()
 
 
-@pytest.mark.parametrize(
-    ("on", "name"), [(robot, name) for robot in counts.ROBOTS for name in counts.names(robot)]
-)
-def test_count_is_as_on_file(on, name):
-    assert name in GOLDEN.get(on, {}), f"{name} has no count for {on}: run python -m tests.golden.counts"
-    assert counts.measure(REGISTRY[name], robot(on)) == GOLDEN[on][name]
+@pytest.mark.parametrize(("on", "mode", "name"), counts.counted())
+def test_count_is_as_on_file(on, mode, name):
+    known = GOLDEN.get(counts.key(on, mode), {})
+    assert name in known, f"{name} has no count for {on}, {mode}: run python -m tests.golden.counts"
+    assert counts.measure(REGISTRY[name], robot(on), mode) == known[name]
+
+
+def test_nothing_else_is_on_file():
+    on_file = {(where, name) for where, found in GOLDEN.items() for name in found}
+    assert on_file == {(counts.key(on, mode), name) for on, mode, name in counts.counted()}
 
 
 # What the literature and throw-away experiments have shown to be enough for a 7-DoF arm with right angles.

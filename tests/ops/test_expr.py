@@ -90,9 +90,16 @@ class TestTruth:
 
     def test_strangers_are_refused(self, graph):
         a, *_ = load(graph)
-        for stranger in ("text", 1j, None, np.zeros(2)):
+        for stranger in ("text", 1j, None, np.array([1j])):
             with pytest.raises(TraceError, match="cannot be combined"):
                 a + stranger
+
+    def test_arrays_are_taken_entry_by_entry(self, graph):
+        a, b, *_ = load(graph)
+        numbers, mixed = np.array([[2.0, 3.0]]), np.array([b, 4.0], object)
+        product, difference = a * numbers, mixed - a
+        assert product.shape == (1, 2) and product[0, 1] is a * 3.0
+        assert difference.tolist() == [b - a, 4.0 - a]
 
     def test_numpy_scalars_are_literals(self, graph):
         a, *_ = load(graph)

@@ -13,17 +13,19 @@ from tests.reference.random_mechanism import random_mechanism
 from tests.targets import recipes
 
 import kinetree as kt
-from kinetree.interpreters import eager
 from kinetree.sweep import REGISTRY, Algorithm
 
 STATES = 4
+EPS = float(np.finfo(np.float64).eps)
 # How the rounding errors of single precision scale to those of double precision.
-FINER = float(np.finfo(np.float64).eps / np.finfo(np.float32).eps)
-# Two ways to order the same operations differ by so much more than one of them errs, over all cases.
-SPREAD = 200.0
+FINER = EPS / float(np.finfo(np.float32).eps)
+# Relative changes of inputs and inertias that show the conditioning of a result; how many to draw.
+STEP, DRAWS = 1e-6, 3
+# So many operations lead to a result that their errors add up to this many times that of one.
+SPREAD = 5.0
 # In a common frame distances are those from the root body, not along one link.
-COMMON = 10.0
-ULPS = 16.0 * float(np.finfo(float).eps)
+COMMON = 4.0
+ULPS = 8.0
 
 Outputs = tuple[np.ndarray, ...]
 
@@ -62,19 +64,29 @@ class Setting:
 
     @cached_property
     def tolerances(self) -> list[float]:
-        """How far apart two correct evaluations may be: the same text in single precision tells how rounding
-        errors grow through its intermediate quantities.
+        """How far apart two correct evaluations may be: by what the results change, in double precision,
+        when every input and every inertia changes in its last places.
         """
-        values = {k: _numbers(x.astype(np.float32)) for k, x in self.inputs.items()}
-        with np.errstate(all="ignore"):
-            _, outputs = eager.run(self.algorithm, self.model, values, self.options)
-        found = []
-        for output, exact in zip(outputs, self.eager, strict=True):
-            rough = eager.assembled(output, (STATES,)).astype(float)
-            size = float(np.abs(exact).max(initial=0.0))
-            error = float(np.abs(rough - exact).max(initial=0.0)) if np.isfinite(rough).all() else np.inf
-            found.append(SPREAD * FINER * min(error, self.size + size) + ULPS * (self.size + size))
-        return found
+        moved = [0.0] * len(self.eager)
+        for draw in range(DRAWS):
+            for k, (near, exact) in enumerate(zip(self.nearby(draw), self.eager, strict=True)):
+                moved[k] = max(moved[k], float(np.abs(near - exact).max(initial=0.0)) / STEP)
+        sizes = [self.size + float(np.abs(exact).max(initial=0.0)) for exact in self.eager]
+        return [EPS * (SPREAD * change + ULPS * size) for change, size in zip(moved, sizes, strict=True)]
+
+    def nearby(self, draw: int) -> Outputs:
+        """What plain Python gives with all numbers moved by a relative STEP up or down."""
+        rng = np.random.default_rng([draw, self.case.seed])
+
+        def moved(x: np.ndarray, size: Any) -> np.ndarray:
+            return x + STEP * size * rng.choice([-1.0, 1.0], x.shape)
+
+        inputs = {k: moved(x, max(1.0, float(np.abs(x).max(initial=0.0)))) for k, x in self.inputs.items()}
+        own = {"parameters": self.model.parameters, "gravity": np.array(self.model.gravity, float)}
+        numbers = {k: moved(x, np.abs(x)) for k, x in own.items()}
+        function = getattr(kt, self.algorithm.name)
+        found = function(self.model, **inputs, **numbers, **self.options, target="eager")
+        return found if isinstance(found, tuple) else (found,)
 
     @cached_property
     def size(self) -> float:
@@ -110,13 +122,6 @@ class Case:
         if name not in self._settings:
             self._settings[name] = Setting(self, REGISTRY[name])
         return self._settings[name]
-
-
-def _numbers(array: np.ndarray) -> Any:
-    """An array (states, ...) as nested lists of numbers, each a row of states."""
-    if array.ndim == 1:
-        return array
-    return [_numbers(array[:, k]) for k in range(array.shape[1])]
 
 
 @cache

@@ -6,19 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.interop.mujoco import NO_LIMIT, TYPES, body_name, joints_there, mujoco_maps
-from kinetree.interop.twin import Names, Twin, imported, parts_of, pose
-from kinetree.joints import (
-    Cylindrical,
-    Free,
-    Helical,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from kinetree.interop.mujoco import TYPES, VELOCITIES, body_name, joints_there, mujoco_maps
+from kinetree.interop.twin import Twin, from_there, imported, pose
+from kinetree.io.description import Names
+from kinetree.io.mjcf_joint import TYPES as JOINTS
+from kinetree.io.mjcf_joint import unbounded
+from kinetree.io.notes import parts_of
+from kinetree.joints import Joint
+from kinetree.joints.made_of import made_of
 from kinetree.model import Limits, ModelBuilder
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -52,7 +47,7 @@ class _Reader:
         self.builder = ModelBuilder(name, tuple(gravity.tolist()))
         self.labels = list(joints_there(mujoco, twin))
         self.bodies = ["world"] + [body_name(mujoco, twin, b) for b in range(1, twin.nbody)]
-        self.names, self.joints = Names(*self.bodies), Names(*self.labels)
+        self.names, self.joints = Names(self.bodies), Names(self.labels)
         self.ties = self._equalities()
 
     def read(self) -> Any:
@@ -130,36 +125,21 @@ class _Reader:
         return out
 
     def _joint(self, j: int) -> Joint:
-        axis = tuple(np.array(self.twin.jnt_axis[j]).tolist())
-        match TYPES[self.twin.jnt_type[j]]:
-            case "free":
-                return Free()
-            case "ball":
-                return Spherical()
-            case "slide":
-                return Prismatic(axis)
-        return Revolute(axis)
+        kind, axis = TYPES[self.twin.jnt_type[j]], tuple(np.array(self.twin.jnt_axis[j]).tolist())
+        return JOINTS[kind](axis) if kind in ("hinge", "slide") else JOINTS[kind]()
 
     def _fused(self, joints: list[int]) -> Joint | None:
         """The joint of which these are the parts; None if there is none."""
-        kinds = tuple(TYPES[self.twin.jnt_type[j]] for j in joints)
-        axes = [tuple(np.array(self.twin.jnt_axis[j]).tolist()) for j in joints]
-        places = [self.twin.qpos0[self.twin.jnt_qposadr[j]] for j, k in zip(joints, kinds) if k != "ball"]
-        if np.any(self.twin.jnt_pos[joints]) or any(places):
-            return None
-        upright = [tuple(row) for row in np.eye(3).tolist()]
-        if kinds == ("slide", "slide", "slide", "ball") and axes[:3] == upright:
-            return Free()
-        if kinds == ("slide", "slide", "hinge") and axes == upright:
-            return Planar()
-        if kinds == ("hinge", "hinge"):
-            return Universal(*axes)
-        if kinds == ("hinge", "slide") and axes[0] == axes[1]:
-            tie = self.ties.get(joints[1])
-            if tie is not None and tie[0] == joints[0] and tie[2] == 0.0:
-                return Helical(axes[0], tie[1])
-            return Cylindrical(axes[0])
-        return None
+        steps = []
+        for k, j in enumerate(joints):
+            (step,) = self._joint(j).steps or (None,)
+            moved = step is not None and step.axis is not None and self.twin.qpos0[self.twin.jnt_qposadr[j]]
+            if step is None or moved or np.any(self.twin.jnt_pos[j]):
+                return None
+            leader, ratio, offset = self.ties.get(j, (j, 1.0, 0.0))
+            tied = k > 0 and leader == joints[0] and offset == 0.0
+            steps.append(step._replace(positions=(0 if tied else k,), ratio=ratio if tied else 1))
+        return made_of(steps)
 
     def _undone(self, joints: list[int], kind: Joint) -> Pose:
         """What undoes the reference position of a hinge or slide, so that q is MuJoCo's qpos."""
@@ -184,12 +164,7 @@ class _Reader:
         twin = self.twin
         dofs = [int(twin.jnt_dofadr[j]) + k for j in joints for k in range(_width(twin, j))]
         owner = [j for j in joints for _ in range(_width(twin, j))]
-        order = list(range(len(dofs)))
-        if isinstance(kind, Free):
-            order = [3, 4, 5, 0, 1, 2]
-        elif isinstance(kind, Planar):
-            order = [2, 0, 1]
-        order = order[: kind.nv]
+        order = from_there(kind)
         at, by = [dofs[k] for k in order], [owner[k] for k in order]
         out: dict[str, Any] = {
             "armature": tuple(np.array(twin.dof_armature)[at].tolist()),
@@ -210,14 +185,14 @@ class _Reader:
 
 
 def _width(twin: Any, j: int) -> int:
-    return {"free": 6, "ball": 3}.get(TYPES[twin.jnt_type[j]], 1)
+    return VELOCITIES[TYPES[twin.jnt_type[j]]]
 
 
 def _range(twin: Any, j: int) -> tuple[float, float]:
     if not twin.jnt_limited[j]:
         return -np.inf, np.inf
-    low, high = (float(x) for x in twin.jnt_range[j])
-    return (low if low > -NO_LIMIT else -np.inf), (high if high < NO_LIMIT else np.inf)
+    low, high = (unbounded(float(x)) for x in twin.jnt_range[j])
+    return low, high
 
 
 def _rotation(quaternion: Any) -> np.ndarray:

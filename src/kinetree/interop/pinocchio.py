@@ -11,24 +11,19 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.interop.charts import Array, Chart, Circle, FreeTwist, PlanarBody
+from kinetree.interop.charts import Chart, Circle, FreeTwist, PlanarBody
 from kinetree.interop.maps import Maps, Piece
-from kinetree.interop.twin import (
-    Notes,
-    Twin,
-    central,
-    depth_first,
-    floats,
-    imported,
-    parts_of,
-    without_rotors,
-)
-from kinetree.joints import Joint
+from kinetree.interop.twin import Twin, depth_first, imported
+from kinetree.io.notes import Notes, floats, parts_of, without_rotors
+from kinetree.joints import CoordinateJoint, Joint
 from kinetree.model import Model
 from kinetree.model.parts import Body
+from kinetree.spatial.vector import sym_matrix
 
 ALIGNED = {(1.0, 0.0, 0.0): "X", (0.0, 1.0, 0.0): "Y", (0.0, 0.0, 1.0): "Z"}
 MIMIC = ("joint", "independent")
+OWN = ("free", "planar", "universal", "helical")  # joints of several steps that Pinocchio has as one
+CHARTS = {("free", 7): FreeTwist, ("planar", 4): PlanarBody, ("revolute", 2): Circle}  # type, positions there
 
 
 def to_pinocchio(model: Model, *, strict: bool = True, mimic: str = "joint") -> Twin:
@@ -92,17 +87,18 @@ def _assembled(pin: Any, model: Model, notes: Notes) -> Any:
 
 
 def _joint_names(body: Body) -> list[str]:
-    if body.joint.type_name == "cylindrical":
-        return parts_of(body.joint_name, 2)
-    return [body.joint_name]
+    steps = body.joint.steps or ()
+    whole = len(steps) <= 1 or body.joint.type_name in OWN
+    return [body.joint_name] if whole else parts_of(body.joint_name, len(steps))
 
 
 def _kinds(pin: Any, joint: Joint, owner: str) -> list[Any]:
-    """Pinocchio's joints that move as one of ours does."""
-    numbers = floats(joint.parameters, owner)
+    """Pinocchio's joints that move as one of ours does: one of its own, or one for each step."""
+    given = {name: floats(value, owner) for name, value in joint.arguments.items()}
 
-    def along(kind: str, axis: Array, *pitch: float) -> Any:
+    def along(kind: str, axis: Any, *pitch: float) -> Any:
         """The joint of a kind (R, P or H) about or along an axis."""
+        axis = floats(axis, owner)
         letter = ALIGNED.get(tuple(axis.tolist()))
         if letter:
             return getattr(pin, f"JointModel{kind}{letter}")(*pitch)
@@ -110,25 +106,26 @@ def _kinds(pin: Any, joint: Joint, owner: str) -> list[Any]:
         return getattr(pin, f"JointModel{word}Unaligned")(axis, *pitch)
 
     match joint.type_name:
-        case "revolute":
-            return [along("R", numbers)]
-        case "prismatic":
-            return [along("P", numbers)]
-        case "helical":
-            return [along("H", numbers[:3], float(numbers[3]))]
-        case "cylindrical":
-            return [along("R", numbers), along("P", numbers)]
-        case "universal":
-            return [pin.JointModelUniversal(numbers[:3], numbers[3:])]
-        case "planar":
-            return [pin.JointModelPlanar()]
-        case "spherical":
-            return [pin.JointModelSpherical()]
         case "free":
             return [pin.JointModelFreeFlyer()]
-    raise ModelError(
-        f"{owner}: Pinocchio has no joint of type '{joint.type_name}': lock it, or build it from others"
-    )
+        case "planar":
+            return [pin.JointModelPlanar()]
+        case "universal":
+            return [pin.JointModelUniversal(given["axis1"], given["axis2"])]
+        case "helical":
+            return [along("H", given["axis"], float(given["pitch"]))]
+    steps = joint.steps or ()
+    plain = all(step.ratio == 1 for step in steps) and len({step.positions for step in steps}) == len(steps)
+    if not steps or not plain or not (len(steps) == 1 or isinstance(joint, CoordinateJoint)):
+        raise ModelError(
+            f"{owner}: Pinocchio has no joint of type '{joint.type_name}', and it is not made of hinges, "
+            "slides and balls: lock it, or build it from others"
+        )
+    letters = {"hinge": "R", "slide": "P"}
+    return [
+        along(letters[step.kind], step.axis) if step.kind in letters else pin.JointModelSpherical()
+        for step in steps
+    ]
 
 
 def _drive(twin: Any, body: Body, joints: list[int], notes: Notes) -> None:
@@ -136,8 +133,9 @@ def _drive(twin: Any, body: Body, joints: list[int], notes: Notes) -> None:
     kind = body.joint.type_name
     what = f"{kind} joint '{body.joint_name}'"
     armature = floats(body.armature, what)
-    turning, sliding = {"free": (3, 3), "spherical": (3, 0), "planar": (1, 2)}.get(kind, (0, 0))
-    if turning and (np.ptp(armature[:turning]) > 0.0 or np.any(armature[turning : turning + sliding])):
+    in_body_axes = kind == "planar" or body.joint.quaternions
+    turning, sliding = (armature[np.array(body.joint.rates) == rate] for rate in ("angle", "length"))
+    if in_body_axes and (np.ptp(turning) > 0.0 or np.any(sliding)):
         notes.cannot(
             f"the armature of {what}",
             "it is on the diagonal of the mass matrix, without the forces that come with it",
@@ -151,9 +149,8 @@ def _drive(twin: Any, body: Body, joints: list[int], notes: Notes) -> None:
     if any(body.stiffness):
         notes.append(f"the spring of joint '{body.joint_name}' is left out: Pinocchio has none")
     first = twin.joints[joints[0]]
-    order = _chart(body.joint, sum(twin.nqs[j] for j in joints)).matrix(
-        np.zeros(body.joint.nq), body.joint.nv
-    )
+    chart = _chart(body.joint, sum(twin.nqs[j] for j in joints), len(joints))
+    order = chart.matrix(np.zeros(body.joint.nq), body.joint.nv)
     places = first.idx_v + np.argmax(order, axis=0)  # where each velocity is there
     twin.armature[places] = armature
     twin.damping[places] = floats(body.damping, what)
@@ -161,7 +158,7 @@ def _drive(twin: Any, body: Body, joints: list[int], notes: Notes) -> None:
     twin.velocityLimit[places] = np.minimum(floats(body.limits.velocity, what), np.finfo(float).max)
     twin.effortLimit[places] = np.minimum(floats(body.limits.effort, what), np.finfo(float).max)
     if body.joint.nq == body.joint.nv:
-        at, of = first.idx_q + np.arange(body.joint.nq), slice(None)
+        at, of = first.idx_q + np.argmax(order, axis=0), slice(None)
         if kind == "planar":
             at, of = first.idx_q + np.arange(2), slice(1, 3)
         huge = np.finfo(float).max
@@ -206,7 +203,7 @@ def pinocchio_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
         if body.joint.nv == 0:
             continue
         whole = body.joint_name in there
-        names = [body.joint_name] if whole else parts_of(body.joint_name, body.joint.nv)
+        names = [body.joint_name] if whole else parts_of(body.joint_name, len(body.joint.steps or ()))
         owner = f"model '{model.name}': joint '{body.joint_name}'"
         if any(name not in there for name in names):
             raise ModelError(f"{owner} has no counterpart among Pinocchio's joints {sorted(there)[:8]} ...")
@@ -218,7 +215,7 @@ def pinocchio_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
             continue  # a mimic joint on both sides
         if len(v_there) != body.joint.nv:
             raise ModelError(f"{owner} has {body.joint.nv} velocities, but {len(v_there)} in Pinocchio")
-        chart = _chart(body.joint, len(q_there), owner)
+        chart = _chart(body.joint, len(q_there), len(names), owner)
         leader = model.joint_names[(rule.leader if rule else i) - 1]
         pieces.append(
             Piece(
@@ -261,18 +258,14 @@ def part_sizes(joint: Any) -> list[tuple[int, int]]:
     return [(joint.nq, joint.nv)]
 
 
-def _chart(joint: Joint, nq: int, owner: str = "") -> Chart:
-    """How the coordinates of our joint look in a Pinocchio joint with `nq` positions."""
-    kind = joint.type_name
-    if kind == "free" and nq == 7:
-        return FreeTwist()
-    if kind == "planar" and nq == 4:
-        return PlanarBody()
-    if kind == "revolute" and nq == 2:
-        return Circle()
-    if nq == joint.nq and kind != "planar":
-        return Chart()
-    raise ModelError(f"{owner} is {kind}, but has {nq} positions in Pinocchio")
+def _chart(joint: Joint, nq: int, parts: int, owner: str = "") -> Chart:
+    """How the coordinates of our joint look in so many Pinocchio joints with `nq` positions."""
+    if parts == 1 and (joint.type_name, nq) in CHARTS:
+        return CHARTS[joint.type_name, nq]()
+    if nq != joint.nq or (parts == 1 and joint.type_name == "planar"):
+        raise ModelError(f"{owner} is {joint.type_name}, but has {nq} positions in Pinocchio")
+    there = sum((step.positions for step in joint.steps or ()), ())
+    return Chart() if parts == 1 else Chart(tuple(there.index(k) for k in range(nq)))
 
 
 def pinocchio_wrenches(model: Model, twin: Any, f_ext: Any) -> Any:
@@ -294,7 +287,9 @@ def pinocchio_wrenches(model: Model, twin: Any, f_ext: Any) -> Any:
 def _inertia(pin: Any, body: Body, owner: str) -> Any:
     """Set number by number: the constructor refuses moments that rounding has made negative."""
     out = pin.Inertia.Zero()
-    out.mass, out.lever, out.inertia = central(body.inertia, owner)
+    floats(body.inertia.parameters, owner)
+    out.mass, out.lever = float(body.inertia.mass), np.array(body.inertia.com, dtype=float)
+    out.inertia = np.array(sym_matrix(body.inertia.about_com), dtype=float)
     return out
 
 

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.interop.pinocchio import part_sizes, parts_there, pinocchio_maps
-from kinetree.interop.twin import Names, Twin, imported, parts_of, pose
+from kinetree.interop.pinocchio import OWN, part_sizes, parts_there, pinocchio_maps
+from kinetree.interop.twin import Twin, from_there, imported, pose
+from kinetree.io.description import Names
+from kinetree.io.notes import parts_of
 from kinetree.joints import (
-    Cylindrical,
+    CoordinateJoint,
     Free,
     Helical,
     Joint,
@@ -20,11 +22,13 @@ from kinetree.joints import (
     Spherical,
     Universal,
 )
+from kinetree.joints.made_of import made_of
 from kinetree.model import Limits, ModelBuilder
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 
 AXES = np.eye(3)
+SIMPLE: dict[str, type[Free | Spherical | Planar]] = {"JointModelFreeFlyer": Free, "JointModelSpherical": Spherical, "JointModelPlanar": Planar}
 
 
 def from_pinocchio(twin: Any, *, name: str | None = None) -> Twin:
@@ -53,8 +57,8 @@ class _Reader:
         self.on: list[list[int]] = [[] for _ in range(twin.njoints)]  # the frames of each joint
         for k, frame in enumerate(self.frames):
             self.on[frame.parentJoint].append(k)
-        self.names = Names("world")
-        self.joint_names = Names(*twin.names, *parts_there(twin))
+        self.names = Names({"world"})
+        self.joint_names = Names([*twin.names, *parts_there(twin)])
         self.hosts: dict[int, str] = {}  # BODY frame -> body here
         self.bodies = ["world"]  # of each Pinocchio joint
         self.split = [self._is_split(j) for j in range(twin.njoints)]
@@ -146,9 +150,10 @@ class _Reader:
         joint, label = twin.joints[j], twin.names[j]
         parent, base = self._carrier(j)
         steps, sizes = self._steps(joint, j), part_sizes(joint)
-        sleeve = self._sleeve(j)
-        if sleeve is not None:
-            j, label, steps, sizes = j + 1, label[:-2], [(sleeve, Pose.identity())], [(2, 2)]
+        fused, count = self._fused(j)
+        if fused is not None:
+            label, steps, sizes = label[:-2], [(fused, Pose.identity())], [(fused.nq, fused.nv)]
+            j += count - 1
         own = self.main.get(j)
         name = self.names.claim(self.frames[own].name if own is not None else label)
         names = parts_of(label, len(steps)) if len(steps) > 1 else [label]
@@ -183,31 +188,31 @@ class _Reader:
                     return self.hosts[frame.parentFrame], _pose(before.placement).inverse() @ placement
         return self.bodies[twin.parents[j]], placement
 
-    def _sleeve(self, j: int) -> Joint | None:
-        """The cylindrical joint that joints j/1 and j/2 of `to_pinocchio` make, if these are such."""
-        twin, label = self.twin, self.twin.names[j]
-        if not label.endswith("/1") or j + 1 >= twin.njoints or twin.names[j + 1] != label[:-1] + "2":
-            return None
-        first, second = (twin.joints[k] for k in (j, j + 1))
-        joined = (
-            twin.parents[j + 1] == j and len(twin.children[j]) == 1 and not twin.inertias[j].matrix().any()
-        )
-        plain = first.nq == second.nq == first.nv == second.nv == 1
-        if not plain or not joined or not twin.jointPlacements[j + 1].isIdentity(0.0):
-            return None
-        turn, slide = (self._steps(joint, j)[0][0] for joint in (first, second))
-        is_sleeve = isinstance(turn, Revolute) and isinstance(slide, Prismatic)
-        return Cylindrical(turn.parameters) if is_sleeve and turn.parameters == slide.parameters else None
+    def _fused(self, j: int) -> tuple[Joint | None, int]:
+        """The joint of which joints j/1, j/2, ... of `to_pinocchio` are the parts, and how many they are."""
+        twin, label, steps = self.twin, self.twin.names[j], []
+        for k in range(j, twin.njoints if label.endswith("/1") else j):
+            if twin.names[k] != f"{label[:-1]}{k - j + 1}" or (k > j and not self._joined(k)):
+                break
+            (kind, _), *rest = self._steps(twin.joints[k], k)
+            if rest or kind.steps is None or len(kind.steps) > 1 or kind.nq != twin.nqs[k]:
+                break
+            steps.append(kind.steps[0]._replace(positions=(k - j,)))
+        fused = made_of(steps) if len(steps) > 1 else None
+        return (None, 1) if fused is None or fused.type_name in OWN else (fused, len(steps))
+
+    def _joined(self, k: int) -> bool:
+        """True if a joint sits right at the one before, with nothing in between."""
+        twin, before = self.twin, k - 1
+        alone = twin.parents[k] == before and len(twin.children[before]) == 1
+        return alone and not twin.inertias[before].matrix().any() and twin.jointPlacements[k].isIdentity(0.0)
 
     def _steps(self, joint: Any, j: int) -> list[tuple[Joint, Pose]]:
         """The joints here that make a Pinocchio joint, each with its placement behind the one before."""
         here = Pose.identity()
-        simple: dict[str, Any] = {
-            "JointModelFreeFlyer": Free, "JointModelSpherical": Spherical, "JointModelPlanar": Planar,
-        }  # fmt: skip
         kind = joint.shortname()
-        if kind in simple:
-            return [(simple[kind](), here)]
+        if kind in SIMPLE:
+            return [(SIMPLE[kind](), here)]
         if kind == "JointModelUniversal":
             inner = joint.extract()
             return [(Universal(tuple(inner.axis1), tuple(inner.axis2)), here)]
@@ -257,13 +262,12 @@ class _Reader:
     def _drive(self, kind: Joint, q: int, v: int, nq: int) -> dict[str, Any]:
         """Armature, damping, friction and limits, in our order; `nq` positions there."""
         twin, nv = self.twin, kind.nv
-        order = {"free": [3, 4, 5, 0, 1, 2], "planar": [2, 0, 1]}.get(kind.type_name, list(range(nv)))
+        order = from_there(kind)
         at = [v + k for k in order]
         lower, upper = np.full(nv, -np.inf), np.full(nv, np.inf)
-        if kind.type_name == "planar":
-            lower[1:], upper[1:] = twin.lowerPositionLimit[q : q + 2], twin.upperPositionLimit[q : q + 2]
-        elif nq == nv:
-            lower, upper = twin.lowerPositionLimit[q : q + nv], twin.upperPositionLimit[q : q + nv]
+        for k, place in enumerate(order if isinstance(kind, CoordinateJoint) else ()):
+            if nq == nv or kind.rates[k] == "length":  # angles may be cosine and sine there
+                lower[k], upper[k] = twin.lowerPositionLimit[q + place], twin.upperPositionLimit[q + place]
         limits = Limits(
             _open(lower), _open(upper), _open(twin.velocityLimit[at]), _open(twin.effortLimit[at])
         )

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.errors import SingularError, TraceError
+from kinetree.model.configuration import refuse_unsound
 from kinetree.model.node import Node, stacked
 from kinetree.ops import Expr
 from kinetree.spatial import Coordinates, Force, Stack
@@ -67,6 +68,7 @@ class EagerSweep(Sweep):
         super().__init__(model, frames)
         self.marks = marks
         self.nodes: tuple[Node, ...] = model.nodes if nodes is None else nodes
+        self.sound: set[int] = set()  # the nodes whose positions have been checked
 
     def outward(self) -> Iterator[Handle]:
         return (Handle(k) for k in range(len(self.nodes)))
@@ -139,6 +141,17 @@ class EagerSweep(Sweep):
                 small = np.real(pivot) < least
                 if np.any(small):
                     raise SingularError(self._singular(i, np.min(np.real(pivot)), least))
+
+    def require_sound(self, i: Handle, q: Any) -> None:
+        if i.node in self.sound:
+            return
+        self.sound.add(i.node)
+        for x in self.nodes[i.node].soundness(q):
+            if isinstance(x, Expr):
+                x.graph.guards.append(x)
+        for m in self.nodes[i.node].members:
+            if m.body:
+                refuse_unsound(self.model, self.model.bodies[m.body - 1], m.coupling.positions(q))
 
     def _singular(self, i: Handle, pivot: float, least: float) -> str:
         bodies = [m.body for m in self.nodes[i.node].members if m.body > 0]

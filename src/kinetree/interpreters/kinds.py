@@ -1,4 +1,4 @@
-"""Kinds of nodes: nodes of equal structure, which one text serves, and the tables of their numbers.
+"""Kinds of nodes: nodes of equal structure, traced once for all of them, and the tables of their numbers.
 
 A column of numbers that is the same for all nodes of a kind becomes a literal, so identical links specialise
 by themselves; the others become tables, indexed by the number of the node within its kind.

@@ -36,7 +36,7 @@ from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
 from kinetree.sweep.signature import MODEL_INPUTS
 from kinetree.sweep.sweep import Frame, marked_nodes
 
-LARGE = 1e300  # larger than any pivot
+LARGE = 1e300  # larger than any guarded number
 
 
 class LoopedSweep(Sweep):
@@ -259,17 +259,29 @@ class LoopedSweep(Sweep):
             return
         bounds = inertia_bounds(self.model)
         scales = 1.0 / (NEGLIGIBLE * bounds[i.kind.indices("v_index")])
-        if self.least is None:
-            self.least = self.graph.array("least", "work", 1)
-            self.graph.root.statements.insert(0, Store(self.least, 0, LARGE))
-        smallest: Any = self.graph.load(self.least, 0)
+        scaled = []
         for k, pivot in enumerate(pivots):
             column = scales[:, k]
             if (column == column[0]).all():
                 scale: Any = float(column[0])
             else:
                 scale = self.graph.load(self.table((i.kind.number, "scale", k), column, "table"), i.ordinal)
-            smallest = ops.min(smallest, pivot * scale)
+            scaled.append(pivot * scale)
+        self._require(scaled)
+
+    def require_sound(self, i: Handle, q: Any) -> None:
+        self._require(self.node(i).soundness(q))
+
+    def _require(self, numbers: list[Any]) -> None:
+        """Do not trust the result unless these numbers are at least 1."""
+        if not numbers:
+            return
+        if self.least is None:
+            self.least = self.graph.array("least", "work", 1)
+            self.graph.root.statements.insert(0, Store(self.least, 0, LARGE))
+        smallest: Any = self.graph.load(self.least, 0)
+        for x in numbers:
+            smallest = ops.min(smallest, x)
         self.graph.store(self.least, 0, smallest)
 
 

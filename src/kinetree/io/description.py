@@ -121,9 +121,9 @@ class Description:
 
     def in_order(self) -> list[Joint]:
         """All joints from the world outward, each parent before its children."""
-        placed = {WORLD}
-        if self.file_order and not any(
-            joint.parent not in placed or placed.add(joint.child) for joint in self.joints.values()
+        place = {joint.child: k for k, joint in enumerate(self.joints.values())}
+        if self.file_order and all(
+            place.get(joint.parent, -1) < place[joint.child] for joint in self.joints.values()
         ):
             return list(self.joints.values())
         children = self.child_joints()

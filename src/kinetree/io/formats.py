@@ -12,6 +12,7 @@ from kinetree.io.fix_urdf import fix_urdf
 from kinetree.io.jsonfile import read_json, write_json
 from kinetree.io.mjcf import read_mjcf
 from kinetree.io.report import Log, Where, refuse
+from kinetree.io.save_mjcf import write_mjcf
 from kinetree.io.save_urdf import write_urdf
 from kinetree.io.splice import Splice
 from kinetree.io.urdf import read_urdf
@@ -34,7 +35,7 @@ class Format(NamedTuple):
 
 FORMATS = {
     "urdf": Format((".urdf",), read_urdf, fix_urdf, write_urdf, ("robot",)),
-    "mjcf": Format((".mjcf", ".xml"), read_mjcf, fix_mjcf, None, ("mujoco", "mujocoinclude")),
+    "mjcf": Format((".mjcf", ".xml"), read_mjcf, fix_mjcf, write_mjcf, ("mujoco", "mujocoinclude")),
     "json": Format((".json",), read_json, None, write_json, opening="{"),
 }
 

@@ -9,6 +9,7 @@ from kinetree.io.mjcf_attach import read_spec
 from kinetree.io.mjcf_defaults import MAIN
 from kinetree.io.mjcf_equality import read_equalities
 from kinetree.io.mjcf_ignored import list_ignored
+from kinetree.io.mjcf_parts import read_parts
 from kinetree.io.mjcf_tree import Context, Reader
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log
@@ -31,6 +32,7 @@ def read_mjcf(document: Document, log: Log) -> Description:
     for each in (spec, *reader.attached):
         read_equalities(robot, each.root, each.defaults, each.prefix, log)
         list_ignored(each.root, log)
+    read_parts(robot, root, log)
     return robot
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kinetree.io.report import Log, Where
+from kinetree.io.save_mjcf import CUSTOM
 from kinetree.io.xml import Element
 
 _READ = ("compiler", "option", "default", "worldbody", "equality")
@@ -16,7 +17,10 @@ def list_ignored(root: Element, log: Log) -> None:
     """One finding for each kind of element that had no part in the model."""
     for section in root.children:
         if section.tag not in _READ:
-            kinds = Counter(child.tag for child in section.children)
+            unread = [e for e in section.children if not (e.get("name") or "").startswith(CUSTOM)]
+            if section.children and not unread:
+                continue
+            kinds = Counter(child.tag for child in unread)
             shown = ", ".join(f"{count} {tag}" for tag, count in kinds.items()) or "empty"
             rule = "unsupported" if section.tag in _ACTING and kinds else "ignored"
             log.add(rule, Where(section.file, section.line, f"<{section.tag}>"), f"not read: {shown}")

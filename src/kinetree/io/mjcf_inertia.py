@@ -149,7 +149,8 @@ def bounded(inertia: Inertia, compiler: Compiler) -> Inertia:
     """The inertia after the compiler's lower bounds and its balancing of impossible inertias."""
     if not (compiler.boundmass or compiler.boundinertia or compiler.balanceinertia):
         return inertia
-    mass, central = max(inertia.mass, compiler.boundmass), np.array(sym_matrix(inertia.about_com))
+    mass: float = max(inertia.mass, compiler.boundmass)
+    central = np.array(sym_matrix(inertia.about_com), dtype=float)
     moments, axes = np.linalg.eigh(central)
     bound = np.maximum(moments, compiler.boundinertia)
     if compiler.balanceinertia and bound[0] + bound[1] < bound[2]:

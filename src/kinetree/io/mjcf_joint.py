@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import copysign, inf
 
 from kinetree.io.attributes import choice, number, parse_numbers, shorten, vector
 from kinetree.io.description import Description, Joint, Link, Names
 from kinetree.io.mjcf_compiler import Compiler
 from kinetree.io.placement import HERE, ORIGIN, norm, unit
 from kinetree.io.report import Log, Where
+from kinetree.io.save_mjcf import NO_LIMIT
 from kinetree.io.xml import Element
 from kinetree.joints import Fixed, Free, Prismatic, Revolute, Spherical
 from kinetree.model import Limits
@@ -66,7 +67,10 @@ def read_joint(
     axis = (_axis(element, frame, log),) if kind_name in _AXIAL else ()
     joint = Joint(name, element.where, TYPES[kind_name](*axis), "", "")
     if kind_name == "free":
-        joint.armature = _coefficient(element, "armature", log)
+        joint.armature, joint.damping = (_coefficient(element, k, log) for k in ("armature", "damping"))
+        for name in ("frictionloss", "stiffness"):
+            if _coefficient(element, name, log):
+                log.add("unsupported", element.where, f"{name} of a free joint is not modelled")
         return joint, ORIGIN
     position = vector(element, "pos", 3, ORIGIN, log)
     anchor = frame.apply(position) if kind_name != "slide" else ORIGIN
@@ -109,8 +113,13 @@ def _coefficient(element: Element, name: str, log: Log) -> float:
     return values[0] if values else 0.0
 
 
+def unbounded(x: float) -> float:
+    """A bound, infinite where it is as large as the largest number of MuJoCo."""
+    return x if abs(x) < NO_LIMIT else copysign(inf, x)
+
+
 def _limits(element: Element, kind: str, compiler: Compiler, log: Log) -> Limits:
-    limits = {}
+    limits: dict[str, float] = {}
     lower, upper = vector(element, "range", 2, (0.0, 0.0), log)
     limited = choice(element, "limited", ("true", "false", "auto"), "auto", log)
     if limited == "true" or (limited == "auto" and compiler.autolimits and lower != upper):
@@ -122,7 +131,7 @@ def _limits(element: Element, kind: str, compiler: Compiler, log: Log) -> Limits
         if kind == "hinge":
             lower, upper = compiler.angle(lower), compiler.angle(upper)
         if kind in _AXIAL:
-            limits |= {"lower": lower, "upper": upper}
+            limits |= {"lower": unbounded(lower), "upper": unbounded(upper)}
         else:
             where = Where(element.file, element.line, element.label)
             log.add(

@@ -8,8 +8,9 @@ from typing import Any
 
 from kinetree import ops
 from kinetree.errors import ModelError
-from kinetree.io.attributes import UNBOUNDED, is_name
+from kinetree.io.attributes import UNBOUNDED
 from kinetree.io.description import WORLD, Names
+from kinetree.io.notes import check_names_and_masses
 from kinetree.io.placement import to_rpy
 from kinetree.io.text import attributes, number, numbers
 from kinetree.io.urdf_joint import AXIAL, WRITTEN
@@ -63,17 +64,7 @@ def _check(model: Model) -> None:
                 f"joint '{body.joint_name}' of model '{model.name}' is {body.joint.type_name}, and URDF has "
                 f"only {', '.join(WRITTEN)}: save the model as JSON, kt.save(model, 'robot.json')"
             )
-        if ops.is_literal(body.inertia.mass) and body.inertia.mass < 0:
-            raise ModelError(
-                f"body '{body.name}' of model '{model.name}' has the negative mass {body.inertia.mass:g} kg, "
-                "which no reader of URDF takes: correct it, or save the model as JSON"
-            )
-    for name in (*model.body_names, *model.joint_names, *model.frame_names):
-        if not is_name(name):
-            raise ModelError(
-                f"the name {name!r} in model '{model.name}' has quotes, brackets or control characters, "
-                "which names in URDF may not have: rename it, or save the model as JSON"
-            )
+    check_names_and_masses(model, "URDF")
 
 
 def _link(name: str, inertia: Inertia) -> Iterator[str]:

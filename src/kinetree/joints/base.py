@@ -40,6 +40,9 @@ from kinetree.spatial.transform import Transform
 
 Numbers = tuple[Any, ...]
 
+# A quaternion whose length differs from 1 by more than this is not taken for a rounded unit quaternion.
+LENGTH_TOLERANCE = 1e-3
+
 POSITIONS = {"angle": 1, "length": 1, "quaternion": 4}  # numbers of q that a coordinate takes
 RATES = {"angle": ("angle",), "length": ("length",), "quaternion": ("angle",) * 3}  # its velocities
 
@@ -187,6 +190,25 @@ class Joint(ABC):
         """
         moving = tuple(x + h * y for x, y in zip(v, a, strict=True))
         return self.integrate(q, tuple(h * x for x in moving)), moving
+
+    def soundness(self, q: Numbers) -> Numbers:
+        """Numbers that are at least 1 if `q` is a position of the joint: quaternions have unit length.
+
+        2 - t^2 with t = (|quaternion|^2 - 1) / (2 LENGTH_TOLERANCE): neither overflow nor zero passes.
+        """
+        scale = 0.5 / LENGTH_TOLERANCE
+        found = []
+        for k in self.quaternions:
+            x, y, z, w = q[k : k + 4]
+            t = (x * x + y * y + z * z + w * w) * scale - scale
+            found.append(2 - t * t)
+        return tuple(found)
+
+    def fault(self, q: Numbers) -> str:
+        """What is wrong with a position that is not sound, in words."""
+        found = [tuple(map(float, q[k : k + 4])) for k in self.quaternions]
+        lengths = " and ".join(f"{x} has length {math.hypot(*x):.6g}" for x in found)
+        return f"its quaternion [x y z w] = {lengths}, and not 1"
 
     def neutral(self) -> Numbers:
         """The position in which successor and predecessor coincide."""

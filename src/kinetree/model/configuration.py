@@ -6,14 +6,18 @@ numbers as floating-point arrays, others (symbols, many digits, expressions) as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetree import ops
-from kinetree.errors import ShapeError
+from kinetree.errors import ArgumentError, ShapeError, StateError
 from kinetree.model.layout import described
+from kinetree.model.parts import Body
+from kinetree.model.validate import shown
+from kinetree.spatial.quaternion import quaternion_normalized
 
 if TYPE_CHECKING:
     from kinetree.model.model import Model
@@ -27,13 +31,35 @@ def neutral(model: Model) -> np.ndarray:
 
 def random_state(model: Model, rng: Any, batch: int | Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """A random position, within finite limits where there are any, and a velocity with normal components."""
-    rng = np.random.default_rng(rng)
-    shape = (batch,) if isinstance(batch, int) else tuple(batch)
+    rng, shape = _generator(rng), _shape(batch)
     q = np.empty((int(np.prod(shape)), model.nq))
     for row in q:
         row[:] = [x for body in model.bodies if body.mimic is None for x in body.joint.random(rng)]
     _draw_between_limits(model, q, rng)
     return q.reshape(*shape, model.nq), rng.standard_normal((*shape, model.nv))
+
+
+def _generator(rng: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"random_state: rng is {shown(rng)}: give a NumPy generator, a seed that is not negative, or None"
+        ) from None
+
+
+def _shape(batch: Any) -> tuple[int, ...]:
+    """The batch axes that an integer or several of them stand for."""
+    try:
+        axes = (batch,) if not hasattr(batch, "__iter__") else tuple(batch)
+        shape = tuple(operator.index(n) for n in axes if not isinstance(n, bool))
+    except TypeError:
+        shape = (-1,)
+    if len(shape) != len(axes) or any(n < 0 for n in shape):
+        raise ArgumentError(
+            f"random_state: batch is {shown(batch)}: give the number of states, or a tuple of numbers"
+        )
+    return shape
 
 
 def _draw_between_limits(model: Model, q: np.ndarray, rng: np.random.Generator) -> None:
@@ -51,19 +77,86 @@ def _draw_between_limits(model: Model, q: np.ndarray, rng: np.random.Generator) 
 def integrate(model: Model, q: Any, dv: Any) -> np.ndarray:
     """q (+) dv: the position reached from `q` by moving with the velocity `dv` for a unit of time."""
     q, dv = read(model, "integrate", "q", q), read(model, "integrate", "dv", dv)
+    require_sound(model, "integrate", q)
     return _apply(model, "integrate", ("q", "v", "q"), lambda a, b: a + b, q, dv)
 
 
 def difference(model: Model, q0: Any, q1: Any) -> np.ndarray:
     """q1 (-) q0: the velocity that leads from `q0` to `q1` in a unit of time."""
     q0, q1 = read(model, "difference", "q0", q0), read(model, "difference", "q1", q1)
+    require_sound(model, "difference", q0)
+    require_sound(model, "difference", q1)
     return _apply(model, "difference", ("q", "q", "v"), lambda a, b: b - a, q0, q1)
 
 
 def rate(model: Model, q: Any, v: Any) -> np.ndarray:
     """The rates of the position coordinates, qdot = A(q) v."""
     q, v = read(model, "rate", "q", q), read(model, "rate", "v", v)
+    require_sound(model, "rate", q)
     return _apply(model, "rate", ("q", "v", "q"), lambda a, b: b, q, v)
+
+
+def normalize(model: Model, q: Any) -> np.ndarray:
+    """The position with its quaternions divided by their lengths; StateError where one is zero."""
+    q = read(model, "normalize", "q", q)
+    out = q.copy()
+    for body, place in _quaternions(model):
+        own = q[..., place]
+        size = np.abs(own).max(axis=-1) if q.dtype != object else np.ones(own.shape[:-1])
+        if np.any(size == 0):
+            raise StateError(
+                f"normalize: joint '{body.joint_name}' of model '{model.name}': its quaternion is zero"
+                f"{_first(size == 0)[1]}, which is no rotation: start from model.neutral()"
+            )
+        with np.errstate(invalid="ignore"):  # what is not finite becomes NaN
+            scaled = np.moveaxis(own / size[..., None], -1, 0)  # no overflow, whatever the length
+            out[..., place] = np.stack(quaternion_normalized(tuple(scaled)), axis=-1)
+    return out
+
+
+def _quaternions(model: Model) -> Iterator[tuple[Body, slice]]:
+    """Each quaternion of q: the body behind its joint, and where it stands."""
+    for body, coupling in zip(model.bodies, model.layout.couplings[1:], strict=True):
+        places = coupling.positions(range(model.nq)) if body.joint.quaternions else ()
+        for k in body.joint.quaternions:
+            yield body, slice(places[k], places[k] + 4)
+
+
+def require_sound(model: Model, function: str, q: np.ndarray) -> None:
+    """StateError if a quaternion of a position, or of one of a batch, is far from unit length."""
+    for body, place in model.coordinate_places[1]:
+        refuse_unsound(model, body, [_entry(q, k) for k in place["q"]], f"{function}: ")
+
+
+def refuse_unsound(model: Model, body: Body, q: Sequence[Any], caller: str = "") -> None:
+    """StateError if q, one state or a batch of them, is not a position of a body's joint.
+
+    NaN passes, and infinities come out as NaN like it: only finite positions are refused. Symbols have no
+    value yet.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        numbers = body.joint.soundness(tuple(q))
+    for soundness in numbers:
+        if not isinstance(soundness, (int, float, complex, np.ndarray, np.generic)):
+            continue
+        number = np.real(np.asarray(soundness))
+        if number.dtype == object or not np.any(number < 1):
+            continue
+        bad = (number < 1) & np.isfinite(np.broadcast_arrays(*q, number)[:-1]).all(axis=0)
+        if np.any(bad):
+            state, where = _first(bad)
+            given = tuple(np.real(np.broadcast_to(x, bad.shape)[state]) for x in q)
+            raise StateError(
+                f"{caller}joint '{body.joint_name}' of '{model.name}': {body.joint.fault(given)}{where}. "
+                f"Start from model.neutral(), mind the order of q (position_index('{body.joint_name}') says "
+                "where it stands), or give model.normalize(q)"
+            )
+
+
+def _first(bad: np.ndarray) -> tuple[tuple[int, ...], str]:
+    """The first state of a batch that is marked, and words for it."""
+    state = tuple(int(k) for k in np.argwhere(bad)[0])
+    return state, f" in state {state[0] if len(state) == 1 else state} of the batch" if state else ""
 
 
 def _apply(
@@ -80,14 +173,24 @@ def _apply(
     """
     first, second, result = spaces
     vector, others = model.coordinate_places
-    batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    batch = broadcast(method, a.shape[:-1], b.shape[:-1])
     out = np.empty((*batch, model.nq if result == "q" else model.nv), dtype=np.result_type(a, b))
     out[..., vector[result]] = vector_rule(a[..., vector[first]], b[..., vector[second]])
-    for joint, place in others:
+    for body, place in others:
         operands = tuple(_entry(a, k) for k in place[first]), tuple(_entry(b, k) for k in place[second])
-        for k, value in zip(place[result], getattr(joint, method)(*operands)):
+        with np.errstate(invalid="ignore"):  # an infinity that comes in goes out as NaN
+            values = getattr(body.joint, method)(*operands)
+        for k, value in zip(place[result], values):
             out[..., k] = value
     return out
+
+
+def broadcast(caller: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The batch axes of several arrays together."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(f"{caller}: the batch axes {', '.join(map(str, shapes))} do not broadcast") from None
 
 
 def _entry(x: np.ndarray, k: int) -> Any:
@@ -99,14 +202,23 @@ def read(model: Model, function: str, name: str, x: Any) -> np.ndarray:
     """`x` as an array whose last axis counts positions (names that begin with q) or velocities."""
     velocities = not name.startswith("q")
     width = model.nv if velocities else model.nq
-    array = np.asarray(x)
+    array = as_array(x, f"{function}: {name}")
     if array.ndim == 0 or array.shape[-1] != width:
         raise ShapeError(
             f"{function}: {name} has shape {array.shape} but model '{model.name}' needs (..., {width}): "
             f"{described(model.bodies, velocities)}"
         )
-    if array.dtype.kind in "iub":
-        return array.astype(float)
-    if array.dtype.kind not in "fcO":
-        raise ShapeError(f"{function}: {name} must hold numbers, got an array of {array.dtype}")
     return array
+
+
+def as_array(x: Any, what: str) -> np.ndarray:
+    """`x` as an array of numbers: of floats, if it holds integers; ShapeError if it holds anything else."""
+    try:
+        array = np.asarray(x)
+    except ValueError:
+        raise ShapeError(f"{what} is {shown(x)}, whose rows have different lengths") from None
+    if array.dtype.kind not in "iubfcO":
+        raise ShapeError(f"{what} must hold numbers, got an array of {array.dtype}: {shown(x)}")
+    if array.dtype.kind == "O" and not all(hasattr(n, "__mul__") and type(n) is not str for n in array.flat):
+        raise ShapeError(f"{what} must hold numbers, got {shown(x)}")
+    return array.astype(float) if array.dtype.kind in "iub" else array

@@ -150,6 +150,11 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
                 f"model '{model.name}': joint '{name}' mimics '{body.mimic.joint}' and cannot be locked "
                 f"alone: lock '{body.mimic.joint}'"
             )
+        if given is None:
+            raise ModelError(
+                f"model '{model.name}': position of locked joint '{name}' is None: it must be "
+                f"{'a number' if body.joint.nq == 1 else f'{body.joint.nq} numbers'}"
+            )
         fixed[i] = validate.position(
             given, body.joint, f"model '{model.name}': position of locked joint '{name}'"
         )

@@ -91,7 +91,7 @@ def _resolved(i: int, bodies: Sequence[Body], joint_index: dict[str, int], model
 
 
 def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[dict[str, np.ndarray], list]:
-    """Positions "q" and velocities "v" that correspond one to one; (joint, places) of all others."""
+    """Positions "q" and velocities "v" that correspond one to one; (body, places) of all other joints."""
     vector: dict[str, list[int]] = {"q": [], "v": []}
     others = []
     for i, body in enumerate(bodies, 1):
@@ -106,7 +106,7 @@ def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[dict[str,
             vector["q"].extend(place["q"])
             vector["v"].extend(place["v"])
         else:
-            others.append((joint, place))
+            others.append((body, place))
     return {space: np.array(places, dtype=int) for space, places in vector.items()}, others
 
 

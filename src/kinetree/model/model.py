@@ -152,6 +152,14 @@ class Model:
         """A random position (batch, nq) within the limits, and a normal velocity (batch, nv)."""
         return configuration.random_state(self, rng, batch)
 
+    def normalize(self, q: Any) -> np.ndarray:
+        """The position (..., nq) with every quaternion in it divided by its length, whatever that is.
+
+        Raises:
+            StateError: a quaternion is zero.
+        """
+        return configuration.normalize(self, q)
+
     def integrate(self, q: Any, dv: Any) -> np.ndarray:
         """q (+) dv: the position (..., nq) reached with the velocity `dv` (..., nv) in a unit of time."""
         return configuration.integrate(self, q, dv)

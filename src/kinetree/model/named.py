@@ -34,7 +34,7 @@ def stacked(model: Model, name: str, values: Mapping[str, Any]) -> np.ndarray:
     for joint, value in values.items():
         place = index(joint)
         width = place.stop - place.start
-        array = np.asarray(value)
+        array = configuration.as_array(value, f"model '{model.name}': {name} of joint '{joint}'")
         array = array[..., None] if array.ndim == 0 or (width == 1 and array.shape[-1] != 1) else array
         if array.shape[-1] != width:
             own = "owns no coordinates" if width == 0 else f"takes (..., {width})"
@@ -43,7 +43,8 @@ def stacked(model: Model, name: str, values: Mapping[str, Any]) -> np.ndarray:
                 f"model '{model.name}': {name} of joint '{joint}' has shape {shape}, but it {own}"
             )
         pieces.append((place, array))
-    batch = np.broadcast_shapes(*(array.shape[:-1] for _, array in pieces))
+    axes = (array.shape[:-1] for _, array in pieces)
+    batch = configuration.broadcast(f"model '{model.name}': {name}", *axes)
     rest = model.neutral() if name == "q" else np.zeros(model.nv)
     kind = np.result_type(rest, *(array for _, array in pieces))
     out = np.broadcast_to(rest, (*batch, len(rest))).astype(kind)

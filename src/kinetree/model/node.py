@@ -123,6 +123,10 @@ class Node(NamedTuple):
                 subspaces.append(step @ subspaces[m.carrier] + motion)
         return stacked(placements), stacked(subspaces)
 
+    def soundness(self, q: Sequence[Number]) -> list[Number]:
+        """Numbers that are at least 1 if q is a position of the node's joints (see `Joint.soundness`)."""
+        return [x for m in self.members if m.body for x in m.joint.soundness(m.coupling.positions(q))]
+
     def motion(self, m: Member, q: Sequence[Number]) -> Subspace:
         """S G of one member: its motion relative to its carrier, along each velocity of the node."""
         return spread(m.joint.subspace(m.coupling.positions(q)), m.coupling.G(q), len(self.v_index))

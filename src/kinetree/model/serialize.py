@@ -103,7 +103,7 @@ def _plain(values: Iterable[Any], what: str) -> list[float | int]:
     for x in values:
         if not ops.is_literal(x):
             raise ModelError(
-                f"{what} contains {shown(x)}, which is no plain number: substitute values before to_dict()"
+                f"{what} contains {shown(x)}, which is not a plain number: substitute values before to_dict()"
             )
         result.append(x if type(x) is int else float(x))
     return result
@@ -225,7 +225,7 @@ def _parents_first(entries: list[dict[str, Any]], owner: str) -> list[dict[str, 
         name = _get(entry, "name", f"{owner}: body")
         if not isinstance(name, str) or name in by_name:
             raise ModelError(
-                f"{owner}: body name {shown(name)} is no string or used twice: names must be unique"
+                f"{owner}: body name {shown(name)} is not a string or is used twice: names must be unique"
             )
         by_name[name] = entry
     ordered: list[dict[str, Any]] = []

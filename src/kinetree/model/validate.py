@@ -22,8 +22,6 @@ from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 
 WORLD = "world"
-# Rounding in files and in the parallel-axis theorem, relative to the size of the quantity.
-INERTIA_TOLERANCE = 1e-9
 CHECKS = ("physical", "finite")  # what inertias are checked for
 
 
@@ -83,13 +81,16 @@ def number(x: Any, what: str) -> Any:
         raise ModelError(f"{what} is {shown(x)}: it must be a number")
     if isinstance(x, np.ndarray):
         raise ModelError(f"{what} is an array of shape {x.shape}: it must be one number")
+    if not hasattr(x, "__mul__"):
+        raise ModelError(f"{what} is {shown(x)}: it must be a number")
     return x
 
 
 def numbers(x: Any, count: int, what: str) -> Numbers:
     """`x` as a tuple of `count` numbers."""
     if isinstance(x, (str, bytes, dict, set)) or not hasattr(x, "__iter__"):
-        raise ModelError(f"{what} is {shown(x)}: it must be {count} numbers")
+        needed = "a number" if count == 1 else f"{count} numbers"
+        raise ModelError(f"{what} is {shown(x)}: it must be {needed}")
     given = tuple(x)
     if len(given) != count:
         raise ModelError(f"{what} has {len(given)} entries, but it needs {count}: got {shown(given)}")
@@ -119,7 +120,10 @@ def position(x: Any, joint: Joint, what: str) -> Numbers:
     """The coordinates of one joint; None stands for the neutral position, a number for a joint with one."""
     if x is None:
         return joint.neutral()
-    return numbers(x, joint.nq, what) if hasattr(x, "__iter__") else per_degree(x, joint.nq, what)
+    q = numbers(x, joint.nq, what) if hasattr(x, "__iter__") else per_degree(x, joint.nq, what)
+    if any(ops.is_literal(s) and not s >= 1 for s in joint.soundness(q)):
+        raise ModelError(f"{what}: {joint.fault(q)}: divide the quaternion by its length")
+    return q
 
 
 def pose(placement: Any, what: str) -> Pose:
@@ -156,40 +160,13 @@ def refuse_unknown_check(check: Any, what: str) -> None:
 
 
 def physical(value: Inertia, what: str, *, rotor: bool = False) -> None:
-    """Refuse an inertia that no distribution of mass can have.
-
-    The mass is not negative, and the second moments about the centre of mass are those of a positive
-    density: each principal moment is at most the sum of the other two. A rotor may be a mere spin inertia,
-    without this last.
-    """
-    if value is NO_INERTIA or not all(ops.is_literal(x) for x in value.parameters):
+    """Refuse an inertia that no distribution of mass can have; a rotor may be a mere spin inertia."""
+    if value is NO_INERTIA:
         return
-    remedy = "correct the numbers, or give check='finite' to keep them as they are"
-    if value.mass < 0:
-        raise ModelError(f"{what}: the mass is negative ({value.mass:g} kg): {remedy}")
-    scale = max(abs(x) for x in value.second)
-    if value.mass == 0 and any(value.first_moment):
-        raise ModelError(
-            f"{what}: the first moment {value.first_moment} needs a mass, but the mass is 0: {remedy}"
-        )
-    if scale == 0.0 and value.mass == 0:
-        return
-    xx, yy, zz, xy, xz, yz = value.about_com
-    if xy == xz == yz == 0:
-        moments = sorted((xx, yy, zz))
-    else:
-        moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).tolist()
-    allowance = -INERTIA_TOLERANCE * scale
-    shown = ", ".join(f"{m:.6g}" for m in moments)
-    if moments[0] < allowance:
-        raise ModelError(
-            f"{what}: the inertia is not positive definite (principal moments {shown}): {remedy}"
-        )
-    if not rotor and moments[0] + moments[1] - moments[2] < allowance:
-        raise ModelError(
-            f"{what}: no body has the principal moments {shown}, because the largest exceeds the sum of the "
-            f"others: {remedy}"
-        )
+    fault = value.fault(spins=rotor)
+    if fault is not None:
+        remedy = "correct the numbers, or give check='finite' to keep them as they are"
+        raise ModelError(f"{what}: {fault}: {remedy}")
 
 
 def is_physical(bodies: Iterable[Body], rotors: Iterable[Rotor]) -> bool:
@@ -251,7 +228,8 @@ def mimic(value: Any, joint: Joint, owner: str) -> Mimic | None:
     """The rule of a joint that follows another: from (joint, multiplier, offset), a joint's name, or None."""
     if value is None:
         return None
-    given = (value,) if isinstance(value, str) else tuple(value) if hasattr(value, "__iter__") else ()
+    listed = hasattr(value, "__iter__") and not isinstance(value, (dict, set))
+    given = (value,) if isinstance(value, str) else tuple(value) if listed else ()
     if not 1 <= len(given) <= 3 or not isinstance(given[0], str):
         raise ModelError(f"{owner}: mimic must be (joint name, multiplier, offset), got {shown(value)}")
     if joint.nv != 1:

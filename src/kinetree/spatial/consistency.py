@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from kinetree import ops
 from kinetree.spatial.even import decided
@@ -21,6 +24,11 @@ from kinetree.spatial.vector import (
 
 if TYPE_CHECKING:
     from kinetree.spatial.inertia import Inertia
+
+
+# How much a moment may be negative, relative to the trace of J about the origin: the rounding of the
+# parallel-axis theorem. Files, which write few digits, allow for their own rounding.
+TOLERANCE = 1e-9
 
 
 class Dyad(NamedTuple):
@@ -76,18 +84,50 @@ def second_moment_matrix(I: Inertia) -> Symmetric:
     return ((yy + zz - xx) / 2, (xx + zz - yy) / 2, (xx + yy - zz) / 2, -xy, -xz, -yz)
 
 
-def is_physical(I: Inertia, tolerance: float = 1e-10) -> Any:
+def is_physical(I: Inertia, tolerance: float = TOLERANCE) -> Any:
     """True if some distribution of mass has this inertia: m > 0 and the second-moment matrix is not negative.
 
     That is stronger than a positive definite J: it contains the triangle inequalities of the principal
-    moments. Flat and thin bodies are physical. `tolerance` is relative to the size of J about the origin.
+    moments. Flat and thin bodies are physical. `tolerance` is relative to the trace of J about the origin.
     """
+    if all(ops.is_literal(x) for x in I.parameters):
+        return bool(I.mass > 0) and fault(I, tolerance) is None
     floor = -tolerance * (I.second[0] + I.second[1] + I.second[2])
     if ops.is_literal(I.mass) and not I.mass > 0:
         return False
     a, b, c = principal_axes(second_moment_matrix(I))[0]
     smallest = ops.min(ops.min(a, b), c)
     return ops.less(0, ops.where(ops.less_equal(floor, smallest), I.mass, -1.0))
+
+
+def fault(I: Inertia, tolerance: float = TOLERANCE, *, spins: bool = False) -> str | None:
+    """Why no distribution of mass has this inertia, in words; None if one has it, or if it has symbols.
+
+    Nothing at all is a body without mass. What only `spins`, a rotor, may have any moments that are not
+    negative: the triangle inequality need not hold.
+    """
+    if not all(ops.is_literal(x) for x in I.parameters):
+        return None
+    if not all(math.isfinite(x) for x in I.parameters):
+        return "the inertia is not finite"
+    if I.mass < 0:
+        return f"the mass is negative ({I.mass:g} kg)"
+    if I.mass == 0 and any(I.first_moment):
+        return f"the first moment {I.first_moment} needs a mass, but the mass is 0"
+    if I.mass == 0 and not any(I.second):
+        return None
+    xx, yy, zz, xy, xz, yz = I.about_com
+    if xy == xz == yz == 0:
+        moments = sorted((xx, yy, zz))
+    else:
+        moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).tolist()
+    floor = -tolerance * abs(I.second[0] + I.second[1] + I.second[2])
+    shown = ", ".join(f"{m:.6g}" for m in moments)
+    if moments[0] < floor:
+        return f"the inertia is not positive definite (principal moments {shown})"
+    if not spins and (moments[0] + moments[1] - moments[2]) / 2 < floor:
+        return f"no body has the principal moments {shown}, because the largest exceeds the sum of the others"
+    return None
 
 
 def dyads(I: Inertia) -> tuple[Dyad, ...]:

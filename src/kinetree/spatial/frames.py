@@ -1,6 +1,6 @@
 """Frames: which body's axes and origin a spatial quantity is expressed in.
 
-Every spatial value may carry a tag, any object that stands for its frame; None means "not said" and fits
+Every spatial value may carry a tag, any object that stands for its frame; None is untagged and fits
 everything. Sweeps tag what they hand out, so a sum of a force in body 3's axes and one in its parent's axes
 raises at once, eagerly and while tracing, and costs nothing in compiled code.
 """

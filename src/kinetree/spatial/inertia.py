@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kinetree import ops
+from kinetree.errors import ModelError
 from kinetree.spatial import consistency
 from kinetree.spatial import vector as vec
 from kinetree.spatial.frames import joined
 from kinetree.spatial.motion import Force, Motion
+from kinetree.spatial.reading import read_vector
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.value import Value
 from kinetree.spatial.vector import Matrix, Number, Symmetric, Vector
@@ -26,9 +28,9 @@ class Inertia(Value):
     is_uniform = is_linear = True
 
     def __init__(self, mass: Number, com: Iterable[Number] = vec.ZERO, inertia: Any = None):
-        c = _vector(com)
-        self.mass = mass
-        self.first_moment: Vector = vec.scale(c, mass)
+        c = _vector(com, "the centre of mass")
+        self.mass = _number(mass, "the mass")
+        self.first_moment: Vector = vec.scale(c, self.mass)
         self.second: Symmetric = _shifted(_symmetric(inertia), vec.ZERO, self.first_moment, c)
         self.frame: Any = None
 
@@ -141,15 +143,19 @@ class Inertia(Value):
 
     def rotational_at(self, x: Iterable[Number]) -> Matrix:
         """The 3x3 rotational inertia about the point `x`: J_c - m p~ p~, p from x to the centre of mass."""
-        return vec.sym_matrix(self.transform(Transform(vec.IDENTITY, _vector(x))).second)
+        return vec.sym_matrix(self.transform(Transform(vec.IDENTITY, _vector(x, "the point"))).second)
 
     def kinetic_energy(self, velocity: Motion) -> Number:
         """V^T I V / 2."""
         return velocity.dot(self @ velocity) / 2
 
-    def is_physical(self, tolerance: float = 1e-10) -> Any:
+    def is_physical(self, tolerance: float = consistency.TOLERANCE) -> Any:
         """True if some distribution of mass has this inertia (see `consistency.is_physical`)."""
         return consistency.is_physical(self, tolerance)
+
+    def fault(self, tolerance: float = consistency.TOLERANCE, *, spins: bool = False) -> str | None:
+        """Why no distribution of mass has this inertia, None if one has (see `consistency.fault`)."""
+        return consistency.fault(self, tolerance, spins=spins)
 
     def dyads(self) -> tuple[consistency.Dyad, ...]:
         """Six dyads whose sum is this inertia (see `consistency.dyads`)."""
@@ -179,8 +185,15 @@ def _shifted(second: Symmetric, h: Vector, moved: Vector, r: Vector) -> Symmetri
     )
 
 
-def _vector(values: Iterable[Number]) -> Vector:
-    x, y, z = (v.item() if hasattr(v, "item") and getattr(v, "ndim", 1) == 0 else v for v in values)
+def _number(x: Any, what: str) -> Number:
+    """`x` if it is a number of any kind: numbers of NumPy become plain ones."""
+    if x is None or isinstance(x, (str, bytes, list, tuple, dict, set)):
+        raise ModelError(f"Inertia: {what} must be given in numbers, got {x!r}")
+    return x.item() if hasattr(x, "item") and getattr(x, "ndim", 1) == 0 else x
+
+
+def _vector(values: Any, what: str) -> Vector:
+    x, y, z = (_number(x, what) for x in read_vector(values, 3, f"Inertia: {what}"))
     return (x, y, z)
 
 
@@ -188,8 +201,10 @@ def _symmetric(matrix: Any) -> Symmetric:
     """Six entries of a 3x3 matrix, of a diagonal given by three numbers, or zero for None."""
     if matrix is None:
         return vec.NO_MOMENTS
-    rows = [_vector(row) if hasattr(row, "__len__") else row for row in matrix]
-    if not isinstance(rows[0], tuple):
-        return (rows[0], rows[1], rows[2], 0, 0, 0)
-    a, b, c = rows
+    what = "the rotational inertia"
+    rows = read_vector(matrix, 3, f"Inertia: {what}") if not hasattr(matrix, "shape") else tuple(matrix)
+    if not any(hasattr(row, "__len__") for row in rows):
+        x, y, z = _vector(rows, what)
+        return (x, y, z, 0, 0, 0)
+    a, b, c = (_vector(row, what) for row in read_vector(rows, 3, f"Inertia: {what}"))
     return (a[0], b[1], c[2], a[1], a[2], b[2])

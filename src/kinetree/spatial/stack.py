@@ -1,6 +1,6 @@
 """Stacks: the spatial quantities of several bodies that one set of coordinates moves.
 
-A stack maps every operation body by body, so that a text written for one body serves a group of them. The
+A stack maps every operation body by body, so that an algorithm written for one body serves a group of them. The
 only reductions are the transposed products: S.T @ F and X.T @ F sum over the bodies, because the group has
 one set of coordinates and one predecessor.
 """

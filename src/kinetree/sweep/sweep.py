@@ -1,10 +1,10 @@
 """What an algorithm sees of a tree.
 
-An algorithm is a text over a `Sweep`. It loops over handles of nodes, outward (base to tips) and inward (tips
+The body of an algorithm is written over a `Sweep`. It loops over handles of nodes, outward (base to tips) and inward (tips
 to base), and along paths to the root; it keeps values in fields (written once per node, then read) and sums
 (written once, then added to); and it returns outputs. What the loops and the numbers mean is the executor's
 concern: plain Python on numbers (eager), the same on expressions (an unrolled trace), or loops recorded once
-for each kind of node (a looped trace). Three rules keep a text runnable by all of them:
+for each kind of node (a looped trace). Three rules keep a body runnable by all of them:
 
 1. numbers only through operators and `kinetree.ops`;
 2. control flow only over handles and static facts of the model;
@@ -138,9 +138,11 @@ class Sweep(ABC):
 
     @abstractmethod
     def guard(self, i: Any, pivots: tuple) -> None:
-        """See to it that the result is not trusted if one of these pivots of node i is zero or rounding
-        noise.
-        """
+        """Flag the result if one of these pivots of node i is zero or rounding noise."""
+
+    @abstractmethod
+    def require_sound(self, i: Any, q: Any) -> None:
+        """Flag the result if q is not a position of node i: a quaternion is far from unit length."""
 
     @property
     def gravity(self) -> Motion:
@@ -150,6 +152,7 @@ class Sweep(ABC):
     def joint(self, i: Any, q: Any, v: Any = None) -> tuple[Any, ...]:
         """X and S of node i at the coordinates q; with velocities v also the apparent derivative of S."""
         node = self.node(i)
+        self.require_sound(i, q)
         X, S = node.kinematics(q)
         ring = None if v is None else node.ring(q, v)
         frames = self.frame_of(i)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.compiler.ir.graph import Array, Block, Clear, Loop, Part, Spoil, Statement, Store, Switch, While
+from kinetree.compiler.ir.indices import Indices
 from kinetree.compiler.ir.program import Program
-from kinetree.compiler.passes.indices import Indices
 from kinetree.errors import CompileError
 from kinetree.ops import PRIMITIVES, Expr
 

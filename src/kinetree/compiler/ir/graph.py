@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree import ops
 from kinetree.errors import TraceError
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops import expr as ex
@@ -208,7 +209,7 @@ class Graph:
             return None
         smallest = self.guards[0]
         for value in self.guards[1:]:
-            smallest = fn.min(smallest, value)
+            smallest = ops.min(smallest, value)
         array = self.array("guard", "output", 1)
         self.store(array, 0, smallest)
         return array

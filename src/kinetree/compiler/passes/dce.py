@@ -11,9 +11,9 @@ from collections import defaultdict
 from typing import Any
 
 from kinetree.compiler.ir.graph import Array, Block, Clear, Spoil, Statement, Store, Switch
+from kinetree.compiler.ir.indices import ANYTHING, Facts, Indices
 from kinetree.compiler.ir.program import Program, operands, walk
 from kinetree.compiler.ir.rebuild import Rebuild
-from kinetree.compiler.passes.indices import ANYTHING, Facts, Indices
 from kinetree.ops import Expr
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from kinetree.compiler.emit.llvm.instructions import LIBRARY
 from kinetree.compiler.runtime import cache
 from kinetree.compiler.runtime.machine import Target, host, lock
 from kinetree.errors import CompileError
@@ -100,7 +101,7 @@ _known: dict[str, int] = {}
 def _library_functions() -> dict[str, int]:
     """The C library's functions that machine code may call, by address."""
     if not _known:
-        names = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "floor", "fma")
+        names = {"sin", "cos", "floor", "fma", *LIBRARY}
         wanted = {symbol for name in names for symbol in (name, f"{name}f")}
         wanted |= {"memset", "memcpy", host().yielding}
         for library in _c_libraries():

@@ -236,10 +236,7 @@ class Printer(Walk):
         self._store_slot(slot, value, base)
 
     def clear(self, s: Clear) -> None:
-        if self.results is None or s.array not in self.results.elements:
-            address = self._slot_address(self._slot(s.array, 0), self._scopes[0].get(s.array, "%ws"))
-            size = s.array.size * self.number.size
-            self._lines.append(f"  call void @llvm.memset.p0.i64(ptr {address}, i8 0, i64 {size}, i1 false)")
+        """Done before the core runs: see `driver.py`."""
 
     def spoil(self, s: Spoil) -> None:
         """Done where states are loaded and results are stored: see `driver.py`."""

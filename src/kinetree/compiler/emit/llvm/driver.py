@@ -8,7 +8,7 @@ from kinetree.compiler.emit.llvm.results import Results
 from kinetree.compiler.emit.llvm.stream import is_streamed
 from kinetree.compiler.emit.llvm.transpose import load_name, store_name
 from kinetree.compiler.emit.llvm.types import Number
-from kinetree.compiler.ir.graph import Array, Spoil
+from kinetree.compiler.ir.graph import Array, Clear, Spoil
 from kinetree.compiler.ir.program import Program
 
 RUN = "(ptr %args, ptr %strides, ptr %tables, i64 %n, ptr %ws, ptr %progress, i64 %block)"
@@ -50,6 +50,7 @@ def define_chunk(
         else:
             lines.append(f"  %total{j} = fadd {wide.vector} {total}, %sum{j}")
             total = f"%total{j}"
+    lines += _cleared(program, layout, number, results, direct)
     if angles:
         lines.append("  call void @angles(ptr %ws, ptr %tables, ptr %args)")
     lines.append("  call void @core(ptr %ws, ptr %tables, ptr %args)")
@@ -76,6 +77,29 @@ def define_chunk(
     parameters = "ptr %args, ptr %strides, ptr %tables, i64 %s, i64 %n, ptr %ws" if lanes > 1 else ONE[1:-1]
     kind = "define internal i64 @chunk" if lanes > 1 else "define i64 @one"
     return "\n".join([f"{kind}({parameters}) #0 {{", "entry:", *lines, "  ret i64 %singular", "}"])
+
+
+def _cleared(
+    program: Program, layout: Layout, number: Number, results: Results | None, direct: dict[Array, int]
+) -> list[str]:
+    """Zero the arrays that start at zero, unless the copy to the caller's rows writes their zeros."""
+    lines = []
+    for k, statement in enumerate(program.body.statements):
+        if not isinstance(statement, Clear):
+            break
+        array = statement.array
+        if results is not None and array in results.elements:
+            continue
+        if array in direct:
+            where = f"load ptr, ptr %zeroed{k}"
+            lines.append(f"  %zeroed{k} = getelementptr ptr, ptr %args, i64 {direct[array]}")
+        else:
+            where = f"getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}"
+        lines += [
+            f"  %zero{k} = {where}",
+            f"  call void @llvm.memset.p0.i64(ptr %zero{k}, i8 0, i64 {array.size * number.size}, i1 false)",
+        ]
+    return lines
 
 
 def _row(lines: list[str], j: int, lanes: int) -> tuple[str, str]:

@@ -1,0 +1,80 @@
+"""What a user types: every function of a model called in every way, beside Pinocchio's call."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import kinetree as kt
+from benchmarks.measure import Call, race
+from benchmarks.peers import Peers
+from kinetree.model import Model
+from kinetree.names import MODULE_OF
+from kinetree.sweep import REQUIRED
+
+# robots for functions that have nothing to compute for an arm
+OTHERS = {
+    "nullify_momentum": "quadruped",
+    "rotor_error": "puma560",
+    "rotor_wrenches": "puma560",
+    "motor_torques": "puma560",
+}
+
+
+def functions() -> list[str]:
+    """Every public function of a model."""
+    return [name for name in MODULE_OF if isinstance(getattr(kt, name), kt.Function)]
+
+
+@cache
+def robot(name: str) -> tuple[Model, Peers]:
+    """A robot of the zoo, and the others' twins of it."""
+    model = getattr(kt.zoo, name)()
+    return model, Peers(model)
+
+
+def row(name: str, seconds: float) -> dict[str, Any]:
+    """The time of each way to call a function for one state, beside Pinocchio's."""
+    function = getattr(kt, name)
+    model, peers = robot(OTHERS.get(name, "arm7"))
+    arrays, options = state(function, model)
+    result = function(model, *by_position(function, arrays, options))
+    outputs = result if isinstance(result, tuple) else (result,)
+    place = tuple(np.empty(np.shape(x)) for x in outputs)
+    lists = {k: x.tolist() for k, x in arrays.items()}
+    single = {k: x[None] for k, x in arrays.items()}
+    calls = {
+        "by position": Call(function, [model, *by_position(function, arrays, options)]),
+        "by name": Call(function, [model], arrays | options),
+        "out": Call(
+            function,
+            [model, *by_position(function, arrays, options)],
+            {"out": place[0] if len(place) == 1 else place},
+        ),
+        "lists": Call(function, [model, *by_position(function, lists, options)]),
+        "batch of one": Call(function, [model, *by_position(function, single, options)]),
+    }
+    theirs = peers.single(name, list(arrays.values()))
+    timings = race(calls | {k: call for k, call in theirs.items() if k == "pinocchio"}, seconds)
+    return {"function": name, "robot": model.name, "calls": {k: t._asdict() for k, t in timings.items()}}
+
+
+def state(function: Any, model: Model) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Random inputs, and the options that must be given."""
+    rng = np.random.default_rng(0)
+    last, first = model.body_names[-1], model.joint_names[0]
+    known = {"frame": last, "frames": (last,), "accelerate": (first,)}
+    needed = [name for name, value in function.options.items() if value is REQUIRED or value == ()]
+    options = {name: known[name] for name in needed}
+    arrays = {a.name: rng.normal(size=a.sizes(model, options)) for a in function.inputs if not a.optional}
+    if "q" in arrays:
+        arrays["q"] = np.asarray(model.random_state(rng)[0])
+    return arrays, options
+
+
+def by_position(function: Any, arrays: dict[str, Any], options: dict[str, Any]) -> list[Any]:
+    """The arguments after the model in the order of a call, as far as they are given."""
+    given = arrays | options
+    return [given[name] for name in function.order if name in given]

@@ -1,0 +1,124 @@
+"""Joints that `kt.save` wrote to MJCF in parts, put together again, and the limits that it noted beside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinetree.io.attributes import parse_numbers
+from kinetree.io.description import Description, Joint
+from kinetree.io.mjcf_joint import unbounded
+from kinetree.io.notes import parts_of
+from kinetree.io.placement import HERE
+from kinetree.io.report import Log
+from kinetree.io.save_mjcf import CUSTOM, ORDER
+from kinetree.io.xml import Element
+from kinetree.joints import Step
+from kinetree.joints.made_of import made_of
+from kinetree.model import Limits
+
+_DRIVE = ("armature", "damping", "friction", "stiffness")
+
+
+def read_parts(robot: Description, root: Element, log: Log) -> None:
+    """Make one joint of its parts, with its limits, and put the bodies in order."""
+    order = _read_custom(robot, root, log)
+    fuse(robot, log)
+    reorder(robot, order)
+
+
+def _read_custom(robot: Description, root: Element, log: Log) -> tuple[float, ...]:
+    """Take limits from custom numbers called `kinetree:FIELD:JOINT`; returns those of `kinetree:order`."""
+    order: tuple[float, ...] | str = ()
+    for element in (e for section in root.all("custom") for e in section.all("numeric")):
+        name = element.get("name") or ""
+        if not name.startswith(CUSTOM):
+            continue
+        if name == CUSTOM + ORDER:
+            order = parse_numbers(element.get("data") or "")
+            continue
+        field, _, label = name.removeprefix(CUSTOM).partition(":")
+        joint, values = robot.joints.get(label), parse_numbers(element.get("data") or "")
+        if joint is None or field not in Limits._fields or len(values) not in (1, joint.motion.nv):
+            log.add("ignored", element.where, "no limit of a joint")
+        elif isinstance(values, str):
+            log.add("number", element.where, f"data contains {values!r}, not a finite number")
+        else:
+            bounds = tuple(unbounded(x) for x in values)
+            joint.limits = joint.limits._replace(**{field: bounds if len(bounds) > 1 else bounds[0]})
+    return () if isinstance(order, str) else order
+
+
+def reorder(robot: Description, order: tuple[float, ...]) -> None:
+    """Put the bodies in the order of a model, if it speaks of them all."""
+    if sorted(order) == list(range(1, len(robot.joints) + 1)):
+        placed = zip(order, robot.joints.values(), strict=True)
+        robot.joints = {joint.name: joint for _, joint in sorted(placed, key=lambda pair: pair[0])}
+        robot.file_order = True
+
+
+def fuse(robot: Description, log: Log) -> None:
+    """Make one joint j of joints j/1, j/2, ... of one body, if there is a joint that moves as they do."""
+    for first in [joint for joint in robot.joints.values() if joint.name.endswith("/1")]:
+        name = first.name.removesuffix("/1")
+        parts = _parts(robot, first, name)
+        steps = [_step(part, parts, k) for k, part in enumerate(parts)]
+        motion = made_of([step for step in steps if step is not None]) if len(parts) > 1 else None
+        if motion is None or None in steps or name in robot.joints:
+            continue
+        joint = Joint(name, first.where, motion, first.parent, parts[-1].child, first.placement)
+        joint.mimic, joint.source = first.mimic, first.source
+        _arrange(joint, parts)
+        for part in parts[:-1]:
+            del robot.links[part.child]
+        joints = [joint if j is first else j for j in robot.joints.values() if j is first or j not in parts]
+        robot.joints = {j.name: j for j in joints}
+        for other in joints:
+            if other.mimic is not None and other.mimic.joint == first.name:
+                other.mimic = other.mimic._replace(joint=name)
+        where = robot.links[joint.child].where
+        log.findings = [f for f in log.findings if (f.rule, f.where) != ("split", where)]
+
+
+def _parts(robot: Description, first: Joint, name: str) -> list[Joint]:
+    """The joints of one body in a row, each directly behind the one before."""
+    parts = [first]
+    for label in parts_of(name, 10)[1:]:
+        part, before = robot.joints.get(label), parts[-1]
+        if part is None or part.parent != before.child or not robot.links[before.child].virtual:
+            break
+        if part.placement != HERE or part.reference or first.reference:
+            break
+        parts.append(part)
+    return parts
+
+
+def _step(part: Joint, parts: list[Joint], k: int) -> Step | None:
+    """The elementary motion of a part; with the coordinate of the first one if it follows that."""
+    if part.motion.steps is None or len(part.motion.steps) != 1:
+        return None
+    step = part.motion.steps[0]._replace(positions=(k,))
+    if part.mimic is None or k == 0:
+        return step
+    leader, ratio, offset = part.mimic
+    return step._replace(positions=(0,), ratio=ratio) if leader == parts[0].name and not offset else None
+
+
+def _arrange(joint: Joint, parts: list[Joint]) -> None:
+    """Give a joint the drive and the limits of its parts, in the order of its own coordinates."""
+    nv, neutral = joint.motion.nv, list(joint.motion.neutral())
+    drive: dict[str, list[Any]] = {name: [0.0] * nv for name in _DRIVE}
+    limits = {name: [none] * nv for name, none in Limits()._asdict().items()}
+    for part, step in zip(parts, joint.motion.steps or (), strict=True):
+        if part.mimic is not None and part is not parts[0]:
+            continue  # tied to the first
+        for table, source in ((drive, part), (limits, part.limits)):
+            for name, row in table.items():
+                given = getattr(source, name)
+                for j, k in enumerate(step.velocities):
+                    row[k] = given[j] if isinstance(given, tuple) else given
+        if isinstance(part.spring_reference, float):
+            neutral[step.positions[0]] = part.spring_reference
+    for name, values in drive.items():
+        setattr(joint, name, tuple(values))
+    joint.limits = Limits(**{name: tuple(values) for name, values in limits.items()})
+    joint.spring_reference = tuple(neutral)

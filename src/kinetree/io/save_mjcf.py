@@ -1,0 +1,236 @@
+"""A `Model` as MJCF: bodies, joints and sites with its names, no geometry.
+
+MJCF has four joints (free, ball, slide, hinge), of which a body may have several in a row; a joint that is
+made of several steps is written as that many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kinetree.errors import ModelError
+from kinetree.io.notes import Notes, check_names_and_masses, floats, parts_of, without_rotors
+from kinetree.io.text import attributes, number, numbers
+from kinetree.joints import CoordinateJoint, Step
+from kinetree.model import Body, Limits, Model
+from kinetree.spatial.pose import Pose
+from kinetree.spatial.rotation import Rotation
+
+NO_LIMIT = 1e10  # MuJoCo's largest number
+CUSTOM = "kinetree:"  # custom numbers of this prefix hold what MJCF has no words for
+ORDER = "order"
+FREE = "free"
+
+
+def write_mjcf(model: Model) -> str:
+    """The MJCF text of a model, which loads as the same model; ModelError for what MJCF cannot say."""
+    check_names_and_masses(model, "MJCF")
+    return written(model, Notes(model.name, "MJCF", strict=True), faithful=True)
+
+
+def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
+    """The MJCF text of a model, with what it cannot say in `notes`.
+
+    Args:
+        faithful: keep the order and the origin of all coordinates; MuJoCo goes through bodies depth first,
+            and a floating base counts from the origin of the world there.
+    """
+    model = without_rotors(model, notes)
+    inner: list[list[str]] = [[] for _ in range(model.nbodies + 1)]  # what stands in each body
+    ties: list[str] = []
+    custom: list[str] = []
+    first = {}  # the first MJCF joint of each joint
+    for i, body in enumerate(model.bodies, 1):
+        owner = f"model '{model.name}': body '{body.name}'"
+        inner[i] += _inertial(body, owner)
+        steps = steps_of(body, owner, whole=not faithful or body.placement == Pose.identity())
+        names = names_of(body, steps)
+        first[i] = names[0] if names else ""
+        for k, (name, step) in enumerate(zip(names, steps, strict=True)):
+            tied = leader(steps, k)
+            own = {} if tied != k else _drive(body, step, notes)
+            inner[i].append(_element("joint", name=name, type=step.kind, **_axis(step), **own))
+            if tied != k:
+                ties.append(_tie(name, names[tied], 0.0, step.ratio / steps[tied].ratio))
+            else:
+                custom += _custom(name, body, step)
+    for i, rule in model.layout.follows.items():
+        ties.append(_tie(first[i], first[rule.leader], float(rule.offset), float(rule.multiplier)))
+    for frame in model.frames:
+        place = _place(frame.placement, f"model '{model.name}': frame '{frame.name}'")
+        inner[frame.body].append(_element("site", name=frame.name, **place))
+    nested, order = _nested(model, inner)
+    if faithful and order != sorted(order):
+        custom.append(_element("numeric", name=f"{CUSTOM}{ORDER}", data=numbers(order)))
+    lines = [
+        _element("mujoco", "", model=model.name),
+        _element("compiler", angle="radian", inertiafromgeom="false", autolimits="true"),
+        _element("option", gravity=numbers(floats(model.gravity, "gravity"))),
+        *(["<custom>", *custom, "</custom>"] if custom else []),
+        *nested,
+        *(["<equality>", *ties, "</equality>"] if ties else []),
+        "</mujoco>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _nested(model: Model, inner: list[list[str]]) -> tuple[list[str], list[int]]:
+    """The elements of the bodies, each inside that of its parent, to any depth, and the order of bodies."""
+    lines, order = ["<worldbody>", *inner[0]], []
+    waiting: list[int | str] = ["</worldbody>", *model.children(0)[::-1]]
+    while waiting:
+        i = waiting.pop()
+        if isinstance(i, str):
+            lines.append(i)
+            continue
+        body = model.bodies[i - 1]
+        order.append(i)
+        place = _place(body.placement, f"model '{model.name}': body '{body.name}'")
+        lines += [_element("body", "", name=body.name, **place), *inner[i]]
+        waiting += ["</body>", *model.children(i)[::-1]]
+    return lines, order
+
+
+def steps_of(body: Body, owner: str, whole: bool = True) -> tuple[Step, ...]:
+    """The MJCF joints that make the joint of a body; a floating base is one of them if `whole`."""
+    joint = body.joint
+    if joint.is_free and body.parent == 0 and whole:
+        return (Step(FREE, None, tuple(range(joint.nq)), tuple(range(joint.nv))),)  # type: ignore[arg-type]
+    rates = joint.is_free or isinstance(joint, CoordinateJoint) or len(joint.steps or ()) == 1
+    if joint.steps is None or not rates:
+        raise ModelError(
+            f"{owner}: MuJoCo has no joint of type '{joint.type_name}', and it is not made of hinges, slides "
+            "and balls: lock it, or build it from several joints"
+        )
+    return tuple(
+        step._replace(axis=step.axis and tuple(floats(step.axis, owner).tolist()), ratio=float(step.ratio))
+        for step in joint.steps
+    )
+
+
+def names_of(body: Body, steps: Sequence[Step]) -> list[str]:
+    """The names of the MJCF joints that make the joint of a body."""
+    return [body.joint_name] if len(steps) == 1 else parts_of(body.joint_name, len(steps))
+
+
+def leader(steps: Sequence[Step], k: int) -> int:
+    """The first step that has the coordinate of step k: another one if they are tied."""
+    return next(j for j, step in enumerate(steps) if step.positions == steps[k].positions)
+
+
+def _axis(step: Step) -> dict[str, str]:
+    return {} if step.axis is None else {"axis": numbers(step.axis)}
+
+
+def _inertial(body: Body, owner: str) -> list[str]:
+    """The inertia by principal axes and moments: MuJoCo rounds when it finds them itself."""
+    floats(body.inertia.parameters, owner)
+    mass, (xx, yy, zz, xy, xz, yz) = float(body.inertia.mass), body.inertia.about_com
+    moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=float)
+    if mass == 0.0 and not moments.any():
+        return []
+    principal, axes = np.diag(moments), np.eye(3)
+    if np.any(moments != np.diag(principal)):
+        principal, axes = np.linalg.eigh(moments)
+        axes = axes * np.sign(np.linalg.det(axes))
+    place = {"pos": numbers(body.inertia.com)} | _place(Pose(axes.tolist()), owner)
+    return [_element("inertial", mass=number(mass), diaginertia=numbers(principal), **place)]
+
+
+def _drive(body: Body, step: Step, notes: Notes) -> dict[str, str]:
+    """What acts at one MJCF joint, in its own coordinate: `ratio` times that of the model."""
+    out, what, ratio = {}, f"joint '{body.joint_name}'", step.ratio
+    if body.joint.is_free:
+        _check_free(body, what, notes)
+    for name, values, scale in (
+        ("armature", body.armature, ratio**2), ("damping", body.damping, ratio**2),
+        ("frictionloss", body.friction, abs(ratio)), ("stiffness", body.stiffness, ratio**2),
+    ):  # fmt: skip
+        own = floats([values[k] for k in step.velocities], what)
+        if np.ptp(own) > 0.0:
+            notes.cannot(
+                f"the {name} of {what}, which differs between its degrees of freedom",
+                "their mean is used", f"make its {name} the same for all",
+            )  # fmt: skip
+        if own.any():
+            out[name] = number(float(own[0] if np.ptp(own) == 0.0 else own.mean()) / scale)
+    if body.joint.is_free:
+        out.pop("stiffness", None)
+    if step.axis is None:
+        neutral = body.joint.neutral()
+        if any(body.spring_reference[k] != neutral[k] for k in step.positions):
+            notes.cannot(
+                f"the position at which the spring of {what} is relaxed", "it is the neutral one",
+                "make it the neutral position",
+            )  # fmt: skip
+        return out
+    (at,), (k,) = step.positions, step.velocities
+    if body.spring_reference[at]:
+        out["springref"] = number(float(body.spring_reference[at]) * ratio)
+    bounds = sorted(ratio * float(x[k]) for x in (body.limits.lower, body.limits.upper))
+    if np.isfinite(bounds).any() and bounds[0] < bounds[1]:
+        out["range"] = numbers((max(bounds[0], -NO_LIMIT), min(bounds[1], NO_LIMIT)))
+    effort = float(body.limits.effort[k]) / abs(ratio)
+    if np.isfinite(effort) and effort > 0.0:
+        out["actuatorfrcrange"] = numbers((-effort, effort))
+    return out
+
+
+def _check_free(body: Body, what: str, notes: Notes) -> None:
+    """Refuse what acts along the body's axes: MuJoCo moves a free body along those of the world."""
+    linear = slice(3, 6)
+    if np.ptp(floats(body.damping[linear], what)) > 0.0:
+        notes.cannot(
+            f"the damping of {what}, which differs along its axes",
+            "that of each axis acts along the world's",
+            "make it the same along x, y and z",
+        )  # fmt: skip
+    for name in ("friction", "stiffness"):
+        if any(getattr(body, name)[linear] if name == "friction" else body.stiffness):
+            notes.cannot(
+                f"the {name} of {what}, which acts along the axes of the body",
+                "it acts along others, or not at all",
+                "remove it, and apply the force in your own code",
+            )  # fmt: skip
+
+
+def _custom(name: str, body: Body, step: Step) -> list[str]:
+    """Limits that MJCF has no words for, as custom numbers: it has none of speed, nor of balls."""
+    lines = []
+    for field, none in Limits()._asdict().items():
+        values = [float(getattr(body.limits, field)[k]) for k in step.velocities]
+        if not _is_said(field, body.limits, step) and any(x != none for x in values):
+            scale = {"velocity": abs(step.ratio), "effort": 1 / abs(step.ratio)}.get(field, step.ratio)
+            data = numbers(max(-NO_LIMIT, min(NO_LIMIT, scale * x)) for x in values)
+            lines.append(_element("numeric", name=f"{CUSTOM}{field}:{name}", data=data))
+    return lines
+
+
+def _is_said(field: str, limits: Limits, step: Step) -> bool:
+    """Whether the MJCF joint itself holds a limit: a range that is not a point, a force that is not zero."""
+    if step.axis is None or field == "velocity":
+        return False
+    (k,) = step.velocities
+    return bool(limits.effort[k] > 0 if field == "effort" else limits.lower[k] < limits.upper[k])
+
+
+def _tie(follower: str, leader: str, offset: float, factor: float) -> str:
+    return _element("joint", joint1=follower, joint2=leader, polycoef=numbers((offset, factor, 0, 0, 0)))
+
+
+def _place(placement: Pose, owner: str) -> dict[str, str]:
+    out = {}
+    p, R = floats(placement.p, owner), floats(placement.R, owner)
+    if p.any():
+        out["pos"] = numbers(p)
+    if np.any(np.eye(3) != R):
+        x, y, z, w = Rotation.from_matrix(R.tolist()).as_quaternion()
+        out["quat"] = numbers((w, x, y, z))
+    return out
+
+
+def _element(tag: str, end: str = "/", **values: str) -> str:
+    """The text of an element; with end="" it stays open."""
+    return f"<{tag}{attributes(**values)}{end}>"

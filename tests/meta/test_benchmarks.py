@@ -1,0 +1,37 @@
+"""The benchmarks run and time what they say; how long anything takes is no concern of a test."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks import calls, table
+from benchmarks.measure import Call, race
+from benchmarks.pinocchio_peer import BATCHES, FUNCTIONS
+
+import kinetree as kt
+
+WAYS = {"by position", "by name", "out", "lists", "batch of one"}
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "jacobian", "composite_moments", "nullify_momentum"])
+def test_every_way_to_call_a_function(name):
+    row = calls.row(name, 1e-4)
+    assert set(row["calls"]) - {"pinocchio"} == WAYS
+    assert all(timing["median"] > 0 for timing in row["calls"].values())
+    assert table.call_line(row).count("|") == table.CALL_HEAD.split("\n")[0].count("|")
+
+
+def test_every_function_is_called():
+    assert set(calls.functions()) == {n for n in kt.__all__ if isinstance(getattr(kt, n), kt.Function)}
+
+
+def test_a_call_is_made_as_it_is_written():
+    seen = []
+    Call(lambda *args, **keywords: seen.append((args, keywords)), [1, 2], {"out": 3}).loop()(2)
+    assert seen == [((1, 2), {"out": 3})] * 2
+    assert race({"f": Call(len, [()])}, 1e-4)["f"].median > 0
+
+
+def test_the_others_have_what_they_are_asked_for():
+    pin = pytest.importorskip("pinocchio")
+    assert all(hasattr(pin, name) for name in (*FUNCTIONS.values(), *BATCHES.values()))
+    assert all(hasattr(kt, name) for name in FUNCTIONS)
