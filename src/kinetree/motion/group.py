@@ -60,7 +60,7 @@ def coadjoint(model: Model, v: Array, p: Array) -> Array:
 
 def is_flat(model: Model) -> bool:
     """True if all velocities are rates of coordinates."""
-    return not any(joint.brackets() for joint, _ in model.coordinate_places[1])
+    return not any(body.joint.brackets() for body, _ in model.coordinate_places[1])
 
 
 def _by_joint(
@@ -76,8 +76,8 @@ def _by_joint(
 
 
 def _turning(model: Model) -> Iterator[tuple[Brackets, range]]:
-    for joint, place in model.coordinate_places[1]:
-        constants = joint.brackets()
+    for body, place in model.coordinate_places[1]:
+        constants = body.joint.brackets()
         if constants:
             yield constants, place["v"]
 

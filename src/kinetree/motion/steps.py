@@ -83,8 +83,8 @@ def advanced(model: Model, q: Array, v: Array, a: Array, h: Any) -> tuple[Array,
     moving = v[places["v"]] + h * a[places["v"]]
     v_next[places["v"]] = moving
     q_next[places["q"]] = q[places["q"]] + h * moving
-    for joint, place in others:
-        positions, velocities = joint.advance(
+    for body, place in others:
+        positions, velocities = body.joint.advance(
             tuple(q[k] for k in place["q"]), tuple(v[k] for k in place["v"]), tuple(a[k] for k in place["v"]), h
         )
         q_next[list(place["q"])], v_next[list(place["v"])] = positions, velocities
