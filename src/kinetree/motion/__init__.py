@@ -2,4 +2,5 @@
 
 from kinetree.motion.steps import INTEGRATORS, step
 
+
 __all__ = ["INTEGRATORS", "step"]

@@ -94,3 +94,12 @@ def explicit(model: Model, q: Array, v: Array, servo: Servo, passive: bool) -> A
         setpoint = model.neutral() if servo.setpoint is None else servo.setpoint
         total = total + servo.kp * model.difference(q, setpoint)
     return total if servo.kd is None else total - servo.kd * v
+
+
+def linear_slope(model: Model, h: Any, servo: Servo, passive: bool) -> Array | None:
+    """By how much the forces at the joints fall with a velocity that lasts for the time h; None: not at all."""
+    parts = [model.damping, model.stiffness * h] if passive else []
+    parts += [servo.kp * h] if servo.kp is not None else []
+    parts += [servo.kd] if servo.kd is not None else []
+    total: Any = sum(part + np.zeros(model.nv) for part in parts)
+    return None if all(ops.is_literal(x) and x == 0 for x in np.ravel(total)) else total

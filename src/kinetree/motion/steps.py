@@ -13,7 +13,7 @@ from kinetree.errors import SimulationError
 from kinetree.model import Model
 from kinetree.motion import group
 from kinetree.motion.flight import gyroscopic_difference
-from kinetree.motion.joint_forces import Servo, explicit, slopes
+from kinetree.motion.joint_forces import Servo, explicit, linear_slope, slopes
 from kinetree.stages import function
 from kinetree.sweep import choice
 
@@ -116,9 +116,12 @@ def _variational(
     p_0 = (z / (e^z - 1))^T M x - h/2 (1 - tanh(z/4))^T Q        Q = C^T x - ad_x^T M x - g + tau
     p_1 = (z / (1 - e^-z))^T M x + h/2 (1 + tanh(z/4))^T Q
 
-    The first is solved for x by x <- x - M^-1 (p_0(x) - p_0): each iteration gains a factor of about h |x|.
+    The first is solved for x by x <- x - (M + h/2 slope)^-1 (p_0(x) - p_0), with the slope of forces at the joints:
+    each iteration gains a factor of about h |x|.
     """
     start = of.mass_matrix_product(model, q, v)
+    slope = linear_slope(model, h / 2, servo, passive)
+    extra = None if slope is None else h / 2 * slope
 
     def terms(x: Array) -> tuple[Array, Array, Array]:
         """The middle, M x and Q there."""
@@ -133,7 +136,10 @@ def _variational(
     def improved(x: Array, before: Array) -> tuple[Array, Array]:
         middle, p, Q = terms(x)
         excess = group.momenta(model, -h * x, p) - h / 2 * group.shares(model, -h * x, Q) - start
-        return x - of.mass_matrix_solve(model, middle, excess), x
+        if extra is None:
+            return x - of.mass_matrix_solve(model, middle, excess), x
+        still, weightless = np.zeros(model.nv), np.zeros(3)
+        return x - of.augmented_dynamics(model, middle, still, excess, extra, gravity=weightless), x
 
     x, before = ops.repeat(ITERATIONS, improved, v, v)
     change, size = ops.largest(x - before), ops.largest(x) + ops.largest(v)

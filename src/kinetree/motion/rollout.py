@@ -1,0 +1,220 @@
+"""Many steps as one function of a model: the time loop is part of the program.
+
+A rollout starts from a state and makes `records` x `steps` steps; after every `steps` of them the state is
+recorded. It is lowered, compiled and run like any other function, over lanes and threads of a batch.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from kinetree.compiler.ir.graph import Array, Graph
+from kinetree.compiler.ir.program import Program
+from kinetree.derived import nullify_momentum
+from kinetree.model import Model
+from kinetree.motion.steps import step
+from kinetree.ops.control import TRUSTED, Kept, loop
+from kinetree.stages.function import Function
+from kinetree.stages.own import FUNCTIONS
+from kinetree.sweep.signature import MODEL_INPUTS, Argument
+
+OPTIONS = ("integrator", "passive", "limits")
+STATE = ("t", "q", "v")  # what a control sees
+ACTIONS = ("tau", "f_ext", "kp", "kd", "setpoint")  # what it may give, and what callers give instead
+SERIES = "each_"  # a name with this in front has one value for each step
+
+
+@lru_cache(maxsize=256)
+def rollout(control: Function | None, records: int, steps: int) -> Rollout:
+    """The rollout with this control and these counts, always the same object."""
+    return Rollout(control, records, steps)
+
+
+class Rollout(Function):
+    """(q, v) after each of some groups of steps, what the control gave at their beginnings, and `trust`.
+
+    Inputs: q, v, dt, and what acts: tau, f_ext, kp, kd, setpoint, constant or (`each_`) step by step; `each_t`;
+    `momentum`, to which the momentum is reset after each step; and what the control takes besides t, q, v. An
+    output of the control that has the name of one of its inputs is its memory: it is that input at the next step.
+    `trust` is at least 1 if every step can be trusted.
+    """
+
+    def __init__(self, control: Function | None, records: int, steps: int):
+        self.control, self.records, self.steps = control, records, steps
+        n = records * steps
+        own = {a.name: a for a in step.own_inputs}
+        inputs = [own["q"], own["v"], own["dt"], Argument("each_t", (n,), True)]
+        for name in ACTIONS:
+            inputs.append(Argument(name, own[name].shape, True))
+            inputs.append(Argument(SERIES + name, (n, *own[name].shape), True))
+        inputs.append(Argument("momentum", (6,), True))
+        outputs = [Argument("q", (records, "nq")), Argument("v", (records, "nv"))]
+        self.actions: tuple[str, ...] = ()
+        self.memory: tuple[str, ...] = ()
+        if control is not None:
+            taken = [a for a in control.own_inputs if a.name not in STATE]
+            names = {a.name for a in taken}
+            inputs += [Argument(f"control_{a.name}", a.shape, a.optional) for a in taken]
+            self.memory = tuple(a.name for a in control.outputs if a.name in names)
+            self.actions = tuple(a.name for a in control.outputs if a.name in ACTIONS)
+            outputs += [Argument(f"control_{a.name}", (records, *a.shape)) for a in control.outputs]
+        outputs.append(Argument("trust", ()))
+        options: dict[str, Any] = dict.fromkeys(OPTIONS)
+        super().__init__(_described, inputs, outputs, options | {"counts": None})
+        if control is not None and FUNCTIONS.get(control.name) is not control:
+            self.__module__ = control.__module__ if not control.__module__.startswith("kinetree") else ""
+
+    def chosen(self, integrator: str, passive: bool, limits: bool) -> dict[str, Any]:
+        """The options of a job; what is not an option of the caller's is there for the cache."""
+        name = None if self.control is None else self.control.name
+        counts = (self.records, self.steps, name)
+        return {"integrator": integrator, "passive": passive, "limits": limits, "counts": counts}
+
+    # -- one state of a model as a program
+
+    def lower(
+        self, model: Model, inputs: tuple[str, ...], options: dict[str, Any], mode: str | None = None
+    ) -> Program:
+        graph = Graph()
+        given: dict[str, Array] = {}
+        for argument in self.inputs:
+            if argument.name in inputs:
+                given[argument.name] = graph.array(argument.name, "input", argument.length(model, options))
+        shapes = {a.name: a.sizes(model, options) for a in self.inputs}
+        outputs = [
+            graph.array(f"{a.name}_out", "output", a.length(model, options)) for a in self.outputs
+        ]
+
+        def value(name: str, row: Any = 0) -> Any:
+            shape = shapes[name] if not name.startswith(SERIES) else shapes[name][1:]
+            size = int(np.prod(shape))
+            loads = np.empty(size, object)
+            start = graph.imul(row, size) if name.startswith(SERIES) else 0
+            loads[:] = [graph.load(given[name], graph.iadd(start, k)) for k in range(size)]
+            return loads.reshape(shape) if shape else loads[0]
+
+        constants = {
+            name: value(name) for name in given if not name.startswith(SERIES) and name not in ("q", "v")
+        }
+        state = {name: Kept(graph, value(name)) for name in ("q", "v")}
+        memory = {name: Kept(graph, constants[f"control_{name}"]) for name in self.memory}
+        shown: dict[str, Kept] = {}
+        with loop(graph, self.records) as record:
+            with loop(graph, self.steps) as k:
+                row = graph.iadd(graph.imul(record, self.steps), k)
+                series = {n.removeprefix(SERIES): value(n, row) for n in given if n.startswith(SERIES)}
+                kept = {name: place.load() for name, place in memory.items()}
+                now = {name: place.load() for name, place in state.items()}
+                q, v, found = self._one(model, now["q"], now["v"], constants, series, kept, options)
+                state["q"].store(q)
+                state["v"].store(v)
+                for name, place in memory.items():
+                    place.store(found[name])
+                self._show(graph, found, k, shown)
+            for array, place in zip(outputs, (state["q"], state["v"], *shown.values()), strict=False):
+                size = array.size // self.records
+                start = graph.imul(record, size)
+                for i in range(size):
+                    graph.store(array, graph.iadd(start, i), graph.load(place.array, i))
+        least = graph.guards[0] if graph.guards else TRUSTED
+        graph.store(outputs[-1], 0, least)
+        return Program(
+            name="rollout",
+            inputs=tuple(given.values()),
+            outputs=tuple(outputs),
+            work=tuple(a for a in graph.arrays if a.kind == "work"),
+            tables=tuple(a for a in graph.arrays if a.kind in ("table", "itable")),
+            body=graph.root,
+            graph=graph,
+            guard=None,
+        )
+
+    def _show(self, graph: Graph, found: dict[str, Any], k: Any, shown: dict[str, Any]) -> None:
+        """Keep what the control gave in each step of a record; the first stands in front."""
+        for name, value in found.items():
+            size = int(np.prod(np.shape(value)))
+            array = graph.array(f"shown_{name}", "work", size * self.steps)
+            start = graph.imul(k, size)
+            for i, x in enumerate(np.asarray(value, object).flat):
+                graph.store(array, graph.iadd(start, i), x)
+            shown[name] = _Place(array)
+
+    def _one(
+        self,
+        model: Model,
+        q: Any,
+        v: Any,
+        constants: dict[str, Any],
+        series: dict[str, Any],
+        memory: dict[str, Any],
+        options: dict[str, Any],
+    ) -> tuple[Any, Any, dict[str, Any]]:
+        """The state after one step, and what the control gave in it."""
+        numbers = {a.name: constants[a.name] for a in MODEL_INPUTS if a.name in constants}
+        acting = {name: constants[name] for name in ACTIONS if name in constants}
+        acting |= {name: x for name, x in series.items() if name != "t"}
+        found: dict[str, Any] = {}
+        if self.control is not None:
+            own = {n.removeprefix("control_"): x for n, x in constants.items() if n.startswith("control_")}
+            seen = {"t": series.get("t"), "q": q, "v": v} | own | memory
+            taken = {a.name: seen[a.name] for a in self.control.own_inputs if a.name in seen}
+            results = self.control(model, **taken, **numbers)
+            results = tuple(results) if len(self.control.outputs) > 1 else (results,)
+            found = {a.name: x for a, x in zip(self.control.outputs, results, strict=True)}
+            for name in self.actions:
+                acting[name] = acting[name] + found[name] if name in acting else found[name]
+        acting.setdefault("tau", np.zeros(model.nv))
+        chosen = {name: options[name] for name in OPTIONS}
+        q, v = step(model, q, v, dt=constants["dt"], **acting, **chosen, **numbers)
+        if "momentum" in constants:
+            v = nullify_momentum(model, q, v, constants["momentum"], **numbers)
+        return q, v, found
+
+    # -- in plain Python
+
+    def evaluate(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
+        q, v = arrays["q"], arrays["v"]
+        constants = {n: a for n, a in arrays.items() if not n.startswith(SERIES) and n not in ("q", "v")}
+        memory = {name: arrays[f"control_{name}"] for name in self.memory}
+        rows: list[list[Any]] = []
+        for k in range(self.records * self.steps):
+            series = {
+                n.removeprefix(SERIES): a[..., k] if n == "each_t" else _row(self, n, a, k)
+                for n, a in arrays.items()
+                if n.startswith(SERIES)
+            }
+            q, v, found = self._one(model, q, v, constants, series, memory, options)
+            memory = {name: found[name] for name in self.memory}
+            if k % self.steps == 0:
+                rows.append([q, v, *found.values()])
+            rows[-1][:2] = [q, v]
+        cores = [len(a.shape) - 1 for a in self.outputs[:-1]]
+        batch = np.broadcast_shapes(*(np.shape(x)[: np.ndim(x) - c] for x, c in zip(rows[-1], cores)))
+        stacked = [
+            np.stack([np.broadcast_to(x, batch + np.shape(x)[np.ndim(x) - c :]) for x in column], len(batch))
+            for column, c in zip(zip(*rows, strict=True), cores, strict=True)
+        ]
+        return [*stacked, np.full(batch, TRUSTED)]
+
+
+class _Place:
+    """Where the numbers of a value stand."""
+
+    def __init__(self, array: Array):
+        self.array = array
+
+
+def _row(function: Rollout, name: str, array: np.ndarray, k: int) -> np.ndarray:
+    """What a series has for one step; batch axes lead."""
+    core = next(len(a.shape) for a in function.inputs if a.name == name)
+    return array[(..., k, *(slice(None),) * (core - 1))]
+
+
+def rollout_body() -> None:
+    """Many steps of a simulation."""
+
+
+_described = rollout_body
