@@ -24,26 +24,27 @@ from kinetree.sweep.signature import MODEL_INPUTS, Argument
 OPTIONS = ("integrator", "passive", "limits")
 STATE = ("t", "q", "v")  # what a control sees
 ACTIONS = ("tau", "f_ext", "kp", "kd", "setpoint")  # what it may give, and what callers give instead
+NEXT = "_next"  # what a control remembers at the end
 SERIES = "each_"  # a name with this in front has one value for each step
 
 
 @lru_cache(maxsize=256)
-def rollout(control: Function | None, records: int, steps: int) -> Rollout:
-    """The rollout with this control and these counts, always the same object."""
-    return Rollout(control, records, steps)
+def rollout(controls: tuple[Function, ...], records: int, steps: int) -> Rollout:
+    """The rollout with these controls and counts, always the same object."""
+    return Rollout(controls, records, steps)
 
 
 class Rollout(Function):
-    """(q, v) after each of some groups of steps, what the control gave at their beginnings, and `trust`.
+    """(q, v) after each of some groups of steps, what the controls gave at their beginnings, and `trust`.
 
     Inputs: q, v, dt, and what acts: tau, f_ext, kp, kd, setpoint, constant or (`each_`) step by step; `each_t`;
-    `momentum`, to which the momentum is reset after each step; and what the control takes besides t, q, v. An
-    output of the control that has the name of one of its inputs is its memory: it is that input at the next step.
-    `trust` is at least 1 if every step can be trusted.
+    `momentum`, to which the momentum is reset after each step; and what the controls take besides t, q, v. What
+    several give adds up. An output of a control that has the name of one of its inputs is its memory: it is that
+    input at the next step, and `_next` after the last. `trust` is at least 1 if every step can be trusted.
     """
 
-    def __init__(self, control: Function | None, records: int, steps: int):
-        self.control, self.records, self.steps = control, records, steps
+    def __init__(self, controls: tuple[Function, ...], records: int, steps: int):
+        self.controls, self.records, self.steps = controls, records, steps
         n = records * steps
         own = {a.name: a for a in step.own_inputs}
         inputs = [own["q"], own["v"], own["dt"], Argument("each_t", (n,), True)]
@@ -52,25 +53,24 @@ class Rollout(Function):
             inputs.append(Argument(SERIES + name, (n, *own[name].shape), True))
         inputs.append(Argument("momentum", (6,), True))
         outputs = [Argument("q", (records, "nq")), Argument("v", (records, "nv"))]
-        self.actions: tuple[str, ...] = ()
-        self.memory: tuple[str, ...] = ()
-        if control is not None:
+        self.memory: list[str] = []
+        for number, control in enumerate(controls):
             taken = [a for a in control.own_inputs if a.name not in STATE]
+            inputs += [Argument(given_name(number, a.name), a.shape, a.optional) for a in taken]
+            outputs += [Argument(given_name(number, a.name), (records, *a.shape)) for a in control.outputs]
             names = {a.name for a in taken}
-            inputs += [Argument(f"control_{a.name}", a.shape, a.optional) for a in taken]
-            self.memory = tuple(a.name for a in control.outputs if a.name in names)
-            self.actions = tuple(a.name for a in control.outputs if a.name in ACTIONS)
-            outputs += [Argument(f"control_{a.name}", (records, *a.shape)) for a in control.outputs]
+            self.memory += [given_name(number, a.name) for a in control.outputs if a.name in names]
+        shapes = {a.name: a.shape for a in inputs}
+        outputs += [Argument(name + NEXT, shapes[name]) for name in self.memory]
         outputs.append(Argument("trust", ()))
-        options: dict[str, Any] = dict.fromkeys(OPTIONS)
-        super().__init__(_described, inputs, outputs, options | {"counts": None})
-        if control is not None and FUNCTIONS.get(control.name) is not control:
-            self.__module__ = control.__module__ if not control.__module__.startswith("kinetree") else ""
+        options: dict[str, Any] = dict.fromkeys((*OPTIONS, "counts"))
+        super().__init__(_body, inputs, outputs, options)
+        if not all(FUNCTIONS.get(control.name) is control for control in controls):
+            self.__module__ = ""  # what it computes does not follow from the package's own source
 
     def chosen(self, integrator: str, passive: bool, limits: bool) -> dict[str, Any]:
-        """The options of a job; what is not an option of the caller's is there for the cache."""
-        name = None if self.control is None else self.control.name
-        counts = (self.records, self.steps, name)
+        """The options of a job: the caller's, and what else decides the program."""
+        counts = (self.records, self.steps, *(control.name for control in self.controls))
         return {"integrator": integrator, "passive": passive, "limits": limits, "counts": counts}
 
     # -- one state of a model as a program
@@ -100,7 +100,7 @@ class Rollout(Function):
             name: value(name) for name in given if not name.startswith(SERIES) and name not in ("q", "v")
         }
         state = {name: Kept(graph, value(name)) for name in ("q", "v")}
-        memory = {name: Kept(graph, constants[f"control_{name}"]) for name in self.memory}
+        memory = {name: Kept(graph, constants[name]) for name in self.memory}
         shown: dict[str, Kept] = {}
         with loop(graph, self.records) as record:
             with loop(graph, self.steps) as k:
@@ -114,11 +114,15 @@ class Rollout(Function):
                 for name, place in memory.items():
                     place.store(found[name])
                 self._show(graph, found, k, shown)
-            for array, place in zip(outputs, (state["q"], state["v"], *shown.values()), strict=False):
+            places = (state["q"], state["v"], *shown.values())
+            for array, place in zip(outputs, places, strict=False):
                 size = array.size // self.records
                 start = graph.imul(record, size)
                 for i in range(size):
                     graph.store(array, graph.iadd(start, i), graph.load(place.array, i))
+        for array, place in zip(outputs[2 + len(shown) :], memory.values(), strict=False):
+            for i in range(array.size):
+                graph.store(array, i, graph.load(place.array, i))
         least = graph.guards[0] if graph.guards else TRUSTED
         graph.store(outputs[-1], 0, least)
         return Program(
@@ -157,15 +161,19 @@ class Rollout(Function):
         acting = {name: constants[name] for name in ACTIONS if name in constants}
         acting |= {name: x for name, x in series.items() if name != "t"}
         found: dict[str, Any] = {}
-        if self.control is not None:
-            own = {n.removeprefix("control_"): x for n, x in constants.items() if n.startswith("control_")}
-            seen = {"t": series.get("t"), "q": q, "v": v} | own | memory
-            taken = {a.name: seen[a.name] for a in self.control.own_inputs if a.name in seen}
-            results = self.control(model, **taken, **numbers)
-            results = tuple(results) if len(self.control.outputs) > 1 else (results,)
-            found = {a.name: x for a, x in zip(self.control.outputs, results, strict=True)}
-            for name in self.actions:
-                acting[name] = acting[name] + found[name] if name in acting else found[name]
+        for number, control in enumerate(self.controls):
+            seen = {"t": series.get("t"), "q": q, "v": v}
+            for a in control.own_inputs:
+                known = given_name(number, a.name)
+                if known in memory or known in constants:
+                    seen[a.name] = memory[known] if known in memory else constants[known]
+            taken = {a.name: seen[a.name] for a in control.own_inputs if a.name in seen}
+            results = control(model, **taken, **numbers)
+            results = tuple(results) if len(control.outputs) > 1 else (results,)
+            for a, value in zip(control.outputs, results, strict=True):
+                found[given_name(number, a.name)] = value
+                if a.name in ACTIONS:
+                    acting[a.name] = acting[a.name] + value if a.name in acting else value
         acting.setdefault("tau", np.zeros(model.nv))
         chosen = {name: options[name] for name in OPTIONS}
         q, v = step(model, q, v, dt=constants["dt"], **acting, **chosen, **numbers)
@@ -178,7 +186,7 @@ class Rollout(Function):
     def evaluate(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
         q, v = arrays["q"], arrays["v"]
         constants = {n: a for n, a in arrays.items() if not n.startswith(SERIES) and n not in ("q", "v")}
-        memory = {name: arrays[f"control_{name}"] for name in self.memory}
+        memory = {name: arrays[name] for name in self.memory}
         rows: list[list[Any]] = []
         for k in range(self.records * self.steps):
             series = {
@@ -191,13 +199,13 @@ class Rollout(Function):
             if k % self.steps == 0:
                 rows.append([q, v, *found.values()])
             rows[-1][:2] = [q, v]
-        cores = [len(a.shape) - 1 for a in self.outputs[:-1]]
+        cores = [len(a.shape) - 1 for a in self.outputs[: len(rows[-1])]]
         batch = np.broadcast_shapes(*(np.shape(x)[: np.ndim(x) - c] for x, c in zip(rows[-1], cores)))
         stacked = [
             np.stack([np.broadcast_to(x, batch + np.shape(x)[np.ndim(x) - c :]) for x in column], len(batch))
             for column, c in zip(zip(*rows, strict=True), cores, strict=True)
         ]
-        return [*stacked, np.full(batch, TRUSTED)]
+        return [*stacked, *memory.values(), np.full(batch, TRUSTED)]
 
 
 class _Place:
@@ -213,8 +221,13 @@ def _row(function: Rollout, name: str, array: np.ndarray, k: int) -> np.ndarray:
     return array[(..., k, *(slice(None),) * (core - 1))]
 
 
-def rollout_body() -> None:
+def given_name(number: int, name: str) -> str:
+    """What an input or output of one of the controls is called in the rollout."""
+    return f"control{number}_{name}"
+
+
+def rollout_of_steps() -> None:
     """Many steps of a simulation."""
 
 
-_described = rollout_body
+_body = rollout_of_steps
