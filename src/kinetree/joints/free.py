@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kinetree.joints.base import Joint, Numbers
 from kinetree.joints.fixed import BASIS
 from kinetree.joints.spherical import coordinate_matrix
@@ -53,19 +51,6 @@ class Free(Joint):
         step = add(w, add(scale(across, versine_ratio(x)), scale(cross(u, across), sine_defect_ratio(x))))
         attitude = quaternion_normalized(quaternion_product(q[:4], quaternion_exp(u)))
         return (*attitude, *add(tuple(q[4:]), mat_t_vec(coordinate_matrix(q[:4]), step)))
-
-    def advance(self, q: Numbers, v: Numbers, a: Numbers, h: Any) -> tuple[Numbers, Numbers]:
-        """A step in which the origin of the body keeps its velocity in predecessor axes but for its change.
-
-        u + h (u' + w x u) is the new velocity of the origin in the old axes: p+ = p + h R (...), R+ = R exp(h w+).
-        """
-        w, u = tuple(v[:3]), tuple(v[3:])
-        turning = add(w, scale(tuple(a[:3]), h))
-        moving = add(u, scale(add(tuple(a[3:]), cross(w, u)), h))
-        turn = quaternion_exp(scale(turning, h))
-        attitude = quaternion_normalized(quaternion_product(q[:4], turn))
-        place = add(tuple(q[4:]), mat_t_vec(coordinate_matrix(q[:4]), scale(moving, h)))
-        return (*attitude, *place), (*turning, *mat_vec(coordinate_matrix(turn), moving))
 
     def difference(self, q0: Numbers, q1: Numbers) -> Numbers:
         """The twist log(T(q0)^-1 T(q1))."""

@@ -70,11 +70,19 @@ def run(work: Simulation, events: Events, tolerance: float, bar: Progress) -> No
         reached = _one(work, system, index, events, tolerance, method)
         for name in ("q", "v"):
             getattr(work, name)[(*index, slice(reached + 1, None))] = np.nan
+        work.note(index, [system.forces(t, q, v) for t, q, v in _states(work, index, reached)])
         if not work.batch:
             work.done = reached * work.record
         bar.tell(work.steps * (number + 1) // total)
     if work.batch:
         work.done = work.steps
+
+
+def _states(work: Simulation, index: tuple[int, ...], reached: int) -> Iterator[tuple[float, Array, Array]]:
+    """Times and states of the records, where something depends on them."""
+    if work.acting.functions or work.acting.callbacks:
+        for k in range(reached + 1):
+            yield work.t0 + k * work.dt * work.record, work.q[(*index, k)], work.v[(*index, k)]
 
 
 def _one(

@@ -1,7 +1,9 @@
-"""The turning of a floating base over a step: its gyroscopic and centrifugal forces, taken implicitly.
+"""The flight of a floating base over a step: it turns about its centre of mass, which moves in fixed axes.
 
-Taken as they are at the beginning of a step, these forces feed energy to a body that tumbles. Taken at the
-end of the step, a free body never gains energy and its centre of mass flies straight on.
+A free joint's velocity is given in axes that turn with the body, about a point that is not its centre. Summed
+up as they are, its accelerations feed energy to a body that tumbles. So its inertial forces are taken at the end
+of the step, and its velocity and position are advanced in axes that stand still: then a free body never gains
+energy, and its centre of mass flies straight on.
 """
 
 from __future__ import annotations
@@ -15,6 +17,12 @@ from kinetree.model import Model
 from kinetree.spatial import Inertia
 from kinetree.spatial import vector as vec
 from kinetree.spatial.even import sine_ratio, versine_ratio
+from kinetree.spatial.quaternion import (
+    quaternion_exp,
+    quaternion_matrix,
+    quaternion_normalized,
+    quaternion_product,
+)
 
 Array = np.ndarray
 
@@ -34,6 +42,33 @@ def gyroscopic_difference(model: Model, v: Array, h: Any) -> Any:
             force[place] = _difference(_explicit(inertia, w), _implicit(inertia, w, h))
             total = total + force
     return total
+
+
+def advanced(
+    model: Model, i: int, q: tuple, v: tuple, a: tuple, h: Any
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """(q, v) of body i on a free joint after a step with the acceleration `a`.
+
+    With c the new velocity of the origin in the old axes, E = exp(h w+), r from the origin to the centre of mass:
+
+        c = u + h (u' + w x u)        R+ = R E        u+ = E^T c        p+ + R+ r = p + R r + h R (c + E (w+ x r))
+    """
+    w, u = tuple(v[:3]), tuple(v[3:])
+    turning = vec.add(w, vec.scale(tuple(a[:3]), h))  # type: ignore[arg-type]
+    c = vec.add(u, vec.scale(vec.add(tuple(a[3:]), vec.cross(w, u)), h))  # type: ignore[arg-type]
+    turn = quaternion_exp(vec.scale(turning, h))
+    E = quaternion_matrix(turn)
+    r = center(_rigid(model, i))
+    along = vec.scale(vec.add(c, vec.mat_vec(E, vec.cross(turning, r))), h)
+    shift = vec.sub(along, vec.sub(vec.mat_vec(E, r), r))
+    place = vec.add(tuple(q[4:]), vec.mat_vec(quaternion_matrix(q[:4]), shift))  # type: ignore[arg-type]
+    attitude = quaternion_normalized(quaternion_product(q[:4], turn))
+    return (*attitude, *place), (*turning, *vec.mat_t_vec(E, c))
+
+
+def center(inertia: Inertia) -> tuple:
+    """The centre of mass; the origin of what has no mass."""
+    return vec.scale(inertia.first_moment, 1 / ops.where(ops.less(0.0, inertia.mass), inertia.mass, 1.0))
 
 
 def _difference(a: tuple, b: tuple) -> list[Any]:
@@ -66,8 +101,7 @@ def _implicit(inertia: Inertia, w: tuple, h: Any) -> tuple:
     one Newton step on I (w' - w) + h w' x I w' = 0; and m w' x (exp(h w') - 1) r / h, with r to the centre of
     mass, by which its velocity stays the same.
     """
-    mass = ops.where(ops.less(0.0, inertia.mass), inertia.mass, 1.0)
-    r = vec.scale(inertia.first_moment, 1 / mass)
+    r = center(inertia)
     I = vec.sym_matrix(_about_center(inertia, r))
     Iw = vec.mat_vec(I, w)
     torque = vec.cross(w, Iw)

@@ -40,6 +40,7 @@ class Acting:
         return len(next(a for a in self.functions[int(number)].own_inputs if a.name == own).shape)
 
 
+TIMED = ("tau", "f_ext", "setpoint")  # what may change from step to step
 CORES = {a.name: len(a.shape) for a in step.inputs if a.name in ACTIONS} | {
     "parameters": 2, "gravity": 1, "momentum": 1, "dt": 0, "t": 0,
 }  # fmt: skip
@@ -105,14 +106,15 @@ def _add_numbers(acting: Acting, model: Model, steps: int, name: str, value: Any
     core = next((a.sizes(model) for a in step.inputs if a.name == name), (6,))
     array = _finite(said, value)
     fits = array.ndim >= len(core) and array.shape[array.ndim - len(core) :] == core
-    in_time = name in ACTIONS and name not in ("kp", "kd") and array.ndim > len(core)
-    if fits and in_time and array.shape[-len(core) - 1] == steps:
+    in_time = name in TIMED and array.ndim > len(core) and array.shape[-len(core) - 1] == steps
+    held = name not in TIMED or name == "setpoint" or array.ndim == len(core)
+    if fits and in_time:
         acting.series[name] = array
-    elif fits and not in_time:
+    elif fits and held:
         acting.constant[name] = array
     else:
         sizes = ", ".join(map(str, core))
-        timed = f" or (..., {steps}, {sizes}), a row for each step," if name in ACTIONS[:2] or in_time else ""
+        timed = f" or (..., {steps}, {sizes}), a row for each step," if name in TIMED else ""
         raise ShapeError(f"simulate: {said} has shape {array.shape}, but ({sizes}){timed} is needed")
 
 

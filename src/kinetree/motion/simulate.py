@@ -79,7 +79,7 @@ def simulate(
             done.
         target: "cpu", or "eager" for plain Python.
         kp, kd, setpoint: a servo kp (setpoint - q) - kd v as part of every step, implicitly in "discrete"; gains
-            (..., nv), setpoint (..., nq) or (T, nq), (..., T, nq).
+            (..., nv), setpoint (..., nq), (T, nq) or (..., T, nq).
         reset_momentum: True to put the momentum back to its first value after each step, or a momentum (..., 6) to
             put it to; for models that float freely.
         parameters, gravity: instead of the model's own, also by state: (..., nb, 10), (..., 3).
@@ -124,20 +124,15 @@ def simulate(
     except KeyboardInterrupt:
         work.interrupted = True
         warnings.warn(f"simulate: stopped by Ctrl-C after {work.done * dt:g} of {duration:g} s", stacklevel=2)
-    except _Stopped as stop:
-        error = SimulationError(str(stop))
+    except SimulationError as error:
         error.trajectory = work.trajectory()
-        raise error from stop.__cause__
+        raise
     finally:
         bar.end()
     run = work.trajectory()
     if limits and integrator != "discrete":
         _warn_of_limits(run)
     return run
-
-
-class _Stopped(Exception):
-    """A run that cannot go on."""
 
 
 class Simulation:
@@ -231,23 +226,35 @@ class Simulation:
                 try:
                     value = np.asarray(callback(t, q, v), float)
                 except (Exception, SystemExit) as error:
-                    raise _Stopped(f"simulate: {said} raised {type(error).__name__} at t = {t:g} s: {error}") from error
+                    raise SimulationError(f"simulate: {said} raised {type(error).__name__} at t = {t:g} s: {error}") from error
             try:
                 full = np.broadcast_to(value, (*self.batch, *core))
             except ValueError:
-                raise _Stopped(
+                raise SimulationError(
                     f"simulate: {said} gave an array of shape {value.shape} at t = {t:g} s, but "
                     f"{(*self.batch, *core)} is needed"
                 ) from None
             bad = ~np.isfinite(full).reshape(*self.batch, -1).all(-1) & self.alive
             if bad.any():
                 where = f" for state {tuple(map(int, np.argwhere(bad)[0]))}" if self.batch else ""
-                raise _Stopped(f"simulate: {said} gave NaN or infinity at t = {t:g} s{where}")
+                raise SimulationError(f"simulate: {said} gave NaN or infinity at t = {t:g} s{where}")
             self.acting.constant[name] = np.where(self.alive[(..., *(None,) * len(core))], full, 0.0)
             if self.done % self.record == 0:
                 key = given_name(len(self.acting.functions), name)
                 rows = self.shown.setdefault(key, np.full((self.q.shape[-2], *full.shape), np.nan))
                 rows[self.done // self.record] = full
+
+    def note(self, index: tuple[int, ...], rows: list[dict[str, Any]]) -> None:
+        """Note what acted on one state at its records."""
+        for k, row in enumerate(rows):
+            for name, value in row.items():
+                if name in self.acting.constant or name in self.acting.series:
+                    continue
+                core = np.shape(value)
+                place = self.shown.setdefault(
+                    given_name(0, name), np.full((self.q.shape[-2], *self.batch, *core), np.nan)
+                )
+                place[(k, *index)] = value
 
     def _check(self, q: Array, v: Array, found: dict[str, Array], count: int, record: int) -> None:
         """Find states that did not reach the end of a piece, and let them stop."""
@@ -272,7 +279,7 @@ class Simulation:
         try:
             hits = events.between(times, q, v, found["q"][..., :count, :], found["v"][..., :count, :], self.alive)
         except Exception as error:
-            raise _Stopped(f"simulate: an event function raised {type(error).__name__}: {error}") from error
+            raise SimulationError(f"simulate: an event function raised {type(error).__name__}: {error}") from error
         for hit in hits:
             if self.alive[hit.index]:
                 event = events.located(hit, self.engine, self.memory, self.done)

@@ -11,8 +11,7 @@ from kinetree import functions as of
 from kinetree import ops
 from kinetree.errors import SimulationError
 from kinetree.model import Model
-from kinetree.motion import group
-from kinetree.motion.flight import gyroscopic_difference
+from kinetree.motion import flight, group
 from kinetree.motion.joint_forces import Servo, explicit, linear_slope, slopes
 from kinetree.stages import function
 from kinetree.sweep import choice
@@ -65,7 +64,7 @@ def step(
 def _discrete(
     model: Model, q: Array, v: Array, tau: Array, f_ext: Any, h: Any, servo: Servo, passive: bool, limits: bool
 ) -> tuple[Array, Array]:
-    force = tau + gyroscopic_difference(model, v, h)
+    force = tau + flight.gyroscopic_difference(model, v, h)
     joints = slopes(model, q, v, h, servo, passive, limits)
     if joints is None:
         a = of.forward_dynamics(model, q, v, force, f_ext)
@@ -76,18 +75,14 @@ def _discrete(
 
 
 def advanced(model: Model, q: Array, v: Array, a: Array, h: Any) -> tuple[Array, Array]:
-    """The state after a step with the acceleration `a` and the velocity at its end (`Joint.advance`)."""
-    places, others = model.coordinate_places
-    kind = np.result_type(q, v, a)
-    q_next, v_next = np.empty(model.nq, kind), np.empty(model.nv, kind)
-    moving = v[places["v"]] + h * a[places["v"]]
-    v_next[places["v"]] = moving
-    q_next[places["q"]] = q[places["q"]] + h * moving
-    for body, place in others:
-        positions, velocities = body.joint.advance(
-            tuple(q[k] for k in place["q"]), tuple(v[k] for k in place["v"]), tuple(a[k] for k in place["v"]), h
-        )
-        q_next[list(place["q"])], v_next[list(place["v"])] = positions, velocities
+    """The state after a step with the acceleration `a`: v+ = v + h a, q+ = q (+) h v+; free joints fly."""
+    v_next = v + h * a
+    q_next = model.integrate(q, h * v_next)
+    for i, body in enumerate(model.bodies, 1):
+        if body.joint.is_free:
+            at, moving = model.position_index(body.joint_name), model.coordinate_index(body.joint_name)
+            state = tuple(q[at]), tuple(v[moving]), tuple(a[moving])
+            q_next[at], v_next[moving] = flight.advanced(model, i, *state, h)
     return q_next, v_next
 
 
