@@ -25,8 +25,8 @@ def augmented_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, extra: Any, f_ext:
 
         (M + diag(extra)) a + C v + g = tau
 
-    A force that falls with the velocity at the end of a step, tau - d (v + h a), is such an inertia h d: so one
-    step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
+    A force that falls with the velocity at the end of a step, tau - d (v + h a), is such an inertia h d: so
+    one step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
     dynamics, with D = S^T U + diag(extra). Cost O(N).
 
     Reference: Featherstone (2008) table 7.1; Castro and others, convex implicit steps (arXiv 2312.03908).

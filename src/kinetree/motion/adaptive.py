@@ -1,4 +1,5 @@
-"""Integrators that choose the lengths of their steps: Dormand and Prince's method on the group, and SciPy's."""
+"""Integrators that choose the lengths of their steps: Dormand and Prince's method on the group, and
+SciPy's."""
 
 from __future__ import annotations
 
@@ -61,7 +62,9 @@ def run(work: Simulation, events: Events, tolerance: float, bar: Progress) -> No
     """Run all states, one after the other, and note the states at the times of the records."""
     method = work.settings["integrator"]
     if work.memory or "momentum" in work.acting.constant:
-        raise ArgumentError(f"simulate: {method} has no fixed steps: no memory of controls, no reset of the momentum")
+        raise ArgumentError(
+            f"simulate: {method} has no fixed steps: no memory of controls, no reset of the momentum"
+        )
     if method in SCIPY:
         _needed()
     total = max(1, int(np.prod(work.batch)))
@@ -103,7 +106,7 @@ def _one(
             last = taken.state(1.0)
             if not (np.isfinite(last[0]).all() and np.isfinite(last[1]).all()) or taken.h <= 1e-15 * abs(end):
                 joint = fastest(system.model, v)
-                reason = f"the motion diverges, or the tolerance {tolerance:g} cannot be met: joint {joint!r} is fastest"
+                reason = f"it diverges or misses the tolerance {tolerance:g}: joint {joint!r} moves fastest"
                 work.failed.append(Failure(index, t, joint, reason, np.array(q), np.array(v)))
                 work.alive[index] = False
                 return row - 1
@@ -120,7 +123,9 @@ def _one(
     return row - 1
 
 
-def _events(work: Simulation, events: Events, taken: Step, before: list, index: tuple[int, ...]) -> float | None:
+def _events(
+    work: Simulation, events: Events, taken: Step, before: list, index: tuple[int, ...]
+) -> float | None:
     """Note the events of a step; the time of the first terminal one."""
     found = []
     for k, function in enumerate(events.functions):
@@ -150,7 +155,7 @@ class System:
         self.options, self.t0, self.dt = single.options, single.t0, single.dt
         self.callbacks, self.index, self.batch = callbacks, index, batch
         constant = self.acting.constant
-        self.numbers = {n: constant[n] for n in ("parameters", "gravity") if n in constant}
+        self.numbers: dict[str, Any] = {n: constant[n] for n in ("parameters", "gravity") if n in constant}
 
     def forces(self, t: float, q: Array, v: Array) -> dict[str, Any]:
         """What acts, by name: given numbers, and what controls say."""
@@ -159,12 +164,14 @@ class System:
         for name, rows in self.acting.series.items():
             acting[name] = rows[min(max(int((t - self.t0) / self.dt + 1e-9), 0), len(rows) - 1)]
         for number, function in enumerate(self.acting.functions):
-            seen = {"t": t, "q": q, "v": v}
+            seen: dict[str, Any] = {"t": t, "q": q, "v": v}
             for a in function.own_inputs:
                 known = f"control{number}_{a.name}"
                 if known in self.acting.constant:
                     seen[a.name] = self.acting.constant[known]
-            results = function(self.model, **{a.name: seen[a.name] for a in function.own_inputs if a.name in seen})
+            results = function(
+                self.model, **{a.name: seen[a.name] for a in function.own_inputs if a.name in seen}
+            )
             results = tuple(results) if len(function.outputs) > 1 else (results,)
             for a, value in zip(function.outputs, results, strict=True):
                 if a.name in names:
@@ -174,7 +181,9 @@ class System:
                 value = np.asarray(callback(t, q, v), float)
             except Exception as error:
                 said = "control" if name == "tau" else name
-                raise SimulationError(f"simulate: {said} raised {type(error).__name__} at t = {t:g} s: {error}") from error
+                raise SimulationError(
+                    f"simulate: {said} raised {type(error).__name__} at t = {t:g} s: {error}"
+                ) from error
             acting[name] = acting[name] + value if name in acting else value
         return acting
 
@@ -182,7 +191,11 @@ class System:
         """The acceleration at a time and state."""
         acting = self.forces(t, q, v)
         servo = Servo(acting.get("kp"), acting.get("kd"), acting.get("setpoint"))
-        tau = acting.get("tau", 0.0) + explicit(self.model, q, v, servo, self.options["passive"]) + np.zeros(self.model.nv)
+        tau = (
+            acting.get("tau", 0.0)
+            + explicit(self.model, q, v, servo, self.options["passive"])
+            + np.zeros(self.model.nv)
+        )
         if not np.isfinite(tau).all():
             raise SimulationError(f"simulate: control gave NaN or infinity at t = {t:g} s")
         return of.forward_dynamics(self.model, q, v, tau, f_ext=acting.get("f_ext"), **self.numbers)
@@ -194,14 +207,18 @@ def _dopri5(
     """Steps of Dormand and Prince's method of order 5 on the group, each accepted by its error estimate."""
     model = system.model
     first = system.acceleration(t, q, v)
-    h = h or min(end - t, (tolerance ** (1 / 5)) / (1.0 + float(np.abs(v).max(initial=0) + np.sqrt(np.abs(first).max(initial=0)))))
+    h = h or min(
+        end - t,
+        (tolerance ** (1 / 5))
+        / (1.0 + float(np.abs(v).max(initial=0) + np.sqrt(np.abs(first).max(initial=0)))),
+    )
     for _ in range(MOST_STEPS):
         if t >= end:
             return
         h = min(h, end - t)
         U, A = [v], [first]
         for c, row in zip(NODES[1:], COEFFICIENTS[1:]):
-            u = h * sum(w * x for w, x in zip(row, U))
+            u: Any = h * sum(w * x for w, x in zip(row, U))
             x = v + h * sum(w * a for w, a in zip(row, A))
             A.append(system.acceleration(t + c * h, model.integrate(q, u), x))
             U.append(group.rates(model, u, x, 3))
@@ -210,7 +227,7 @@ def _dopri5(
         error = float(np.max(np.abs(h * ERROR @ both) / size, initial=0.0)) / tolerance
         if not error <= 1.0:
             if not h > 1e-14 * max(abs(t), end - t, 1e-300):
-                yield Step(t, 0.0, lambda s: (q * np.nan, v * np.nan))
+                yield _lost(t, q, v)
                 return
             h *= 0.2 if not np.isfinite(error) else max(0.2, 0.9 * error**-0.2)
             continue
@@ -218,6 +235,11 @@ def _dopri5(
         t, q, v, first = t + h, model.integrate(q, u), x, A[-1]
         h *= min(5.0, 0.9 * max(error, 1e-10) ** -0.2)
     raise SimulationError(f"simulate: dopri5 needs more than {MOST_STEPS} steps; use a larger tolerance")
+
+
+def _lost(t: float, q: Array, v: Array) -> Step:
+    """A step that could not be made."""
+    return Step(t, 0.0, lambda s: (q * np.nan, v * np.nan))
 
 
 def _dense(model: Any, q: Array, v: Array, h: float, rates: Array, end: tuple[Array, Array]) -> Any:
@@ -250,7 +272,7 @@ def _scipy(method: str) -> Callable[..., Iterator[Step]]:
         while work.status == "running":
             work.step()
             if work.status == "failed":
-                yield Step(t, 0.0, lambda s: (q * np.nan, v * np.nan))
+                yield _lost(t, q, v)
                 return
             dense, begin, length = work.dense_output(), work.t_old, work.t - work.t_old
             yield Step(begin, length, lambda s, d=dense, b=begin, n=length: parts(d(b + s * n)))  # type: ignore[misc]
@@ -262,4 +284,6 @@ def _needed() -> Any:
     try:
         return importlib.import_module("scipy.integrate")
     except ImportError:
-        raise SimulationError("SciPy's solvers need SciPy: pip install scipy; or use integrator='dopri5'") from None
+        raise SimulationError(
+            "SciPy's solvers need SciPy: pip install scipy; or use integrator='dopri5'"
+        ) from None

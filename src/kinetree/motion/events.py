@@ -21,7 +21,7 @@ class Hit(NamedTuple):
     """A change of sign of an event function in one step of one state."""
 
     number: int
-    index: tuple[int, ...]
+    state: tuple[int, ...]
     row: int  # the step within the piece
     before: float  # the value at the beginning of the step
     q: Array  # the state at the beginning of the piece
@@ -71,11 +71,11 @@ class Events:
                 *index, row = (int(k) for k in place)
                 start = all_q[(*index, 0)], all_v[(*index, 0)]
                 hits.append(Hit(number, tuple(index), row, float(g[place]), *start))
-        return sorted(hits, key=lambda hit: (hit.row, hit.index))
+        return sorted(hits, key=lambda hit: (hit.row, hit.state))
 
     def located(self, hit: Hit, run: Run, memory: dict[str, Array], start: int) -> Event:
         """The event itself: where within the step the function is zero, by steps of other lengths."""
-        single, memory = alone(run, hit.index, memory)
+        single, memory = alone(run, hit.state, memory)
         q, v = hit.q, hit.v
         for k in range(start, start + hit.row):
             found = single.advance(q, v, memory, k, 1, 1)
@@ -84,14 +84,14 @@ class Events:
         k, whole = start + hit.row, run.dt
         t = run.t0 + whole * k
 
-        def state(fraction: float) -> tuple[Array, Array]:
+        def after(fraction: float) -> tuple[Array, Array]:
             single.dt = whole * fraction
             found = single.advance(q, v, memory, k, 1, 1, t)
             return found["q"][0], found["v"][0]
 
-        fraction = zero(lambda s: self.value(hit.number, t + s * whole, *state(s)), hit.before)
-        at = state(fraction)
-        return Event(hit.number, hit.index, t + fraction * whole, *at, self.is_terminal(hit.number))
+        fraction = zero(lambda s: self.value(hit.number, t + s * whole, *after(s)), hit.before)
+        at = after(fraction)
+        return Event(hit.number, hit.state, t + fraction * whole, *at, self.is_terminal(hit.number))
 
 
 def crossing(before: Any, after: Any, direction: float) -> Any:
@@ -101,7 +101,8 @@ def crossing(before: Any, after: Any, direction: float) -> Any:
 
 
 def zero(function: Callable[[float], float], before: float) -> float:
-    """Where between 0 and 1 a function changes its sign, by false position (Illinois); `before` is its value at 0."""
+    """Where between 0 and 1 a function changes its sign, by false position (Illinois); `before` is its value
+    at 0."""
     a, fa, b, fb = 0.0, before, 1.0, function(1.0)
     for _ in range(100):
         if fb == 0.0 or b - a < 4e-16:

@@ -28,7 +28,9 @@ def save(run: Trajectory, path: str | Path) -> Path:
     path = Path(path)
     write = {".npz": _npz, ".csv": _csv, ".parquet": _parquet}.get(path.suffix)
     if write is None:
-        raise ArgumentError(f"save: cannot write {path.name!r}: use a name that ends in .npz, .csv or .parquet")
+        raise ArgumentError(
+            f"save: cannot write {path.name!r}: use a name that ends in .npz, .csv or .parquet"
+        )
     try:
         handle, beside = tempfile.mkstemp(suffix=path.suffix, prefix=f".{path.stem}-", dir=path.parent or ".")
         try:
@@ -118,7 +120,7 @@ def _from_facts(text: str, arrays: dict[str, np.ndarray]) -> Trajectory:
 
 def _happened(kind: Any, row: list) -> Any:
     found = kind(*row)
-    return found._replace(index=tuple(found.index), q=np.array(found.q), v=np.array(found.v))
+    return found._replace(state=tuple(found.state), q=np.array(found.q), v=np.array(found.v))
 
 
 # -- npz: arrays as they are, without pickle
@@ -146,7 +148,8 @@ def _from_npz(path: Path) -> Trajectory:
 
 
 def columns(run: Trajectory) -> dict[str, np.ndarray]:
-    """The table: batch indices, time, and every number of q, v, tau, f_ext and what else was recorded, by name."""
+    """The table: batch indices, time, and every number of q, v, tau, f_ext and what else was recorded, by
+    name."""
     shape = run.shape
     found: dict[str, np.ndarray] = {}
     for axis, index in enumerate(np.indices(shape)[:-1]):
@@ -156,7 +159,7 @@ def columns(run: Trajectory) -> dict[str, np.ndarray]:
     for letter, array in (("q", run.q), ("v", run.v), ("tau", run.tau)):
         for k, name in enumerate(names["q" if letter == "q" else "v"]):
             found[f"{letter}:{name}"] = array[..., k].ravel()
-    others = {"f_ext": run.f_ext} | {f"extra_{name}": x for name, x in run.extra.items()}
+    others: dict[str, Any] = {"f_ext": run.f_ext} | {f"extra_{name}": x for name, x in run.extra.items()}
     for name, array in others.items():
         if array is not None:
             flat = array.reshape(*shape, -1)
@@ -191,7 +194,12 @@ def _from_columns(text: str, table: dict[str, np.ndarray]) -> Trajectory:
         found = [table[f"{letter}:{name}"] for name in names[space]]
         return np.stack(found, -1).reshape(*shape, len(found)) if found else np.zeros((*shape, 0))
 
-    arrays = {"t": table["t"][:records], "q": stacked("q", "q"), "v": stacked("v", "v"), "tau": stacked("tau", "v")}
+    arrays = {
+        "t": table["t"][:records],
+        "q": stacked("q", "q"),
+        "v": stacked("v", "v"),
+        "tau": stacked("tau", "v"),
+    }
     for name in dict.fromkeys(key.partition("[")[0] for key in table if key.endswith("]") and "(" in key):
         label, _, sizes = name.rstrip(")").partition("(")
         core = tuple(int(s) for s in sizes.split(",") if s)
@@ -276,5 +284,3 @@ def _needed(name: str) -> Any:
     except ImportError:
         package = name.partition(".")[0]
         raise SimulationError(f"this needs {package}: pip install {package}") from None
-
-

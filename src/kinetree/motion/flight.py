@@ -1,7 +1,8 @@
 """The flight of a floating base over a step: it turns about its centre of mass, which moves in fixed axes.
 
 A free joint's velocity is given in axes that turn with the body, about a point that is not its centre. Summed
-up as they are, its accelerations feed energy to a body that tumbles. So its inertial forces are taken at the end
+up as they are, its accelerations feed energy to a body that tumbles. So its inertial forces are taken at the
+end
 of the step, and its velocity and position are advanced in axes that stand still: then a free body never gains
 energy, and its centre of mass flies straight on.
 """
@@ -49,9 +50,11 @@ def advanced(
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """(q, v) of body i on a free joint after a step with the acceleration `a`.
 
-    With c the new velocity of the origin in the old axes, E = exp(h w+), r from the origin to the centre of mass:
+    With c the new velocity of the origin in the old axes, E = exp(h w+), r from the origin to the centre of
+    mass:
 
-        c = u + h (u' + w x u)        R+ = R E        u+ = E^T c        p+ + R+ r = p + R r + h R (c + E (w+ x r))
+        c = u + h (u' + w x u)        R+ = R E        u+ = E^T c        p+ + R+ r = p + R r + h R (c + E (w+ x
+        r))
     """
     w, u = tuple(v[:3]), tuple(v[3:])
     turning = vec.add(w, vec.scale(tuple(a[:3]), h))  # type: ignore[arg-type]
@@ -111,7 +114,9 @@ def _implicit(inertia: Inertia, w: tuple, h: Any) -> tuple:
     turning = vec.sub(w, vec.scale(x, h))
     angle = vec.dot(turning, turning) * (h * h)
     arm = vec.cross(turning, r)
-    chord = vec.add(vec.scale(arm, sine_ratio(angle)), vec.scale(vec.cross(turning, arm), h * versine_ratio(angle)))
+    chord = vec.add(
+        vec.scale(arm, sine_ratio(angle)), vec.scale(vec.cross(turning, arm), h * versine_ratio(angle))
+    )
     force = vec.scale(vec.cross(turning, chord), inertia.mass)
     return vec.add(vec.mat_vec(I, x), vec.cross(r, force)), force
 
@@ -130,6 +135,4 @@ def _solved(A: Any, b: tuple) -> tuple:
     size = ops.abs(A[0][0]) + ops.abs(A[1][1]) + ops.abs(A[2][2])
     fine = ops.less(1e-12 * (size * size * size), determinant)
     scale = ops.where(fine, 1 / ops.where(fine, determinant, 1.0), 0.0)
-    return tuple(
-        (rows[0][k] * b[0] + rows[1][k] * b[1] + rows[2][k] * b[2]) * scale for k in range(3)
-    )
+    return tuple((rows[0][k] * b[0] + rows[1][k] * b[1] + rows[2][k] * b[2]) * scale for k in range(3))

@@ -72,8 +72,8 @@ def _add_function(acting: Acting, model: Model, name: str, function: Function, k
     said = "control" if name == "tau" else name
     if not set(gives) & set(ACTIONS):
         raise ArgumentError(
-            f"simulate: {said} is the function {function.name}, which gives {', '.join(gives)}: one of its results "
-            f"must be {', '.join(ACTIONS)}"
+            f"simulate: {said} is the function {function.name}, which gives {', '.join(gives)}: one of its "
+            f"results must be {', '.join(ACTIONS)}"
         )
     acting.functions.append(function)
     for argument in function.own_inputs:
@@ -84,8 +84,8 @@ def _add_function(acting: Acting, model: Model, name: str, function: Function, k
             if argument.optional:
                 continue
             raise ArgumentError(
-                f"simulate: {said} is the function {function.name}, which also takes {argument.name!r}: give it as "
-                f"functools.partial({function.name}, {argument.name}=...)"
+                f"simulate: {said} is the function {function.name}, which also takes {argument.name!r}: give it "
+                f"as functools.partial({function.name}, {argument.name}=...)"
             )
         core = argument.sizes(model)
         array = _finite(argument.name, value)
@@ -123,8 +123,8 @@ def _finite(name: str, value: Any) -> Array:
         array = np.asarray(value, float)
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"simulate: {name} is a {type(value).__name__}: give numbers, a function of a model (kt.function), or a "
-            "Python function f(t, q, v)"
+            f"simulate: {name} is a {type(value).__name__}: give numbers, a function of a model (kt.function), or "
+            "a Python function f(t, q, v)"
         ) from None
     if not np.all(np.isfinite(array)):
         place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
@@ -160,7 +160,7 @@ def whole_steps(duration: Any, dt: Any, record: Any) -> tuple[int, float]:
         raise ArgumentError(f"simulate: duration {duration} s is not a whole number of steps of dt = {dt} s")
     if steps % record:
         raise ArgumentError(
-            f"simulate: {steps} steps cannot be recorded every {record}: record must divide the number of steps"
+            f"simulate: {steps} steps cannot be recorded every {record}: record must divide their number"
         )
     return steps, float(dt)
 

@@ -4,8 +4,8 @@ A time step that is implicit takes them as forces that fall with the velocity at
 
     tau(v+) = offset - slope v+        v+ = v + h a
 
-one slope for each velocity, so that they become inertia on the diagonal: (M + h slope) a = ... An explicit one
-takes them as they are now.
+one slope for each velocity, so that they become inertia on the diagonal: (M + h slope) a = ... An explicit
+one takes them as they are now.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def slopes(
     """(offset, slope) of the forces at the joints; None if there are none.
 
     Springs and gains act on the position at the end of the step, q + h v+. Friction is lagged: the force
-    f v / sqrt(v^2 + s^2) with the denominator from the beginning of the step opposes every motion and never more
-    than stops it. A stop acts if the joint is beyond it, or would be at the end of the step.
+    f v / sqrt(v^2 + s^2) with the denominator from the beginning of the step opposes every motion and never
+    more than stops it. A stop acts if the joint is beyond it, or would be at the end of the step.
     """
     offset: Array = np.zeros(model.nv, np.result_type(q, v, float))
     slope = offset.copy()
@@ -97,7 +97,8 @@ def explicit(model: Model, q: Array, v: Array, servo: Servo, passive: bool) -> A
 
 
 def linear_slope(model: Model, h: Any, servo: Servo, passive: bool) -> Array | None:
-    """By how much the forces at the joints fall with a velocity that lasts for the time h; None: not at all."""
+    """By how much the forces at the joints fall with a velocity that lasts for the time h; None: not at
+    all."""
     parts = [model.damping, model.stiffness * h] if passive else []
     parts += [servo.kp * h] if servo.kp is not None else []
     parts += [servo.kd] if servo.kd is not None else []

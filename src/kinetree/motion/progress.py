@@ -18,7 +18,9 @@ class Progress:
     silence, or a function that is called with the fraction done.
     """
 
-    def __init__(self, wanted: bool | Callable[[float], Any] | None, duration: float, states: int, steps: int):
+    def __init__(
+        self, wanted: bool | Callable[[float], Any] | None, duration: float, states: int, steps: int
+    ):
         self.wanted, self.duration, self.states, self.steps = wanted, duration, states, steps
         self.begun = self.said = time.monotonic()
         self.shown = False

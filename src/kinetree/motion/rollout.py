@@ -37,10 +37,11 @@ def rollout(controls: tuple[Function, ...], records: int, steps: int) -> Rollout
 class Rollout(Function):
     """(q, v) after each of some groups of steps, what the controls gave at their beginnings, and `trust`.
 
-    Inputs: q, v, dt, and what acts: tau, f_ext, kp, kd, setpoint, constant or (`each_`) step by step; `each_t`;
-    `momentum`, to which the momentum is reset after each step; and what the controls take besides t, q, v. What
-    several give adds up. An output of a control that has the name of one of its inputs is its memory: it is that
-    input at the next step, and `_next` after the last. `trust` is at least 1 if every step can be trusted.
+    Inputs: q, v, dt, and what acts: tau, f_ext, kp, kd, setpoint, constant or (`each_`) step by step;
+    `each_t`; `momentum`, to which the momentum is reset after each step; and what the controls take besides
+    t, q, v. What several give adds up. An output of a control that has the name of one of its inputs is its
+    memory: it is that input at the next step, and `_next` after the last. `trust` is at least 1 if every step
+    can be trusted.
     """
 
     def __init__(self, controls: tuple[Function, ...], records: int, steps: int):
@@ -84,9 +85,7 @@ class Rollout(Function):
             if argument.name in inputs:
                 given[argument.name] = graph.array(argument.name, "input", argument.length(model, options))
         shapes = {a.name: a.sizes(model, options) for a in self.inputs}
-        outputs = [
-            graph.array(f"{a.name}_out", "output", a.length(model, options)) for a in self.outputs
-        ]
+        outputs = [graph.array(f"{a.name}_out", "output", a.length(model, options)) for a in self.outputs]
 
         def value(name: str, row: Any = 0) -> Any:
             shape = shapes[name] if not name.startswith(SERIES) else shapes[name][1:]
@@ -218,7 +217,7 @@ class _Place:
 def _row(function: Rollout, name: str, array: np.ndarray, k: int) -> np.ndarray:
     """What a series has for one step; batch axes lead."""
     core = next(len(a.shape) for a in function.inputs if a.name == name)
-    return array[(..., k, *(slice(None),) * (core - 1))]
+    return np.take(array, k, array.ndim - core)
 
 
 def given_name(number: int, name: str) -> str:

@@ -25,7 +25,14 @@ class Run:
     """States that advance together, with everything that acts on them."""
 
     def __init__(
-        self, model: Model, acting: Acting, options: dict[str, Any], dt: float, t0: float, target: str, dtype: str
+        self,
+        model: Model,
+        acting: Acting,
+        options: dict[str, Any],
+        dt: float,
+        t0: float,
+        target: str,
+        dtype: str,
     ):
         self.model, self.acting, self.options = model, acting, options
         self.dt, self.t0, self.target, self.dtype = dt, t0, target, dtype
@@ -33,8 +40,10 @@ class Run:
 
     def piece(self, record: int) -> int:
         """How many records one call should make."""
-        width = self.model.nq + self.model.nv + sum(
-            a.length(self.model) for f in self.acting.functions for a in f.outputs
+        width = (
+            self.model.nq
+            + self.model.nv
+            + sum(a.length(self.model) for f in self.acting.functions for a in f.outputs)
         )
         return max(1, min(PIECE // record, NUMBERS // max(1, width)))
 
@@ -91,7 +100,14 @@ class Run:
         raise SimulationError("a state that failed in a batch does not fail alone")  # bits are the same
 
     def _cause(
-        self, run: Run, q: Array, v: Array, memory: dict[str, Array], k: int, found: dict[str, Array], fine: bool
+        self,
+        run: Run,
+        q: Array,
+        v: Array,
+        memory: dict[str, Array],
+        k: int,
+        found: dict[str, Array],
+        fine: bool,
     ) -> tuple[str, str]:
         """The joint and the reason."""
         joint = fastest(self.model, v)
@@ -102,7 +118,9 @@ class Run:
                 joint = _owner(self.model, place) if own in ("tau", "kp", "kd") else joint
                 return joint, f"the control gives {own} = {value[0].ravel()[place]} at joint {joint!r}"
         try:
-            acting = {n: x for n, x in run.acting.constant.items() if not n.startswith("control")}
+            acting: dict[str, Any] = {
+                n: x for n, x in run.acting.constant.items() if not n.startswith("control")
+            }
             acting |= {n: x[k] for n, x in run.acting.series.items()}
             acting |= {
                 n.partition("_")[2]: x[0]
@@ -136,7 +154,9 @@ def alone(run: Run, index: tuple[int, ...], memory: dict[str, Array]) -> tuple[R
 def _one(array: Array, index: tuple[int, ...], core: int) -> Array:
     """What an array has for one state of the batch it broadcasts to."""
     batch = array.ndim - core
-    place = tuple(k if n > 1 else 0 for k, n in zip(index[len(index) - batch :], array.shape[:batch], strict=True))
+    place = tuple(
+        k if n > 1 else 0 for k, n in zip(index[len(index) - batch :], array.shape[:batch], strict=True)
+    )
     return array[place]
 
 
@@ -147,7 +167,7 @@ def _core(function: Rollout, name: str) -> int:
 def _rows(array: Array, start: int, count: int, core: int) -> Array:
     """Rows of a series, with zeros beyond its end."""
     axis = array.ndim - core - 1
-    rows = array[(..., slice(start, start + count), *(slice(None),) * core)]
+    rows = np.take(array, range(start, min(start + count, array.shape[axis])), axis)
     missing = count - rows.shape[axis]
     if not missing:
         return rows

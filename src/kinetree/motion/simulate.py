@@ -52,36 +52,38 @@ def simulate(
 ) -> Trajectory:
     """The motion from (`q0`, `v0`) on, for `duration` seconds in steps of `dt`.
 
-    The time loop is machine code: one call makes many steps, batches run in SIMD lanes and threads, other Python
-    threads run meanwhile. What a state gives does not depend on the batch it is in. A state that diverges stops
-    alone: it is NaN from then on, and `failed` says when, which joint and why, with its last good state. Ctrl-C
-    ends the run and keeps what is done.
+    The time loop is machine code: one call makes many steps, batches run in SIMD lanes and threads, other
+    Python threads run meanwhile. What a state gives does not depend on the batch it is in. A state that
+    diverges stops
+    alone: it is NaN from then on, and `failed` says when, which joint and why, with its last good state.
+    Ctrl-C ends the run and keeps what is done.
 
     Args:
         model: the robot.
         q0, v0: initial states (..., nq), (..., nv); batch axes lead.
         duration, dt: s; `duration` is a whole number of steps.
-        integrator: "discrete", "rk4", "variational" (`kt.step` says what they are), or for runs with error control
-            "dopri5", or a solver of SciPy: "RK45", "DOP853", "Radau", "BDF", "LSODA".
-        control: generalised forces (nv,), (T, nv) or (..., T, nv) with a row for each of T steps; a function of a
-            model, "t, q, v -> tau", which runs inside the loop; or any f(t, q, v), called for each step with whole
-            batches. All are held constant during a step (but evaluated continuously with error control). A
-            function of a model may also give f_ext, kp, kd and setpoint. What it takes besides t, q, v is given by
-            functools.partial; what it gives under the same name is its memory for the next step.
+        integrator: "discrete", "rk4", "variational" (`kt.step` says what they are), or for runs with error
+            control "dopri5", or a solver of SciPy: "RK45", "DOP853", "Radau", "BDF", "LSODA".
+        control: generalised forces (nv,), (T, nv) or (..., T, nv) with a row for each of T steps; a function
+            of a model, "t, q, v -> tau", which runs inside the loop; or any f(t, q, v), called for each step
+            with whole batches. All are held constant during a step (but evaluated continuously with error
+            control). A function of a model may also give f_ext, kp, kd and setpoint. What it takes besides t,
+            q, v is given by functools.partial; what it gives under the same name is its memory for the next
+            step.
         f_ext: wrenches on the bodies, (nb, 6), (T, nb, 6), (..., T, nb, 6), or a function as for `control`.
         record: keep every k-th step.
         passive: with damping, friction and springs of the joints.
         limits: with stops at the limits of the joints ("discrete"); others warn where limits are passed.
-        events: functions g(t, q, v) of one state, or functions of a model "t, q, v -> g", whose zeros are found and
-            listed in `events`; attributes `terminal` (the state stops there) and `direction` (1: rising, -1) as
-            in SciPy.
-        progress: None for a line on the terminal when it takes long, True, False, or a function of the fraction
-            done.
+        events: functions g(t, q, v) of one state, or functions of a model "t, q, v -> g", whose zeros are
+            found and listed in `events`; attributes `terminal` (the state stops there) and `direction` (1:
+            rising, -1) as in SciPy.
+        progress: None for a line on the terminal when it takes long, True, False, or a function of the
+            fraction done.
         target: "cpu", or "eager" for plain Python.
-        kp, kd, setpoint: a servo kp (setpoint - q) - kd v as part of every step, implicitly in "discrete"; gains
-            (..., nv), setpoint (..., nq), (T, nq) or (..., T, nq).
-        reset_momentum: True to put the momentum back to its first value after each step, or a momentum (..., 6) to
-            put it to; for models that float freely.
+        kp, kd, setpoint: a servo kp (setpoint - q) - kd v as part of every step, implicitly in "discrete";
+            gains (..., nv), setpoint (..., nq), (T, nq) or (..., T, nq).
+        reset_momentum: True to put the momentum back to its first value after each step, or a momentum (...,
+            6) to put it to; for models that float freely.
         parameters, gravity: instead of the model's own, also by state: (..., nb, 10), (..., 3).
         t0: the time at the beginning, s.
         tolerance: of integrators with error control, relative and absolute.
@@ -90,10 +92,13 @@ def simulate(
         A `Trajectory`.
 
     Raises:
-        SimulationError: a control or event function failed; `trajectory` of the error holds what was done before.
+        SimulationError: a control or event function failed; `trajectory` of the error holds what was done
+        before.
     """
     if not isinstance(model, Model):
-        raise ArgumentError(f"simulate: the first argument must be a kinetree Model, got a {type(model).__name__}")
+        raise ArgumentError(
+            f"simulate: the first argument must be a kinetree Model, got a {type(model).__name__}"
+        )
     known = (*INTEGRATORS, *adaptive.METHODS)
     if integrator not in known:
         raise ArgumentError(f"simulate: unknown integrator {integrator!r}; choose from {', '.join(known)}")
@@ -104,13 +109,17 @@ def simulate(
     given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint}
     acting = inputs.read(model, steps, given | {"parameters": parameters, "gravity": gravity})
     if reset_momentum is not False and reset_momentum is not None:
-        numbers = {n: acting.constant[n] for n in ("parameters", "gravity") if n in acting.constant}
+        numbers: dict[str, Any] = {
+            n: acting.constant[n] for n in ("parameters", "gravity") if n in acting.constant
+        }
         kept = of.momentum(model, q, v, **numbers) if reset_momentum is True else reset_momentum
         acting.constant |= inputs.read(model, steps, {"momentum": kept}).constant
     try:
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], *acting.batches(model))
     except ValueError:
-        raise ArgumentError("simulate: the batch axes of the states and of what acts on them do not broadcast") from None
+        raise ArgumentError(
+            "simulate: the batch axes of the states and of what acts on them do not broadcast"
+        ) from None
     settings = {
         "integrator": integrator, "dt": dt, "record": record, "passive": passive, "limits": limits, "t0": t0
     }  # fmt: skip
@@ -159,7 +168,9 @@ class Simulation:
         self.v = np.empty((*batch, records + 1, model.nv), dtype)
         self.q[..., 0, :], self.v[..., 0, :] = q, v
         self.shown: dict[str, Array] = {}
-        self.memory = {n: x for n, x in acting.constant.items() if n in rollout(tuple(acting.functions), 1, 1).memory}
+        self.memory = {
+            n: x for n, x in acting.constant.items() if n in rollout(tuple(acting.functions), 1, 1).memory
+        }
         self.alive = np.ones(batch, bool)
         self.failed: list[Failure] = []
         self.found: list[Any] = []
@@ -226,7 +237,9 @@ class Simulation:
                 try:
                     value = np.asarray(callback(t, q, v), float)
                 except (Exception, SystemExit) as error:
-                    raise SimulationError(f"simulate: {said} raised {type(error).__name__} at t = {t:g} s: {error}") from error
+                    raise SimulationError(
+                        f"simulate: {said} raised {type(error).__name__} at t = {t:g} s: {error}"
+                    ) from error
             try:
                 full = np.broadcast_to(value, (*self.batch, *core))
             except ValueError:
@@ -238,7 +251,9 @@ class Simulation:
             if bad.any():
                 where = f" for state {tuple(map(int, np.argwhere(bad)[0]))}" if self.batch else ""
                 raise SimulationError(f"simulate: {said} gave NaN or infinity at t = {t:g} s{where}")
-            self.acting.constant[name] = np.where(self.alive[(..., *(None,) * len(core))], full, 0.0)
+            self.acting.constant[name] = np.where(
+                self.alive.reshape(*self.batch, *(1,) * len(core)), full, 0.0
+            )
             if self.done % self.record == 0:
                 key = given_name(len(self.acting.functions), name)
                 rows = self.shown.setdefault(key, np.full((self.q.shape[-2], *full.shape), np.nan))
@@ -258,7 +273,9 @@ class Simulation:
 
     def _check(self, q: Array, v: Array, found: dict[str, Array], count: int, record: int) -> None:
         """Find states that did not reach the end of a piece, and let them stop."""
-        fine = np.isfinite(found["q"][..., :count, :]).all((-2, -1)) & np.isfinite(found["v"][..., :count, :]).all((-2, -1))
+        fine = np.isfinite(found["q"][..., :count, :]).all((-2, -1)) & np.isfinite(
+            found["v"][..., :count, :]
+        ).all((-2, -1))
         bad = self.alive & ~(fine & (found["trust"] >= 1))
         for place in map(tuple, np.argwhere(bad)):
             index = tuple(int(k) for k in place)
@@ -271,21 +288,25 @@ class Simulation:
         self.alive[index] = False
         row = (last - self.done) // record
         for name in ("q", "v"):
-            found[name][(*index, slice(row, None))] = np.nan
+            found[name][index][row:] = np.nan
 
     def _look(self, events: Events, q: Array, v: Array, found: dict[str, Array], count: int) -> None:
         """Find the zeros of event functions in a piece; states stop at terminal ones."""
         times = self.t0 + self.dt * np.arange(self.done, self.done + count + 1)
         try:
-            hits = events.between(times, q, v, found["q"][..., :count, :], found["v"][..., :count, :], self.alive)
+            hits = events.between(
+                times, q, v, found["q"][..., :count, :], found["v"][..., :count, :], self.alive
+            )
         except Exception as error:
-            raise SimulationError(f"simulate: an event function raised {type(error).__name__}: {error}") from error
+            raise SimulationError(
+                f"simulate: an event function raised {type(error).__name__}: {error}"
+            ) from error
         for hit in hits:
-            if self.alive[hit.index]:
+            if self.alive[hit.state]:
                 event = events.located(hit, self.engine, self.memory, self.done)
                 self.found.append(event)
                 if event.terminal:
-                    self._stop(hit.index, self.done + hit.row, found, 1)
+                    self._stop(hit.state, self.done + hit.row, found, 1)
 
     # -- the result
 
@@ -307,8 +328,8 @@ class Simulation:
             tau,
             f_ext=f_ext,
             extra=extra,
-            failed=tuple(sorted(self.failed, key=lambda f: (f.time, f.index))),
-            events=tuple(sorted(self.found, key=lambda e: (e.time, e.index))),
+            failed=tuple(sorted(self.failed, key=lambda f: (f.time, f.state))),
+            events=tuple(sorted(self.found, key=lambda e: (e.time, e.state))),
             settings=self.settings,
             interrupted=self.interrupted,
             **given,
@@ -335,11 +356,11 @@ class Simulation:
             rows = np.minimum(np.arange(count) * self.record, self.steps - 1)
             add(name, _wide(np.take(array, rows, axis), self.batch, core + 1))
         for name in ("tau", "f_ext", "kp", "kd", "setpoint"):
-            array = self.acting.constant.get(name)
-            if array is not None and name not in self.acting.callbacks:
+            held = self.acting.constant.get(name)
+            if held is not None and name not in self.acting.callbacks:
                 core = 2 if name == "f_ext" else 1
-                row = np.expand_dims(array, array.ndim - core)
-                add(name, _wide(np.repeat(row, count, array.ndim - core), self.batch, core + 1))
+                row = np.expand_dims(held, held.ndim - core)
+                add(name, _wide(np.repeat(row, count, held.ndim - core), self.batch, core + 1))
         tau, f_ext = totals.pop("tau", None), totals.pop("f_ext", None)
         return totals, None if tau is None else tau, f_ext
 
@@ -361,10 +382,14 @@ def _warn_of_limits(run: Trajectory) -> None:
     with np.errstate(invalid="ignore"):
         beyond = ((q < lower) | (q > upper)).any(tuple(range(q.ndim - 1)))
     if beyond.any():
-        names = [name for name in run.model.joint_names if run.model.coordinate_index(name).start in places["v"][beyond]]
+        names = [
+            name
+            for name in run.model.joint_names
+            if run.model.coordinate_index(name).start in places["v"][beyond]
+        ]
         warnings.warn(
-            f"simulate: {', '.join(map(repr, names[:5]))}{' and others' if len(names) > 5 else ''} went beyond the "
-            f"limits: {run.settings['integrator']} has no stops. Use integrator='discrete', or limits=False",
+            f"simulate: {', '.join(map(repr, names[:5]))}{' and others' if len(names) > 5 else ''} went beyond "
+            f"the limits: {run.settings['integrator']} has no stops. Use integrator='discrete', or limits=False",
             stacklevel=3,
         )
 

@@ -45,24 +45,33 @@ def step(
         rk4           the classical method of Runge and Kutta for (q, v)' on the group of positions
         variational   the stationary point of the sum of h L(q_m, v_m), q_m = q (+) h/2 v_m,  q+ = q (+) h v_m
 
-    "discrete" (order 1) is implicit in damping, springs, servos, joint friction and stops at joint limits: stiff
-    ones are stable at any step. "rk4" (order 4) is the most accurate for smooth motion. "variational" (order 2)
-    keeps momentum to rounding and energy for ever; its equation is solved to rounding, and a step for which that
-    fails is a SimulationError. Both take passive forces and servos explicitly or at the middle, and have no stops.
+    "discrete" (order 1) is implicit in damping, springs, servos, joint friction and stops at joint limits:
+    stiff ones are stable at any step. "rk4" (order 4) is the most accurate for smooth motion. "variational"
+    (order 2) keeps momentum to rounding and energy for ever; its equation is solved to rounding, and a step
+    for which that fails is a SimulationError. Both take passive forces and servos explicitly or at the
+    middle, and have no stops.
 
     A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
-    joints. `limits`: with stops at the limits of the joints (discrete only); they take all the energy out of an
-    impact. Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
+    joints. `limits`: with stops at the limits of the joints (discrete only); they take all the energy out of
+    an impact. Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
-    Reference: discrete steps, Castro and others (arXiv 2312.03908); Munthe-Kaas (1998) for Runge-Kutta methods on
-    groups; Marsden and West (2001), Lee and others (arXiv 1609.02898) for variational integrators.
+    Reference: discrete steps, Castro and others (arXiv 2312.03908); Munthe-Kaas (1998) for Runge-Kutta
+    methods on groups; Marsden and West (2001), Lee and others (arXiv 1609.02898) for variational integrators.
     """
     method = _METHODS[choice("integrator", integrator, *INTEGRATORS)]
     return method(model, q, v, tau, f_ext, dt, Servo(kp, kd, setpoint), passive, limits)
 
 
 def _discrete(
-    model: Model, q: Array, v: Array, tau: Array, f_ext: Any, h: Any, servo: Servo, passive: bool, limits: bool
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    f_ext: Any,
+    h: Any,
+    servo: Servo,
+    passive: bool,
+    limits: bool,
 ) -> tuple[Array, Array]:
     force = tau + flight.gyroscopic_difference(model, v, h)
     joints = slopes(model, q, v, h, servo, passive, limits)
@@ -87,7 +96,15 @@ def advanced(model: Model, q: Array, v: Array, a: Array, h: Any) -> tuple[Array,
 
 
 def _rk4(
-    model: Model, q: Array, v: Array, tau: Array, f_ext: Any, h: Any, servo: Servo, passive: bool, limits: bool
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    f_ext: Any,
+    h: Any,
+    servo: Servo,
+    passive: bool,
+    limits: bool,
 ) -> tuple[Array, Array]:
     def slope(u: Any, x: Array) -> tuple[Array, Array]:
         """(u', v') at the position q (+) u and the velocity x."""
@@ -104,15 +121,23 @@ def _rk4(
 
 
 def _variational(
-    model: Model, q: Array, v: Array, tau: Array, f_ext: Any, h: Any, servo: Servo, passive: bool, limits: bool
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    f_ext: Any,
+    h: Any,
+    servo: Servo,
+    passive: bool,
+    limits: bool,
 ) -> tuple[Array, Array]:
     """p = M v at both ends; x the velocity in between. With u = h x and z = ad_u on the group,
 
     p_0 = (z / (e^z - 1))^T M x - h/2 (1 - tanh(z/4))^T Q        Q = C^T x - ad_x^T M x - g + tau
     p_1 = (z / (1 - e^-z))^T M x + h/2 (1 + tanh(z/4))^T Q
 
-    The first is solved for x by x <- x - (M + h/2 slope)^-1 (p_0(x) - p_0), with the slope of forces at the joints:
-    each iteration gains a factor of about h |x|.
+    The first is solved for x by x <- x - (M + h/2 slope)^-1 (p_0(x) - p_0), with the slope of forces at the
+    joints: each iteration gains a factor of about h |x|.
     """
     start = of.mass_matrix_product(model, q, v)
     slope = linear_slope(model, h / 2, servo, passive)
@@ -140,8 +165,8 @@ def _variational(
     change, size = ops.largest(x - before), ops.largest(x) + ops.largest(v)
     ops.require(
         (CONVERGED * size + 1e-290) / (change + 1e-300),
-        f"the variational step of model {model.name!r} does not converge: the step is too long for the motion or "
-        "for the stiffness of its springs and gains; shorten dt, or use integrator='discrete'",
+        f"the variational step of model {model.name!r} does not converge: the step is too long for the motion "
+        "or for the stiffness of its springs and gains; shorten dt, or use integrator='discrete'",
         SimulationError,
     )
     _, p, Q = terms(x)

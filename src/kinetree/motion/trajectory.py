@@ -21,7 +21,7 @@ Array = np.ndarray
 class Failure(NamedTuple):
     """A state of the batch that could not go on."""
 
-    index: tuple[int, ...]  # where it stands in the batch; () for a single run
+    state: tuple[int, ...]  # where it stands in the batch; () for a single run
     time: float  # of its last good state, s
     joint: str  # the joint that moved fastest then, or became infinite first
     reason: str
@@ -33,7 +33,7 @@ class Event(NamedTuple):
     """A zero of an event function."""
 
     number: int  # which of the event functions
-    index: tuple[int, ...]  # where its state stands in the batch
+    state: tuple[int, ...]  # where its state stands in the batch
     time: float
     q: Array
     v: Array
@@ -44,8 +44,8 @@ class Trajectory:
     """States over time: `t` (T+1,), `q` (..., T+1, nq), `v` (..., T+1, nv); batch axes lead.
 
     Units and frames are those of the model's functions. What follows from the states (energy, momentum, joint
-    wrenches, ...) is computed when it is asked for. A state of the batch that failed or was ended by an event has
-    NaN from there on; `failed` and `events` say when, and hold its last state.
+    wrenches, ...) is computed when it is asked for. A state of the batch that failed or was ended by an event
+    has NaN from there on; `failed` and `events` say when, and hold its last state.
 
     Attributes:
         model: the robot.
@@ -110,8 +110,8 @@ class Trajectory:
         *states, records = index
         if len(index) > len(self.shape) or not isinstance(records, slice):
             raise ArgumentError(
-                f"a trajectory of shape {self.shape} (batch, records) is indexed by states of the batch and a slice "
-                f"of the records, not by {index}; use run.q, run.v or run.at(t) for single records"
+                f"a trajectory of shape {self.shape} (batch, records) is indexed by states of the batch and a "
+                f"slice of the records, not by {index}; use run.q, run.v or run.at(t) for single records"
             )
 
         def part(array: Array | None, core: int) -> Any:
@@ -121,9 +121,11 @@ class Trajectory:
             return full[(*states, records)]
 
         numbers = np.arange(int(np.prod(self.batch))).reshape(self.batch)[tuple(states)]
-        kept = {tuple(map(int, np.unravel_index(n, self.batch))): place for place, n in np.ndenumerate(numbers)}
-        failed = [f._replace(index=kept[f.index]) for f in self.failed if f.index in kept]
-        events = [e._replace(index=kept[e.index]) for e in self.events if e.index in kept]
+        kept = {
+            tuple(map(int, np.unravel_index(n, self.batch))): place for place, n in np.ndenumerate(numbers)
+        }
+        failed = [f._replace(state=kept[f.state]) for f in self.failed if f.state in kept]
+        events = [e._replace(state=kept[e.state]) for e in self.events if e.state in kept]
         given = {name: self._given(name, tuple(states)) for name in ("parameters", "gravity")}
         return Trajectory(
             self.model,
@@ -150,8 +152,8 @@ class Trajectory:
     def at(self, t: Any) -> tuple[Array, Array]:
         """(q, v) at any time within the run, for one time or an array of times (the axis before the last).
 
-        Positions by the cubic on the group that has the positions and velocities of both records; velocities on
-        the straight line between them.
+        Positions by the cubic on the group that has the positions and velocities of both records; velocities
+        on the straight line between them.
         """
         times = np.atleast_1d(np.asarray(t, float))
         if times.ndim > 1 or not np.all((times >= self.t[0]) & (times <= self.t[-1])):
@@ -171,7 +173,7 @@ class Trajectory:
 
     # -- what follows from the states
 
-    def _model_inputs(self, names: tuple[str, ...] = ("parameters", "gravity")) -> dict[str, Array]:
+    def _model_inputs(self, names: tuple[str, ...] = ("parameters", "gravity")) -> dict[str, Any]:
         """The numbers given instead of the model's own, with an axis for the records."""
         given = {"parameters": (self.parameters, 2), "gravity": (self.gravity, 1)}
         return {
@@ -268,7 +270,8 @@ class Trajectory:
     def save(self, path: str | Path) -> Path:
         """Write everything to a file: `.npz`, `.csv`, or `.parquet` (which needs pyarrow).
 
-        The model is part of the file. It is written beside `path` first: an error leaves what was there before.
+        The model is part of the file. It is written beside `path` first: an error leaves what was there
+        before.
         """
         from kinetree.motion.files import save
 

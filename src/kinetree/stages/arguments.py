@@ -129,7 +129,8 @@ def taken(function: Function) -> list[tuple[str, Any, str, str]]:
 
 def signature(function: Function) -> inspect.Signature:
     """How a function of a model is called."""
-    own, kind = [], inspect.Parameter.POSITIONAL_OR_KEYWORD
+    own: list[inspect.Parameter] = []
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     for name, default, _, _ in taken(function)[: -len(MODEL_INPUTS)]:
         if default is REQUIRED and own and own[-1].default is not REQUIRED:
             kind = inspect.Parameter.KEYWORD_ONLY  # what must be given, after what need not be
