@@ -189,3 +189,35 @@ def test_rows_of_every_length_arrive(size, dtype) -> None:
 def test_a_constant_result_needs_no_input() -> None:
     kernel = kernel_of(program({"x": 2}, {"y": lambda x: [3.5]}))
     assert kernel(np.zeros((4, 2))).tolist() == [[3.5]] * 4
+
+
+EMPTY = {  # no element, but strides of their own
+    "plain": lambda shape: np.zeros((*shape[:-1], 5))[..., 2:2],
+    "reversed": lambda shape: np.zeros((*shape[:-1], 5))[:, ::-1, ..., 2:2],
+    "swapped": lambda shape: np.swapaxes(np.zeros((shape[1], shape[0], *shape[2:-1], 5)), 0, 1)[..., 2:2],
+    "broadcast": lambda shape: np.broadcast_to(np.zeros((1, *shape[1:-1], 5))[..., 2:2], shape),
+}
+
+
+@pytest.mark.parametrize("empty", EMPTY.values(), ids=EMPTY.keys())
+@pytest.mark.parametrize("batch", [(2, 3), (3, 2, 4), (70, 2)], ids=str)
+def test_arguments_without_elements(empty, batch) -> None:
+    """A model without degrees of freedom: its energy and an empty force, for batches of any layout."""
+    prog = program({"q": 0, "v": 0}, {"energy": lambda q, v: [2.5], "force": lambda q, v: []})
+    kernel = kernel_of(prog, [(0,), (0,)], [(), (0,)])
+    for _ in range(3):
+        for v in (np.zeros((*batch, 0)), np.zeros(0)):
+            energy, force = kernel(empty((*batch, 0)), v)
+            assert force.shape == (*batch, 0)
+            np.testing.assert_array_equal(energy, np.full(batch, 2.5))
+
+
+def test_a_tuple_of_one_result_is_the_array_itself() -> None:
+    """As NumPy has it: np.negative(a, out=(b,)) is b."""
+    kernel = identity_kernel(3)
+    for batch in ((), (1,), (4,), (2, 3)):
+        for dtype in (np.float64, np.float32):
+            out = np.zeros((*batch, 3), dtype)
+            for _ in range(3):
+                assert kernel(np.ones((*batch, 3)), np.ones(3), out=(out,)) is out
+            assert (out == 2.0).all()

@@ -47,10 +47,6 @@ def test_nothing_is_used_after_it_was_freed() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "alive"), done.stderr
 
 
-class Interrupt(Exception):
-    pass
-
-
 def many_sines(x: list) -> list:
     value, step = x
     for _ in range(200):
@@ -63,7 +59,7 @@ def test_an_interrupt_leaves_no_thread_behind(monkeypatch) -> None:
     """Whenever the call returns, with its result or with an interrupt, nobody writes any more."""
 
     def interrupt(*_) -> None:
-        raise Interrupt
+        raise KeyboardInterrupt
 
     monkeypatch.setattr(threads, "WORTH", 1.0)
     monkeypatch.setattr("kinetree.compiler.runtime.kernel.BLOCK", 4e6)
@@ -75,7 +71,7 @@ def test_an_interrupt_leaves_no_thread_behind(monkeypatch) -> None:
     interrupts = 0
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        for trial in range(20):
+        for trial in range(12):
             out[:] = 0.0
             try:
                 try:
@@ -83,7 +79,7 @@ def test_an_interrupt_leaves_no_thread_behind(monkeypatch) -> None:
                     kernel(x, out=out)
                 finally:
                     signal.setitimer(signal.ITIMER_REAL, 0.0)
-            except Interrupt:
+            except KeyboardInterrupt:
                 interrupts += 1
             seen = out.copy()
             time.sleep(0.02)
@@ -131,7 +127,7 @@ def test_children_compile_while_their_parent_does(method, compiling) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_fork_waits_for_the_compiler(compiling) -> None:
-    for _ in range(20):
+    for _ in range(12):
         child = os.fork()
         if child == 0:  # nobody of the parent's threads is here to release the lock
             os._exit(0 if machine.lock.acquire(timeout=20) else 1)

@@ -61,6 +61,12 @@ def batch_shape(
     return batch
 
 
+def spread(core: Core, array: np.ndarray, batch: Shape) -> np.ndarray:
+    """An array with all batch axes, without a copy."""
+    shape = batch + core.shape
+    return array if array.shape == shape else np.broadcast_to(array, shape)
+
+
 def check_out(cores: Sequence[Core], out: Any) -> list[np.ndarray | None]:
     """`out=` as one array, or None, for each result."""
     outs = list(out) if isinstance(out, tuple) else [out]

@@ -136,14 +136,18 @@ def _written(folder: Path, content: bytes) -> Iterator[str]:
 
 def _read(path: Path) -> bytes:
     """The content of a plain file that only this user can have written; OSError otherwise."""
-    with open(os.open(path, _OPEN), "rb") as file:
-        status = os.fstat(file.fileno())
+    descriptor = os.open(path, _OPEN)
+    try:
+        status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
             raise OSError(f"{path} is not a file of the cache")
         _check_owner(path, status)
         if hasattr(os, "getuid") and status.st_mode & 0o022:
             raise PermissionError(f"others can write to {path}")
-        return file.read()
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
 
 
 def _check_owner(path: Path, status: os.stat_result) -> None:

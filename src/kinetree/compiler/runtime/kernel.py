@@ -158,7 +158,7 @@ class Kernel:
         return values if len(values) != 1 else values[0]
 
     def _run(self, batch: Shape, sources: list[np.ndarray], results: list[np.ndarray]) -> None:
-        views = [np.broadcast_to(a, batch + c.shape) for c, a in zip(self.inputs, sources)]
+        views = [op.spread(c, a, batch) for c, a in zip(self.inputs, sources)]
         if all(length == 1 for length in batch):
             if self.single.one([*map(op.address, sources), *map(op.address, results)]) >= 0:
                 self._stop((0,) * len(batch), views)
