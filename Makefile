@@ -13,7 +13,7 @@ PEERS     := $(VENV)/.stamp-peers
 DOCS      := $(VENV)/.stamp-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs soak clean distclean
+.PHONY: help demo test lint bench docs generate soak clean distclean
 
 help:  ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -34,6 +34,9 @@ bench: $(PEERS)  ## time kinetree on this computer, beside what is installed
 
 docs: $(DOCS)  ## build the pages of docs/ into build/docs
 	$(BIN)/mkdocs build --strict --quiet --site-dir build/docs
+
+generate: $(RUN)  ## rewrite docs/algorithms and the stub from the functions
+	$(BIN)/python -m docs.generate
 
 soak: $(PEERS)  ## the long campaigns that `make test` leaves out
 	$(BIN)/python -m pytest -q -n $(JOBS) -m soak

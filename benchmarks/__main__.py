@@ -82,7 +82,7 @@ def run(asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def _cache_in(home: str) -> Any:
-    """Compile everything anew: an empty cache."""
+    """An empty cache, so that everything is compiled."""
     import os
     from unittest import mock
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 import kinetree as kt
-from kinetree.io import rules
+from kinetree.io import rules, words
 from kinetree.io.lint import lint
 from kinetree.io.splice import Splice
 from kinetree.io.xml import read_xml
@@ -46,6 +46,8 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="put the tables into docs/robot-files.md")
     asked = parser.parse_args()
     page = between(PAGE.read_text(), "rules", rules.table())
+    for name, known in (("urdf", words.URDF), ("mjcf", words.MJCF)):
+        page = between(page, name, words.table(known))
     if asked.directory.is_dir():
         tables = outcome_table(asked.directory) + "\n\n" + finding_table(asked.directory)
         print(tables)

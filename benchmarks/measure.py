@@ -37,7 +37,7 @@ class Call(NamedTuple):
     keywords: Mapping[str, object] = {}
 
     def loop(self) -> Callable[[int], None]:
-        """A function that makes the call so many times, with nothing else in the loop."""
+        """A function that makes the call this many times, with nothing else in the loop."""
         names = [f"a{k}" for k in range(len(self.arguments))]
         inside = ", ".join(names + [f"{name}=k_{name}" for name in self.keywords])
         text = f"def loop(turns):\n    for _ in repeat(None, turns):\n        f({inside})\n"

@@ -431,10 +431,13 @@ def inverse_dynamics(
 ) -> _Array:
     """Generalised forces that produce the acceleration `a` in the state (`q`, `v`).
 
-        f_i = I_i a_i + v_i x* I_i v_i - f_ext,i      tau_i = S_i^T f_i      f_p += X_i^T f_i
+        J_i = X_i J_p moved by (S_i v_i, S_i a_i + S-ring_i v_i)        base to tips, J_0 = -gravity
+        F_i = I_i force(J_i) - f_ext,i                                  [I w' + w x I w + m c x a; ...]
+        tau_i = S_i^T F_i        F_p += X_i^T F_i                       tips to base
 
-    with velocities and accelerations from base to tips and a_0 = -gravity. Written with classical
-    accelerations (`Jet`), which give the same forces and need no linear velocities. Cost O(N).
+    A jet J holds the angular velocity w and the classical acceleration [w'; a] of a body's origin, which give
+    the same forces as spatial ones and need no linear velocity. tau is the total force of the joints: the
+    motors give tau less `passive_force`. Cost O(N).
 
     Args:
         model: the robot.
@@ -470,7 +473,12 @@ def forward_dynamics(
         a_i = D^-1 (u - U^T (X A_p + c))                        A_i = X A_p + c + S a_i
 
     with A_0 = -gravity. No inertia is ever inverted, only D, the inertia along the joint. Classical
-    accelerations (`Jet`) as in inverse dynamics. Cost O(N).
+    accelerations (`Jet`) as in inverse dynamics. `tau` is the total force of the joints: damping, friction and
+    springs of the model act through `passive_force`,
+
+        a = forward_dynamics(model, q, v, tau + passive_force(model, q, v))
+
+    Cost O(N).
 
     Args:
         model: the robot.

@@ -3,6 +3,10 @@
 Every message says what was given, what was expected, which named thing it concerns and what to do.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 
 class KinetreeError(Exception):
     """Anything that kinetree refuses to do."""
@@ -10,6 +14,22 @@ class KinetreeError(Exception):
 
 class ModelError(KinetreeError, ValueError):
     """A model, or the file it comes from, is not a valid mechanism."""
+
+
+class FileError(ModelError):
+    """A robot file cannot become a model; `finding` says which rule it breaks, where, and what to do."""
+
+    def __init__(self, finding: Any, more: int = 0) -> None:
+        others = f" ({more} more of this kind: kinetree check lists them.)" if more else ""
+        super().__init__(str(finding) + others)
+        self.finding = finding
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FileError, (self.finding,)
+
+
+class FileWarning(UserWarning):
+    """A robot file became a model that moves otherwise than the file says; `model.report` has the details."""
 
 
 class ShapeError(KinetreeError, ValueError):

@@ -1,4 +1,4 @@
-"""`kinetree check`: findings by rule and line, JSON, mending, exit statuses."""
+"""`kinetree check`: findings by rule and line, JSON, repair, exit statuses."""
 
 from __future__ import annotations
 

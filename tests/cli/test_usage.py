@@ -62,11 +62,11 @@ BAD_USE = {
     "a stranger to the zoo": (["info", "zoo:puma506"], "Did you mean 'puma560'?"),
     "a zoo without a name": (["info", "zoo:"], "It has: "),
     "a module of the zoo": (["info", "zoo:__init__"], "the zoo has no"),
-    "an argument that is no number": (["info", "zoo:chain:many"], "many"),
+    "an argument that is not a number": (["info", "zoo:chain:many"], "many"),
     "too many arguments": (["info", "zoo:pendulum:1,2,3,4,5,6,7,8,9"], "zoo:pendulum"),
     "a robot of the zoo to check": (["check", "zoo:puma560"], "no file"),
     "an unknown format": (["info", "zoo:puma560", "--format", "sdf"], "sdf"),
-    "a tolerance that is no number": (["info", "zoo:puma560", "--snap", "near"], "near"),
+    "a tolerance that is not a number": (["info", "zoo:puma560", "--snap", "near"], "near"),
     "an unknown function": (
         ["export", "zoo:puma560", "--function", "inverse_dynamcis"],
         "'inverse_dynamics'",
@@ -81,9 +81,9 @@ BAD_USE = {
     "an unknown level": (["check", "robot.urdf", "--level", "fatal"], "fatal"),
     "an unknown dtype": (["bench", "zoo:puma560", "--dtype", "float16"], "float16"),
     "no states": (["bench", "zoo:puma560", "--batch", "0"], "--batch"),
-    "a batch that is no number": (["bench", "zoo:puma560", "--batch", "x"], "--batch"),
+    "a batch that is not a number": (["bench", "zoo:puma560", "--batch", "x"], "--batch"),
     "a seed below zero": (["demo", "--seed", "-1"], "--seed"),
-    "a seed that is no number": (["demo", "--seed", "x"], "--seed"),
+    "a seed that is not a number": (["demo", "--seed", "x"], "--seed"),
     "an argument for the demo": (["demo", "puma560"], "puma560"),
     "steering characters": (["info", "\033[31mred"], "\\x1b[31mred"),
     "a line break": (["info", "two\nlines"], "two\\nlines"),
@@ -110,7 +110,7 @@ BROKEN = {
     "cut off": "<robot",
     "nothing in it": "<robot name='x'/>",
     "a NUL": "\0",
-    "a mass that is no number": urdf(mass="much"),
+    "a mass that is not a number": urdf(mass="much"),
 }
 
 

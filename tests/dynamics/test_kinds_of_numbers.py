@@ -1,4 +1,4 @@
-"""One text of each algorithm, run with floats, fifty digits, symbols, complex numbers and object arrays."""
+"""One body of each algorithm, run with floats, fifty digits, symbols, complex numbers and object arrays."""
 
 from __future__ import annotations
 

@@ -67,11 +67,3 @@ def test_dynamics_are_linear_in_them(name):
 
     change, again = at(p[:1] + p[1:2]) - at(p[:1]), at(p[2:] + p[1:2]) - at(p[2:])
     np.testing.assert_allclose(change, again, rtol=0, atol=1e-12 * np.abs(at(p)).max())
-
-
-def test_wrong_shapes_say_what_they_are():
-    model, q = kt.zoo.arm7(), np.zeros(7)
-    with pytest.raises(kt.errors.ShapeError, match=r"parameters has shape \(7, 9\).*mass, first moment"):
-        kt.mass_matrix(model, q, parameters=np.zeros((7, 9)))
-    with pytest.raises(kt.errors.ShapeError, match=r"gravity has shape \(2,\)"):
-        kt.gravity_force(model, q, gravity=np.zeros(2))

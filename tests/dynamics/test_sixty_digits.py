@@ -1,4 +1,4 @@
-"""Rounding: the same text on the same numbers with sixty digits is the truth, and floats stay close to it."""
+"""Rounding: the same body on the same numbers with sixty digits is the truth, and floats stay close to it."""
 
 from __future__ import annotations
 

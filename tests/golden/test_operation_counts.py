@@ -1,4 +1,4 @@
-"""Operation counts change only on purpose: `python -m tests.golden.counts` writes them anew."""
+"""Operation counts change only on purpose: `python -m tests.golden.counts` rewrites them."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def test_rates_with_universal_joints(seed):
     moving = both.peer("rnea", both.Q, both.V, 0 * both.V).copy() - both.peer(
         "rnea", both.Q, 0 * both.V, 0 * both.V
     )
-    assert error(theirs, moving) > 1e-4  # if this fails, Pinocchio was mended: compare with it again
+    assert error(theirs, moving) > 1e-4  # if this fails, Pinocchio was repaired: compare with it again
 
 
 def test_kinematics(both):

@@ -1,4 +1,4 @@
-"""Models and ways to run a text, for the tests of the interpreters."""
+"""Models and ways to run an algorithm, for the tests of the interpreters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def arm(*inertias: kt.Inertia, last: Any = None, gravity: tuple = (0.0, 0.0, -9.
 
 
 def of(text: Any) -> Algorithm:
-    """A text (tree, q, v) -> one number for each velocity, as an algorithm that is not in the registry."""
+    """A body (tree, q, v) -> one number for each velocity, as an algorithm that is not in the registry."""
     inputs = (Argument("q", ("nq",)), Argument("v", ("nv",)))
     return Algorithm("text", text, inputs, (Argument("tau", ("nv",)),))
 

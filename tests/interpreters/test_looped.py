@@ -78,7 +78,7 @@ class TestTables:
     def test_a_column_that_differs_is_a_table(self):
         lighter = kt.Inertia.from_parameters((1.5, *LINK.parameters[1:]))
         program = trace(kt.inverse_dynamics, arm(LINK, LINK, lighter, LINK), "q", "v", "a")
-        assert sorted(numbers(program)) == [1.5, 2.0, 2.0]  # the mass, for the three links that are no root
+        assert sorted(numbers(program)) == [1.5, 2.0, 2.0]  # the mass, for the three links that are not roots
 
     def test_the_text_does_not_grow_with_the_tree(self):
         """Bodies traced once for each kind, whatever their number."""

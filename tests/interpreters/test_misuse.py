@@ -1,4 +1,4 @@
-"""A text that breaks the rules of a sweep is refused, by every interpreter that could run it wrongly."""
+"""An algorithm that breaks the rules of a sweep is refused by every interpreter that could run it wrongly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def model() -> kt.Model:
 
 
 def velocities(tree, q, v):
-    """A valid text."""
+    """A valid body."""
     X, S, V = tree.fields(Transform, Subspace, Motion)
     F = tree.sums(Force)
     for i in tree.outward():

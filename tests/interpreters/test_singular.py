@@ -145,7 +145,7 @@ class TestNotFinite:
 
 
 def test_a_bad_state_beside_a_singular_one(sometimes):
-    """NaN is no error; a singular state is, wherever NaN stands."""
+    """NaN is not an error; a singular state is, wherever NaN stands."""
     states = arguments("forward_dynamics", sometimes, (9,))
     states[0][2, 1] = np.nan
     assert np.isnan(kt.forward_dynamics(sometimes, *states)[2]).all()

@@ -9,10 +9,10 @@ import pytest
 from tests.io.seeds import URDF_ARM
 
 import kinetree as kt
+from kinetree.errors import FileError
 from kinetree.io import files
 from kinetree.io.files import write_text
 from kinetree.io.lint import lint
-from kinetree.io.report import FileError
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 from tests.io.hostile import HOSTILE, body
 
 import kinetree as kt
+from kinetree.errors import FileError
 from kinetree.io.lint import lint
-from kinetree.io.report import FileError
 from kinetree.io.rules import RULES
 
 SECONDS = 2.0

@@ -1,4 +1,4 @@
-"""The linter finds it, the mender mends it, and neither touches anything else."""
+"""The linter finds it, repair removes it, and neither touches anything else."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_names_are_mended_wherever_they_stand():
 
 
 def test_every_rule_is_complete_and_used():
-    """A rule that no code names, or a name that is no rule, is a mistake."""
+    """A rule that no code names, or a name that is not a rule, is a mistake."""
     from pathlib import Path
 
     import kinetree.io.rules as module

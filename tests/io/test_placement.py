@@ -40,10 +40,9 @@ def test_quaternions_have_their_scalar_first(rng):
         length = rng.uniform(0.1, 10)
         R = P.from_wxyz(length * np.array([w, x, y, z]))
         assert np.allclose(R, P.from_axis_angle(axis, angle), atol=1e-15)
-        cross = np.cross(np.eye(3), np.array(axis))  # rows e_i x axis: the transpose of axis~
-        assert np.allclose(
-            R, np.cos(angle) * np.eye(3) + (1 - np.cos(angle)) * np.outer(axis, axis) - np.sin(angle) * cross.T
-        )
+        n, (c, s) = np.array(axis), (np.cos(angle), np.sin(angle))
+        tilde = np.cross(n, np.eye(3)).T  # columns n x e_i
+        assert np.allclose(R, c * np.eye(3) + (1 - c) * np.outer(n, n) + s * tilde, atol=1e-15)
 
 
 @pytest.mark.parametrize("quaternion", [(1, 1, 0, 0), (0.7071068, 0, 0.7071068, 0), (0.5, 0.5, -0.5, 0.5)])

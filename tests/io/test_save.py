@@ -186,3 +186,98 @@ def test_the_longest_names_load_again(tmp_path):
     builder = kt.ModelBuilder("m").add_body("b", "world", kt.Revolute((0, 0, 1)), inertia=kt.Inertia(1.0))
     model = builder.add_frame("f" * 256, "b").build()
     assert kt.load(kt.save(model, tmp_path / "m.urdf")).frame_names == model.frame_names
+
+
+MADE_OF_PARTS = [
+    kt.Planar(),
+    kt.Free(),
+    kt.Helical((0.0, 0.6, 0.8), 0.1),
+    kt.Cylindrical((0.0, 0.6, 0.8)),
+    kt.Universal(),
+    kt.Spherical(),
+]
+
+
+def mixed(joint):
+    """Bodies on one kind of joint and on hinges, in an order that is not depth first."""
+    builder = kt.ModelBuilder("mixed", gravity=(0.1, 0.2, -1.6))
+    inertia, degrees = kt.Inertia(2.0, (0.1, 0.2, 0.3), (0.3, 0.4, 0.5)), np.arange(joint.nv)
+    springs = 0.0 if joint.is_free else 2.0 if joint.quaternions else tuple(degrees + 1.0)
+    at = kt.Pose(kt.Rotation.from_rotation_vector((0.1, 0.2, 0.3)), (1.0, 2.0, 3.0))
+    builder.add_body(
+        "a",
+        "world",
+        joint,
+        at,
+        inertia,
+        damping=0.5,
+        armature=0.1,
+        stiffness=springs,
+        limits=Limits(velocity=tuple(degrees + 1.0), effort=tuple(degrees + 2.0)),
+    )
+    builder.add_body("b", "a", joint, at, inertia, damping=0.3)
+    builder.add_body("c", "world", kt.Revolute((0, 1, 0)), None, inertia, limits=(-1, np.inf), friction=0.2)
+    limits = Limits(0.5, 0.5, 0.0, 0.0)
+    builder.add_body("d", "b", kt.Prismatic((0, 1, 0)), at, inertia, limits=limits, spring_reference=0.3)
+    builder.add_body("e", "a", kt.Revolute((0, 1, 0)), at, inertia, mimic=("c", -2.0, 0.5))
+    builder.add_frame("tool", "b", at)
+    return builder.build()
+
+
+@pytest.mark.parametrize("joint", MADE_OF_PARTS, ids=lambda joint: joint.type_name)
+def test_mjcf_loads_as_the_same_model(tmp_path, joint, rng):
+    model = mixed(joint)
+    again = kt.load(kt.save(model, tmp_path / "robot.xml"))
+    assert again.body_names == model.body_names and again.joint_names == model.joint_names
+    assert again.frame_names == model.frame_names and again.gravity == model.gravity
+    for ours, theirs in zip(again.bodies, model.bodies):
+        for field in ("joint", "mimic", "limits", "damping", "friction", "armature", "stiffness"):
+            assert getattr(ours, field) == getattr(theirs, field), field
+        if any(theirs.stiffness):
+            assert ours.spring_reference == theirs.spring_reference
+    assert not [f for f in again.report if f.rule in ("split", "ignored")]
+    q, v = model.random_state(rng)
+    M, expected = (eager(kt.mass_matrix, each, q) for each in (again, model))
+    assert np.allclose(M, expected, rtol=1e-13, atol=1e-13)
+    assert np.allclose(bias(again, q, v), bias(model, q, v), rtol=1e-12, atol=1e-12)
+    assert np.allclose(kt.passive_force(again, q, v), kt.passive_force(model, q, v), rtol=1e-13)
+
+
+def test_mujoco_reads_what_we_write(tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    for joint in MADE_OF_PARTS:
+        twin = mujoco.MjModel.from_xml_path(str(kt.save(mixed(joint), tmp_path / "robot.xml")))
+        assert twin.nbody == 6
+
+
+def sprung(joint, **drive):
+    builder = kt.ModelBuilder("m")
+    builder.add_body("b", "world", joint, inertia=kt.Inertia(1.0, inertia=(1, 1, 1)), joint_name="j", **drive)
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    "model, named",
+    [
+        (planar(), "the rotors of 'cart'"),
+        (sprung(kt.Spherical(), stiffness=(1.0, 2.0, 3.0)), "the stiffness of joint 'j'"),
+        (sprung(kt.Spherical(), stiffness=1.0, spring_reference=(0.0, 0.6, 0.0, 0.8)), "relaxed"),
+        (sprung(kt.Free(), stiffness=1.0), "the stiffness of joint 'j'"),
+        (sprung(kt.Free(), friction=1.0), "the friction of joint 'j'"),
+        (sprung(kt.Free(), damping=(1, 1, 1, 1, 2, 3)), "the damping of joint 'j'"),
+        (sprung(kt.Spherical(), armature=(1, 2, 3)), "the armature of joint 'j'"),
+    ],
+)
+def test_what_mjcf_cannot_say_is_an_error_that_names_it(tmp_path, model, named):
+    with pytest.raises(kt.errors.ModelError, match=named):
+        kt.save(model, tmp_path / "m.mjcf")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_acts_on_a_free_body_in_mjcf_is_read_or_reported():
+    joint = '<joint type="free" damping="2" stiffness="1" frictionloss="3"/>'
+    body = f'<body>{joint}<geom size="1"/></body>'
+    model = kt.load(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    assert model.bodies[0].damping == (2.0,) * 6
+    found = [f.problem for f in model.report.warnings if f.rule == "unsupported"]
+    assert len(found) == 2 and "frictionloss" in found[0] and "stiffness" in found[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinetree.io.report import FileError
+from kinetree.errors import FileError
 from kinetree.io.xml import Limits, read_xml
 
 TEXT = """<?xml version="1.0"?>

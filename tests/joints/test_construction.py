@@ -1,4 +1,4 @@
-"""Joints refuse what is no axis, no pitch and no pair of axes, and keep good numbers as they are."""
+"""Joints refuse bad axes, pitches and pairs of axes, and keep good numbers as they are."""
 
 from __future__ import annotations
 

@@ -35,6 +35,14 @@ def test_two_types_of_one_name_are_refused():
     assert Joint.named("revolute") is Revolute
 
 
+def test_coordinates_must_be_said():
+    with pytest.raises(TypeError, match=r"Mine: say what its coordinates are"):
+        type("Mine", (Joint,), {"type_name": "mine"})
+    with pytest.raises(TypeError, match=r"Mine: a coordinate is one of .*, not 'degree'"):
+        type("Mine", (Joint,), {"type_name": "mine", "coordinates": ("degree",)})
+    assert "mine" not in JOINT_TYPES
+
+
 @each_joint
 def test_a_joint_is_its_arguments(joint: Joint):
     assert type(joint)(**joint.arguments) == joint

@@ -1,4 +1,4 @@
-"""The benchmarks run and time what they say; how long anything takes is no concern of a test."""
+"""The benchmarks run and time what they say; how long anything takes is not tested."""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ def test_the_core_needs_two_packages_only():
 
 
 def test_types_are_shipped():
-    assert (PACKAGE / "py.typed").is_file()
+    shipped = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    assert {"py.typed", "*.pyi"} <= set(shipped["kinetree"])
+    assert (PACKAGE / "py.typed").is_file() and (PACKAGE / "__init__.pyi").is_file()
 
 
 def test_the_command_is_installed():
@@ -39,7 +41,7 @@ def test_the_command_is_installed():
 def test_the_makefile_has_every_target_and_names_no_package_index():
     makefile = (ROOT / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z]+):", makefile, re.M))
-    assert {"demo", "test", "lint", "bench", "docs", "clean", "soak"} <= targets
+    assert {"demo", "test", "lint", "bench", "docs", "clean", "generate", "soak"} <= targets
     assert "://" not in makefile and "index-url" not in makefile
 
 

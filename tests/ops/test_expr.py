@@ -145,7 +145,7 @@ class TestBlocks:
             a + b
 
 
-# Random expressions: the same text on floats and on expressions gives the same value.
+# Random expressions: the same code on floats and on expressions gives the same value.
 LEAVES = st.one_of(
     st.integers(0, 3).map(lambda k: ("x", k)),
     st.sampled_from([0, 1, -1, 2, 0.0, 1.0, -1.0, 0.5, -3.0, 1e-3, 7]).map(lambda c: ("c", c)),

@@ -57,7 +57,7 @@ def binary(depth: int) -> kt.Model:
 
 
 def flops(name: str, model: kt.Model) -> int:
-    """The operations that the text of an algorithm makes in body frames, used or not."""
+    """The operations that the body of an algorithm makes in body frames, used or not."""
     algorithm = REGISTRY[name]
     options = {k: recipes.OPTIONS[k](model, np.random.default_rng(0)) for k in algorithm.options}
     options |= {"frame": model.body_names[-1]} if "frame" in options else {}

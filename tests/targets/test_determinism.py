@@ -111,7 +111,7 @@ def test_single_precision(name):
 
 
 def test_a_new_kernel_gives_the_same_bits(monkeypatch):
-    """Compiled anew, not found in memory, for an equal model that was made anew."""
+    """Compiled again, not found in memory, for an equal model that was made again."""
     from kinetree.compiler.runtime import artifact, native
 
     _, inputs, expected = compiled("arm7", "inverse_dynamics")

@@ -12,10 +12,13 @@ from kinetree.sweep import Sweep, algorithm
 def inverse_dynamics(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
     """Generalised forces that produce the acceleration `a` in the state (`q`, `v`).
 
-        f_i = I_i a_i + v_i x* I_i v_i - f_ext,i      tau_i = S_i^T f_i      f_p += X_i^T f_i
+        J_i = X_i J_p moved by (S_i v_i, S_i a_i + S-ring_i v_i)        base to tips, J_0 = -gravity
+        F_i = I_i force(J_i) - f_ext,i                                  [I w' + w x I w + m c x a; ...]
+        tau_i = S_i^T F_i        F_p += X_i^T F_i                       tips to base
 
-    with velocities and accelerations from base to tips and a_0 = -gravity. Written with classical
-    accelerations (`Jet`), which give the same forces and need no linear velocities. Cost O(N).
+    A jet J holds the angular velocity w and the classical acceleration [w'; a] of a body's origin, which give
+    the same forces as spatial ones and need no linear velocity. tau is the total force of the joints: the
+    motors give tau less `passive_force`. Cost O(N).
 
     Reference: Featherstone (2008) table 5.1; thesis Alg. 1 with apparent derivatives and external forces.
     """

@@ -37,20 +37,11 @@ def mass_matrix_decomposed(system: System) -> Array:
 
     R solves the Lyapunov equation M = R - E R E*, and phi M phi* = R + phi~ R + R phi~*.
     """
-    R = composite(system)
+    R = system.operators.R.dense()
     strict = system.phi - np.eye(system.size)
     own = system.S.T @ R @ system.S
     upper = system.S.T @ strict @ R @ system.S
     return own + upper + upper.T
-
-
-def composite(system: System) -> Array:
-    """The composite inertias R, block diagonal: what E R E* adds to each part alone, tips to base."""
-    R = system.M.copy()
-    for rows, _ in reversed(system.nodes):
-        step = system.E[:, rows]
-        R += step @ R[rows, rows] @ step.T
-    return R
 
 
 def innovations_factors(system: System) -> tuple[Array, Array]:
@@ -64,18 +55,6 @@ def innovations_factors(system: System) -> tuple[Array, Array]:
 
 
 def articulated(system: System) -> tuple[Array, Array, Array]:
-    """P (block diagonal by part), D = H P H* and G = P H* D^-1 (block diagonal by node), tips to base."""
-    P = system.M.copy()
-    nv = system.S.shape[1]
-    D, G = np.zeros((nv, nv)), np.zeros((system.size, nv))
-    for rows, columns in reversed(system.nodes):
-        own = P[rows, rows]
-        S = system.S[rows][:, columns]
-        U = own @ S
-        block = S.T @ U
-        gain = np.linalg.solve(block, U.T).T
-        D[np.ix_(columns, columns)] = block
-        G[rows, columns] = gain
-        step = system.E[:, rows]
-        P += step @ (own - gain @ U.T) @ step.T
-    return P, D, G
+    """P (block diagonal by part), D = H P H* and G = P H* D^-1 (block diagonal by node)."""
+    op = system.operators
+    return op.P.dense(), op.D.dense(), op.G.dense()

@@ -1,4 +1,4 @@
-"""The stacked quantities of all bodies at one state, as dense matrices.
+"""The stacked quantities of all bodies at one state: the operators of `kinetree.soa` as dense matrices.
 
 Every part that moves (bodies, and whatever else a node holds) has six rows. With E the strict child-to-parent
 shift,
@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.model import Model
-from kinetree.model.node import NOTHING
-from kinetree.spatial import Motion, Stack
-from kinetree.textbook import crf, crm
+from kinetree.soa import operators
+from kinetree.soa.kinematics import partial_matrices
 
 Array = np.ndarray
 
@@ -28,50 +27,28 @@ class System:
     """The stacked matrices of a model in the state (q, v), under the wrenches `f_ext` (nb, 6)."""
 
     def __init__(self, model: Model, q: Any, v: Any = None, f_ext: Any = None):
-        q = np.asarray(q, float).tolist()
         self.model = model
         self.v = np.zeros(model.nv) if v is None else np.asarray(v, float)
-        starts = np.cumsum([0] + [6 * len(node.members) for node in model.nodes])
-        self.size = int(starts[-1])
-        self.nodes = [
-            (slice(int(a), int(b)), list(n.v_index)) for n, a, b in zip(model.nodes, starts, starts[1:])
-        ]
-        self.E = np.zeros((self.size, self.size))
-        self.S = np.zeros((self.size, model.nv))
-        self.ring = np.zeros((self.size, model.nv))
-        self.M = np.zeros((self.size, self.size))
-        self.c = np.zeros(self.size)
-        self.b = np.zeros(self.size)
-        x, y, z = (float(g) for g in model.gravity)
-        fall = Motion(linear=(x, y, z))
-        for node, start in zip(model.nodes, starts, strict=False):
-            own = [q[k] for k in node.q_index]
-            X, S = (_parts(part) for part in node.kinematics(own))
-            partials = [_parts(part) for part in node.partials(own)]
-            for m, member in enumerate(node.members):
-                rows = slice(int(start) + 6 * m, int(start) + 6 * m + 6)
-                self.S[rows, list(node.v_index)] = _columns(S[m])
-                for k, partial in zip(node.v_index, partials, strict=False):
-                    self.ring[rows, list(node.v_index)] += self.v[k] * _columns(partial[m])
-                self.M[rows, rows] = member.inertia.matrix()
-                if member.body and f_ext is not None:
-                    self.b[rows] -= np.asarray(f_ext, float)[member.body - 1]
-                if member.carrier == NOTHING:
-                    continue
-                if node.predecessor[0] < 0:
-                    self.c[rows] -= (X[m] @ fall).components
-                else:
-                    above = int(starts[node.predecessor[0]]) + 6 * node.predecessor[1]
-                    self.E[above : above + 6, rows] = np.array(X[m].matrix(), float).T
-        self.V = np.linalg.solve(np.eye(self.size) - self.E.T, self.S @ self.v)
-        self.c = self.c + self._stacked(crm, self.S @ self.v) + self.ring @ self.v
-        self.b = self.b + self._stacked(crf, self.M @ self.V)
+        self.operators = op = operators(model, q, self.v)
+        self.E, self.S, self.M = op.E_phi.dense(), op.H.T.dense(), op.M.dense()
+        self.size, self.V = len(self.M), op.V
+        fall = np.concatenate([np.zeros(3), np.array(model.gravity, float)])
+        self.c = op.a - op.E.T @ fall
+        self.b = op.b.copy()
+        members = [member for node in model.nodes for member in node.members]
+        for own, member in zip(self.b.reshape(-1, 6), members, strict=True):
+            if member.body and f_ext is not None:
+                own -= np.asarray(f_ext, float)[member.body - 1]
 
-    def _stacked(self, cross: Any, x: Array) -> Array:
-        """V x (each part's own six rows)."""
-        parts = zip(self.V.reshape(-1, 6), x.reshape(-1, 6), strict=True)
-        found = [np.array(cross(Motion.from_components(V.tolist())), float) @ y for V, y in parts]
-        return np.concatenate([*found, np.zeros(0)])
+    @cached_property
+    def ring(self) -> Array:
+        """The apparent derivative of S, sum_k v_k dS/dk."""
+        result = np.zeros_like(self.S)
+        for place, node in zip(self.operators.M.rows.index, self.model.nodes, strict=True):
+            own = list(node.v_index)
+            for rate, partial in zip(self.v[own], partial_matrices(node, self.operators.q), strict=False):
+                result[place, own] += rate * partial
+        return result
 
     @cached_property
     def phi(self) -> Array:
@@ -91,11 +68,3 @@ class System:
         """The forces through the joints, phi (M alpha + b), six rows for each part."""
         alpha = self.phi.T @ (self.S @ np.asarray(a, float) + self.c)
         return self.phi @ (self.M @ alpha + self.b)
-
-
-def _parts(value: Any) -> tuple[Any, ...]:
-    return value.values if isinstance(value, Stack) else (value,)
-
-
-def _columns(S: Any) -> Array:
-    return np.array([column.components for column in S.columns], float).reshape(-1, 6).T

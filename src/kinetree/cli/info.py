@@ -88,7 +88,7 @@ def as_json(model: Model) -> dict[str, Any]:
 
 def write(style: Style, model: Model) -> None:
     """Print the model for a person."""
-    from kinetree.model.table import HEADER, row
+    from kinetree.model.table import HEADER, passive, row
 
     report = model.report
     origin = "" if report is None else style.dim(f"  {report.format}, {printable(report.source)}")
@@ -115,6 +115,7 @@ def write(style: Style, model: Model) -> None:
         names = ", ".join(map(printable, model.frame_names[:FRAMES]))
         more = f" and {len(model.frames) - FRAMES} more" if len(model.frames) > FRAMES else ""
         lines.append(f"{plural(len(model.frames), 'frame')}: {names}{more}")
+    lines += passive(model)
     if lines:
         print("\n" + "\n".join(lines))
     for warning in () if report is None else report.warnings:

@@ -6,6 +6,7 @@ import argparse
 import inspect
 import os
 import stat
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,22 +37,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def read(options: argparse.Namespace) -> Model:
     """The robot that FILE names."""
+    check_format(options.format)
     if options.file.startswith(ZOO):
         return from_zoo(options.file)
     import kinetree as kt
-    from kinetree.io.formats import FORMATS
 
-    if options.format is not None and options.format not in FORMATS:
-        raise Misuse(f"there is no format '{options.format}': give one of {', '.join(FORMATS)}")
     path = existing(options.file)
-    return kt.load(
-        path,
-        format=options.format,
-        repair=options.repair,
-        snap=options.snap,
-        base=options.base,
-        package_dirs=tuple(options.package_dir),
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kt.errors.FileWarning)  # commands show the report
+        return kt.load(
+            path,
+            format=options.format,
+            repair=options.repair,
+            snap=options.snap,
+            base=options.base,
+            package_dirs=tuple(options.package_dir),
+        )
+
+
+def check_format(name: str | None) -> None:
+    """Misuse if there is no such file format."""
+    if name is not None:
+        from kinetree.io.formats import FORMATS
+
+        if name not in FORMATS:
+            hint = closest(name, FORMATS) or f"Give one of: {', '.join(FORMATS)}."
+            raise Misuse(f"there is no format '{name}'. {hint}")
 
 
 def existing(file: str) -> Path:

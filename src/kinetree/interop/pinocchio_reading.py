@@ -28,7 +28,11 @@ from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 
 AXES = np.eye(3)
-SIMPLE: dict[str, type[Free | Spherical | Planar]] = {"JointModelFreeFlyer": Free, "JointModelSpherical": Spherical, "JointModelPlanar": Planar}
+SIMPLE: dict[str, type[Free | Spherical | Planar]] = {
+    "JointModelFreeFlyer": Free,
+    "JointModelSpherical": Spherical,
+    "JointModelPlanar": Planar,
+}
 
 
 def from_pinocchio(twin: Any, *, name: str | None = None) -> Twin:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kinetree.errors import ModelError
+from kinetree.errors import FileError, ModelError
 from kinetree.io.description import Description, Joint, Link, Names, Z
 from kinetree.io.inertia import check_inertias
 from kinetree.io.merge import merge_fixed
 from kinetree.io.placement import from_z, snap, snap_axis, snap_joint
-from kinetree.io.report import FileError, LoadReport, Log, Where, finding
+from kinetree.io.report import LoadReport, Log, Where, finding
 from kinetree.io.singular import check_motion
 from kinetree.io.tree import check_mimics, drop_idle_rotors, make_tree
 from kinetree.joints import Fixed

@@ -9,7 +9,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from kinetree.io.report import FileError, Where, refuse
+from kinetree.errors import FileError
+from kinetree.io.report import Where, refuse
 from kinetree.io.xml import LIMITS
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)

@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from kinetree.io.description import WORLD, Description, Link
 from kinetree.io.report import Log
+from kinetree.spatial.consistency import fault
 from kinetree.spatial.inertia import Inertia
-from kinetree.spatial.vector import Matrix, sym_matrix
+from kinetree.spatial.vector import ZERO, Matrix, sym_matrix
 
-_ROUNDING = (
-    1e-6  # files write about six digits: violations below this share of the largest moment are rounding
-)
-_TINY = 1e-15  # kg m^2
-_POINT = 1e-14  # of the moments about the origin: what is left of a point mass about its own centre
+_ROUNDING = 1e-6  # files write about six digits
+_POINT = 1e-14  # m^2, of the mass, or of the moments about the origin: what rounding leaves of a point mass
 _LARGE = 2.0  # m, radius of gyration that no link of a robot reaches
 
 
@@ -39,25 +37,19 @@ def _checked(link: Link, inertia: Inertia, log: Log) -> Inertia:
     if mass < 0:
         log.mend("mass-negative", link.where, f"the mass is {mass:g} kg", f"mass set to {-mass:g} kg")
         inertia, mass = Inertia(-mass, com, sym_matrix(moments)), -mass
-    if max(map(abs, moments)) <= _POINT * max(map(abs, inertia.second)):
+    if max(map(abs, moments)) <= _POINT * max(mass, *map(abs, inertia.second)):
         if mass > 0:
             log.add("inertia-zero", link.where, f"the inertia is zero, the mass {mass:g} kg")
         return inertia
     if mass == 0:
         log.add("inertia-massless", link.where, "the mass is zero, the inertia is not")
-    low, middle, high = principal = np.linalg.eigvalsh(np.array(sym_matrix(moments))).tolist()
-    shown = ", ".join(f"{m:.4g}" for m in principal)
-    rounding = _ROUNDING * max(abs(low), abs(high)) + _TINY
-    rule = problem = ""
-    if low < -rounding:
-        rule = "inertia-negative"
-        problem = f"the inertia is not positive definite (principal moments {shown})"
-    elif low + middle < high - rounding:
-        rule = "inertia-triangle"
-        problem = f"the principal moments {shown} violate the triangle inequality"
-    if rule and log.mend(rule, link.where, problem, "nearest physical inertia"):
+    central = Inertia.from_moments(mass, ZERO, moments)
+    rule, problem = "inertia-negative", fault(central, _ROUNDING, spins=True)
+    if problem is None:
+        rule, problem = "inertia-triangle", fault(central, _ROUNDING)
+    if problem is not None and log.mend(rule, link.where, problem, "nearest physical inertia"):
         inertia = Inertia(mass, com, nearest_physical(sym_matrix(moments)))
-    radius = sqrt(max(sum(principal), 0.0) / 2 / mass) if mass > 0 else 0.0
+    radius = sqrt(max(sum(moments[:3]), 0.0) / 2 / mass) if mass > 0 else 0.0
     if radius > _LARGE:  # placeholders and wrong units show in the radius of gyration
         log.add("inertia-units", link.where, f"{mass:g} kg with a radius of gyration of {radius:.3g} m")
     return inertia

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import NoReturn
 
-from kinetree.errors import ModelError
+from kinetree.errors import FileError, ModelError
 from kinetree.io.document import Document
-from kinetree.io.report import FileError, LoadReport, Log, Where, finding, refuse
+from kinetree.io.report import LoadReport, Log, Where, finding, refuse
 from kinetree.io.xml import LIMITS
 from kinetree.model import Model
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from kinetree.errors import FileError
 from kinetree.io.build import build
 from kinetree.io.description import Description
 from kinetree.io.document import Source, open_document
 from kinetree.io.formats import format_of
 from kinetree.io.placement import snap_rotation
-from kinetree.io.report import FileError, Finding, Log, by_severity
+from kinetree.io.report import Finding, Log, by_severity
 
 _ABOUT_LOADING = frozenset(
     ("merged", "split", "ignored")

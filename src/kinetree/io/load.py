@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 
+from kinetree.errors import FileWarning
 from kinetree.io.build import build
 from kinetree.io.document import Document, Source, open_document
 from kinetree.io.formats import format_of
 from kinetree.io.meshes import check_meshes
-from kinetree.io.report import Log, Where, refuse
+from kinetree.io.report import LoadReport, Log, Where, refuse
 from kinetree.io.tree import BASES
 from kinetree.model import Model
+
+# findings that make the model move otherwise than what the file describes
+_WRONG = ("motion-massless", "unsupported", "inertia-mesh", "attribute-unknown", "element-unknown")
 
 
 def load(
@@ -42,6 +47,9 @@ def load(
     Returns:
         The model, with what was merged, repaired and ignored in `model.report`.
 
+    Warns:
+        FileWarning: once, if the model leaves out something that acts on the motion, or moves without mass.
+
     Raises:
         FileError: a `ModelError` that names file, line, element, rule and remedy.
     """
@@ -57,7 +65,18 @@ def load(
     model = build(robot, log, base=base, snap=snap, merge=merge_fixed)
     log.raise_errors()
     assert model is not None
+    _warn(model.report)
     return model
+
+
+def _warn(report: LoadReport) -> None:
+    """Say it once if the model moves otherwise than the file says, or has no inertia along a motion."""
+    found = [f for f in report.warnings if f.rule in _WRONG]
+    if found:
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        shown = f"{found[0].where.element}: {found[0].problem}{more}"
+        remedy = "see model.report.warnings, or run: kinetree check"
+        warnings.warn(f"{report.source}: {shown}; {remedy} {report.source}", FileWarning, stacklevel=3)
 
 
 def _check_options(document: Document, snap: float, base: str | None) -> None:

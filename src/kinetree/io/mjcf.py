@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinetree.io.attributes import vector
+from kinetree.io.attributes import parse_numbers, vector
 from kinetree.io.description import WORLD, Description
 from kinetree.io.document import Document
 from kinetree.io.mjcf_attach import read_spec
@@ -29,8 +29,10 @@ def read_mjcf(document: Document, log: Log) -> Description:
     if not any(True for _ in root.all("worldbody")):
         log.add("tree-empty", root.where, "there is no <worldbody>", "Load the file that includes this one.")
     _set_total_mass(robot, spec.compiler.settotalmass)
+    _apply_flags(robot, root)
+    free = _off(root, "equality", "constraint")
     for each in (spec, *reader.attached):
-        read_equalities(robot, each.root, each.defaults, each.prefix, log)
+        read_equalities(robot, each.root, each.defaults, each.prefix, log, off=free)
         list_ignored(each.root, log)
     read_parts(robot, root, log)
     return robot
@@ -41,13 +43,28 @@ def _read_option(robot: Description, root: Element, log: Log) -> None:
     for option in root.all("option"):
         x, y, z = vector(option, "gravity", 3, robot.gravity, log)
         robot.gravity = (x, y, z)
-        if any(flag.get("gravity") == "disable" for flag in option.all("flag")):
+        if _off(root, "gravity"):
             robot.gravity = (0.0, 0.0, 0.0)
         for name in ("density", "viscosity", "wind"):
-            if any(
-                float(word) for word in (option.get(name) or "").split() if word.replace(".", "").isdigit()
-            ):
+            if any(parse_numbers(option.get(name) or "")):
                 log.add("unsupported", option.where, f"{name}: forces of a fluid are not modelled")
+
+
+def _off(root: Element, *names: str) -> bool:
+    """Whether a flag with one of these names turns something off."""
+    flags = (flag for option in root.all("option") for flag in option.all("flag"))
+    return any(flag.get(name) == "disable" for flag in flags for name in names)
+
+
+def _apply_flags(robot: Description, root: Element) -> None:
+    """Take away the passive forces that the options turn off."""
+    for joint in robot.joints.values():
+        if _off(root, "spring", "passive"):
+            joint.stiffness = 0.0
+        if _off(root, "damper", "passive"):
+            joint.damping = 0.0
+        if _off(root, "frictionloss", "constraint"):
+            joint.friction = 0.0
 
 
 def _set_total_mass(robot: Description, wanted: float) -> None:

@@ -12,13 +12,15 @@ from kinetree.model.parts import Mimic
 _FOLLOW = (0.0, 1.0, 0.0, 0.0, 0.0)
 
 
-def read_equalities(robot: Description, root: Element, defaults: Defaults, prefix: str, log: Log) -> None:
+def read_equalities(
+    robot: Description, root: Element, defaults: Defaults, prefix: str, log: Log, off: bool
+) -> None:
     """Turn joint equalities into mimic joints, and say which constraints have no place in a tree."""
     for section in root.all("equality"):
         for element in section.children:
             resolved = defaults.resolve(element, MAIN)
             equality = defaults.classes.get(element.get("class") or MAIN, {}).get("equality", {})
-            if (resolved.get("active") or equality.get("active")) == "false":
+            if off or (resolved.get("active") or equality.get("active")) == "false":
                 log.add("ignored", element.where, f"an inactive <{element.tag}> constraint")
             elif element.tag == "joint":
                 _read_joint(robot, resolved, prefix, log)

@@ -110,6 +110,14 @@ def _shape(
     return size, read_pose(element, compiler, log) if pose is None else pose
 
 
+def read_site(element: Element, compiler: Compiler, log: Log) -> Pose:
+    """The pose of a site, from `pos` and orientation or from the two ends in `fromto`."""
+    if element.get("fromto") is None:
+        return read_pose(element, compiler, log)
+    ends = vector(element, "fromto", 6, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0), log)
+    return _between("capsule", (), ends[:3], ends[3:])[1]  # type: ignore[arg-type]
+
+
 def _between(
     kind: str, size: tuple[float, ...], start: Vector, end: Vector
 ) -> tuple[tuple[float, ...], Pose]:

@@ -10,7 +10,7 @@ from kinetree.io.description import WORLD, Description, Frame, Joint, Link, Name
 from kinetree.io.mjcf_attach import Spec, expand_attach, replicas
 from kinetree.io.mjcf_compiler import read_pose
 from kinetree.io.mjcf_defaults import MAIN
-from kinetree.io.mjcf_inertia import bounded, inertia_of_geoms, read_inertial
+from kinetree.io.mjcf_inertia import bounded, inertia_of_geoms, read_inertial, read_site
 from kinetree.io.mjcf_joint import FREE, Chain, read_joint
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log, Where, refuse
@@ -153,7 +153,7 @@ class Reader:
     def _inertia(self, parts: Parts, spec: Spec, moving: bool, where: Where) -> Inertia | None:
         """The inertia of a body, from its inertial or its geoms as the compiler settings say."""
         inertia, mode = parts.inertial, spec.compiler.inertiafromgeom
-        if not moving:  # a part of the world
+        if not moving and spec.compiler.settotalmass <= 0:  # a part of the world
             return inertia
         if mode == "true" or (mode == "auto" and inertia is None):
             inertia = inertia_of_geoms(parts.geoms, spec.compiler, where, self.log) or inertia
@@ -205,7 +205,7 @@ class Reader:
 
     def _add_site(self, element: Element, link: str, context: Context) -> None:
         resolved = context.spec.defaults.resolve(element, context.childclass)
-        pose = context.frame @ read_pose(resolved, context.spec.compiler, self.log)
+        pose = context.frame @ read_site(resolved, context.spec.compiler, self.log)
         name = context.spec.prefix + (name_of(element, self.log) or "") + context.suffix
         taken = name in self.links.taken  # by a body, or by another site that was renamed
         frame = self.links.claim(f"{name}_site" if taken else name)

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
-from kinetree.errors import ModelError
+from kinetree.errors import FileError
 from kinetree.io.rules import RULES
 
 _MOST = 10_000  # findings of one severity that are kept
@@ -53,18 +53,6 @@ class Finding:
         data = asdict(self)
         data["where"] = self.where._asdict()
         return data
-
-
-class FileError(ModelError):
-    """A robot file cannot become a model; `finding` says which rule it breaks and where."""
-
-    def __init__(self, finding: Finding, more: int = 0) -> None:
-        others = f" ({more} more of this kind: kinetree check lists them.)" if more else ""
-        super().__init__(str(finding) + others)
-        self.finding = finding
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return FileError, (self.finding,)
 
 
 def finding(rule: str, where: Where, problem: str, remedy: str = "", repaired: str = "") -> Finding:

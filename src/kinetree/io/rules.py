@@ -53,6 +53,12 @@ RULES: dict[str, Rule] = {
     "element-missing": Rule("error", "the element is incomplete", "Add the element."),
     "element-repeated": Rule("warning", "only the first one counts", "Delete the others."),
     "value": Rule("error", "the value has no meaning here", "Use one of the values that the format knows."),
+    "attribute-unknown": Rule(
+        "warning", "a misspelt attribute has no effect; other tools refuse it", "Correct or delete it."
+    ),
+    "element-unknown": Rule(
+        "warning", "a misspelt element has no effect; other tools refuse it", "Correct or delete it."
+    ),
     "number-comma": Rule(
         "warning", "tools that split at blanks only refuse the list", "Separate numbers by blanks alone."
     ),
@@ -130,6 +136,7 @@ RULES: dict[str, Rule] = {
         _FIX,
         True,
     ),
+    "mass-missing": Rule("note", "the link weighs nothing", "Add <mass value=...> if the part has mass."),
     "inertia-missing": Rule("note", "the link weighs nothing", "Add an <inertial> if the part has mass."),
     "inertia-zero": Rule(
         "note", "the link is a point mass", "Add the inertia if rotation of this part matters."

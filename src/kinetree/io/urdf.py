@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from kinetree.io.attributes import name_of, shorten
 from kinetree.io.description import WORLD, Description, Frame, Link, Names
@@ -11,6 +12,7 @@ from kinetree.io.report import Log, Where
 from kinetree.io.urdf_drive import read_drives
 from kinetree.io.urdf_inertial import read_inertial, read_origin
 from kinetree.io.urdf_joint import read_joint
+from kinetree.io.words import URDF, check_words
 from kinetree.io.xml import Element
 
 _READ = ("link", "joint", "drake:joint", "transmission", "frame", "kinetree")
@@ -57,6 +59,7 @@ def read_urdf(document: Document, log: Log) -> Description:
         _add_frame(robot, element, frames, log)
     read_drives(robot, root, log)
     _list_ignored(root, log)
+    check_words(_dynamic(root), URDF, log)
     if not robot.links:
         log.add("tree-empty", root.where, "the robot has no link")
     return robot
@@ -110,6 +113,16 @@ def _add_frame(robot: Description, element: Element, taken: set[str], log: Log) 
     else:
         taken.add(name)
         robot.frames.append(Frame(name, element.where, link, read_origin(element, log)))
+
+
+def _dynamic(root: Element) -> Iterator[Element]:
+    """The elements that say something about the dynamics."""
+    yield root
+    for part in root.all("link", "joint", "drake:joint"):
+        yield part
+        for child in part.all(*URDF):
+            yield child
+            yield from child.all(*URDF)
 
 
 def _list_ignored(root: Element, log: Log) -> None:

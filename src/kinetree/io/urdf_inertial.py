@@ -10,6 +10,8 @@ from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Matrix, mat_mul, transpose
 
+NOTHING: Matrix = ((0.0, 0.0, 0.0),) * 3
+
 
 def read_origin(element: Element | None, log: Log) -> Pose:
     """The pose that an `<origin xyz= rpy=>` element writes; the identity if there is none."""
@@ -28,17 +30,18 @@ def read_origin(element: Element | None, log: Log) -> Pose:
 
 
 def read_inertial(element: Element, where: Where, log: Log) -> Inertia | None:
-    """Mass, centre of mass and inertia in link axes of an `<inertial>`; None if there is no mass in it."""
+    """The inertia of an `<inertial>` in link axes; None if it makes no sense."""
     origin = read_origin(element.find("origin"), log)
     mass_element, inertia_element = element.find("mass"), element.find("inertia")
-    if mass_element is None:
-        log.add("element-missing", where, "<inertial> has no <mass>: it was ignored")
+    mass = 0.0 if mass_element is None else number(mass_element, "value", None, log)
+    inertia = NOTHING if inertia_element is None else _inertia(inertia_element, where, log)
+    if mass_element is None and inertia != NOTHING:
+        log.add("element-missing", where, "<inertial> has moments of inertia but no <mass>")
         return None
-    mass = number(mass_element, "value", None, log)
-    if inertia_element is None:
+    if mass_element is None:
+        log.add("mass-missing", where, "<inertial> has no <mass>")
+    elif inertia_element is None:
         log.add("inertia-zero", where, "<inertial> has no <inertia>")
-        return Inertia(mass, origin.p)
-    inertia = _inertia(inertia_element, where, log)
     return Inertia(mass, origin.p, mat_mul(mat_mul(origin.R, inertia), transpose(origin.R)))
 
 

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 from xml.parsers import expat
 
-from kinetree.io.report import FileError, Where, refuse
+from kinetree.errors import FileError
+from kinetree.io.report import Where, refuse
 
 
 class Limits(NamedTuple):

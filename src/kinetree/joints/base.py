@@ -73,16 +73,11 @@ class Joint(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         """Count what the class describes, and find it by its name from now on."""
         super().__init_subclass__(**options)
-        described = cls.__dict__
-        if "coordinates" in described:
-            starts, total = [], 0
-            for kind in cls.coordinates:
-                starts += [total] if kind == "quaternion" else []
-                total += POSITIONS[kind]
-            cls.nq, cls.quaternions = total, tuple(starts)
-            cls.rates = sum((RATES[kind] for kind in cls.coordinates), ())
-            cls.nv = len(cls.rates)
-        if "type_name" in described and not cls.is_internal:
+        if "coordinates" in cls.__dict__:
+            cls._count_coordinates()
+        if "type_name" in cls.__dict__ and not cls.is_internal:
+            if not hasattr(cls, "coordinates"):
+                raise TypeError(f"{cls.__qualname__}: say what its coordinates are, as in ('angle',)")
             known = JOINT_TYPES.get(cls.type_name, cls)
             if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
                 raise TypeError(
@@ -90,6 +85,19 @@ class Joint(ABC):
                     f"{known.__module__}.{known.__qualname__}: choose another type_name"
                 )
             JOINT_TYPES[cls.type_name] = cls
+
+    @classmethod
+    def _count_coordinates(cls) -> None:
+        starts, total = [], 0
+        for kind in cls.coordinates:
+            if kind not in POSITIONS:
+                known = ", ".join(map(repr, POSITIONS))
+                raise TypeError(f"{cls.__qualname__}: a coordinate is one of {known}, not {kind!r}")
+            starts += [total] if kind == "quaternion" else []
+            total += POSITIONS[kind]
+        cls.nq, cls.quaternions = total, tuple(starts)
+        cls.rates = sum((RATES[kind] for kind in cls.coordinates), ())
+        cls.nv = len(cls.rates)
 
     @staticmethod
     def named(type_name: Any, owner: str = "Joint.named") -> type[Joint]:

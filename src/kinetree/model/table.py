@@ -36,7 +36,19 @@ def table(model: Model) -> str:
         f"mass {_number(model.total_mass)} kg, gravity ({', '.join(map(_number, model.gravity))}) m/s^2"
     )
     frames = [f"frames: {', '.join(model.frame_names[:20])}{', ...' if len(model.frames) > 20 else ''}"]
-    return "\n".join([summary, *lines, *(frames if model.frames else [])])
+    return "\n".join([summary, *lines, *(frames if model.frames else []), *passive(model)])
+
+
+def passive(model: Model) -> list[str]:
+    """What the joints do by themselves, and how it enters the dynamics; nothing if they do nothing."""
+    named = {"damping": model.damping, "friction": model.friction, "springs": model.stiffness}
+    found = [name for name, values in named.items() if any(x != 0 for x in values)]
+    if not found:
+        return []
+    return [
+        f"passive forces ({', '.join(found)}) act only where added: "
+        "forward_dynamics(robot, q, v, tau + passive_force(robot, q, v))"
+    ]
 
 
 def row(model: Model, i: int, rotors: Counter[str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree import ops
 from kinetree.errors import ShapeError
 from kinetree.model import Model
 from kinetree.soa.articulation import Articulation
@@ -243,7 +244,7 @@ class SpatialOperators:
         Lambda is the pseudo-inverse where its inverse is singular.
         """
         inverse = self.Omega.between(self.B(frames))
-        return np.linalg.pinv(inverse, rcond=1e-11, hermitian=True), inverse
+        return ops.pseudo_inverse(inverse, 1e-11), inverse
 
     # --- velocities ------------------------------------------------------------------------------------
     def _velocities(self) -> Array:

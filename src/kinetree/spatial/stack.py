@@ -1,8 +1,8 @@
 """Stacks: the spatial quantities of several bodies that one set of coordinates moves.
 
-A stack maps every operation body by body, so that an algorithm written for one body serves a group of them. The
-only reductions are the transposed products: S.T @ F and X.T @ F sum over the bodies, because the group has
-one set of coordinates and one predecessor.
+A stack maps every operation body by body, so that an algorithm written for one body serves a group of them.
+The only reductions are the transposed products: S.T @ F and X.T @ F sum over the bodies, because the group
+has one set of coordinates and one predecessor.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """What an algorithm sees of a tree.
 
-The body of an algorithm is written over a `Sweep`. It loops over handles of nodes, outward (base to tips) and inward (tips
-to base), and along paths to the root; it keeps values in fields (written once per node, then read) and sums
-(written once, then added to); and it returns outputs. What the loops and the numbers mean is the executor's
-concern: plain Python on numbers (eager), the same on expressions (an unrolled trace), or loops recorded once
-for each kind of node (a looped trace). Three rules keep a body runnable by all of them:
+The body of an algorithm is written over a `Sweep`. It loops over handles of nodes, outward (base to tips) and
+inward (tips to base), and along paths to the root; it keeps values in fields (written once per node, then
+read) and sums (written once, then added to); and it returns outputs. What the loops and the numbers mean is
+the executor's concern: plain Python on numbers (eager), the same on expressions (an unrolled trace), or loops
+recorded once for each kind of node (a looped trace). Three rules keep a body runnable by all of them:
 
 1. numbers only through operators and `kinetree.ops`;
 2. control flow only over handles and static facts of the model;

@@ -1,23 +1,19 @@
 """One program as a C99 function: declarations, tables, parts and body.
 
 Names of a program never reach the text unless they are plain identifiers: values are numbered, and arrays
-are called by their place. Numbers are printed as hexadecimal floats, so that no digit is lost.
+are called by their place.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 
-from kinetree.compiler.emit.printer import Printer
-from kinetree.compiler.ir.graph import Array, Clear, Part, Spoil, Store, Switch
-from kinetree.compiler.ir.program import Program, captured, walk
-from kinetree.ops import PRIMITIVES, Expr, Primitive
-from kinetree.ops.primitives import INTEGER, NUMBER, TRUTH
+from kinetree.compiler.emit.c_like import CLike, Dtype
+from kinetree.compiler.ir.graph import Array
+from kinetree.compiler.ir.program import Program
 
 STACK_NUMBERS = 4096  # work arrays up to this many numbers lie on the stack; longer ones are handed in
 
@@ -32,92 +28,38 @@ _RESERVED = frozenset(
 )
 
 
-class Dtype(NamedTuple):
-    """How C writes one type of float."""
-
-    name: str
-    suffix: str
-    numpy: type
-
-    def number(self, value: float) -> str:
-        """A literal of exactly this value (rounded to the type)."""
-        with np.errstate(over="ignore"):
-            value = float(self.numpy(value))
-        if math.isnan(value):
-            return f"({self.name})NAN"
-        if math.isinf(value):
-            return f"({self.name})INFINITY" if value > 0 else f"-({self.name})INFINITY"
-        mantissa, _, exponent = value.hex().partition("p")
-        if "." in mantissa:
-            mantissa = mantissa.rstrip("0") + ("0" if mantissa.rstrip("0").endswith(".") else "")
-        return f"{mantissa}p{exponent}{self.suffix}"
-
-
 DTYPES = {"float64": Dtype("double", "", np.float64), "float32": Dtype("float", "f", np.float32)}
 
 
-class Function(Printer):
+class Function(CLike):
     """The C text of one program."""
 
-    end = ";"
-    close = "}"
-
     def __init__(self, prefix: str, name: str, program: Program, dtype: Dtype):
-        self.prefix, self.name, self.program, self.dtype = prefix, name, program, dtype
-        self.symbol = f"{prefix}_{name}"
+        symbol = f"{prefix}_{name}"
+        super().__init__(program, dtype, symbol, prefix.upper(), _array_names(program, symbol))
+        self.name = name
         self.work_length = sum(a.size for a in program.work)
         self.needs_work = self.work_length > STACK_NUMBERS
-        self._part_texts: list[str] = []
-        super().__init__(self._array_names())
-
-    def _array_names(self) -> dict[Array, str]:
-        p, names = self.program, {}
-        taken: set[str] = set()
-        for word, arrays in (("input", p.inputs), ("output", p.outputs)):
-            for k, array in enumerate(arrays):
-                name = array.name
-                usable = _IDENTIFIER.match(name) and not _OWN.match(name) and name not in _RESERVED | taken
-                names[array] = name if usable else f"{word}{k}"
-                taken.add(names[array])
-        names.update({a: f"work{k}" for k, a in enumerate(p.work)})
-        names.update({a: f"{self.symbol}_table{k}" for k, a in enumerate(p.tables)})
-        if p.guard is not None:
-            names[p.guard] = "guard"
-        return names
 
     @property
     def prototype(self) -> str:
         """The declaration, without a semicolon."""
         real, p = self.dtype.name, self.program
-        restrict = f"{self.prefix.upper()}_RESTRICT"
+        restrict = f"{self.macros}_RESTRICT"
         parameters = [f"const {real} *{restrict} {self.names[a]}" for a in p.inputs]
         parameters += [f"{real} *{restrict} {self.names[a]}" for a in p.outputs]
         parameters += [f"{real} *{restrict} work"] if self.needs_work else []
         return f"int {self.symbol}({', '.join(parameters) or 'void'})"
 
-    def uses(self, *ops: str) -> bool:
-        """True if one of some operations occurs."""
-        return any(isinstance(s, Expr) and s.op in ops for s in walk(self.program.body))
-
     def text(self) -> str:
         """Tables, parts and the function itself."""
-        self.lines, self.depth, self._part_texts = [], 1, []
+        self.lines, self.depth, self.parts = [], 1, []
         self._declarations()
         self.statements(self.program.body.statements)  # fills the list of parts
         trusted = f"guard[0] >= {self.number(1.0)} ? 0 : 1" if self.program.guard is not None else "0"
         self.line(f"return {trusted};")
-        before = [*map(self._table, self.program.tables), *self._part_texts]
+        before = [*map(self.table, self.program.tables), *self.parts]
         return "\n".join([*before, self.prototype, "{", *self.lines, "}", ""])
-
-    def _table(self, array: Array) -> str:
-        assert array.data is not None
-        if array.kind == "itable":
-            kind, items = "int32_t", [str(int(x)) for x in array.data]
-        else:
-            kind, items = self.dtype.name, [self.dtype.number(float(x)) for x in array.data]
-        rows = [", ".join(items[k : k + 8]) for k in range(0, len(items), 8)]
-        inner = ",\n    ".join(rows or ["0"])
-        return f"static const {kind} {self.names[array]}[{max(array.size, 1)}] = {{\n    {inner}\n}};\n"
 
     def _declarations(self) -> None:
         """Name what is not used, and reserve memory."""
@@ -136,79 +78,20 @@ class Function(Printer):
             self.line(f"{real} {f'*const {name} = work + {start}' if self.needs_work else own};")
             start += a.size
 
-    # -- how C spells things
 
-    def pattern(self, row: Primitive) -> str:
-        return row.c.replace("{f}", self.dtype.suffix).replace("{p}", self.prefix.upper())
-
-    def number(self, value: float) -> str:
-        return self.dtype.number(value)
-
-    def declaration(self, e: Expr) -> str:
-        kinds = {INTEGER: "int32_t", TRUTH: "int", NUMBER: self.dtype.name}
-        return f"const {kinds[PRIMITIVES[e.op].gives]} "
-
-    def loop_head(self, t: str, start: int, stop: int, step: int) -> str:
-        test, move = ("<", f"{t} += {step}") if step > 0 else (">", f"{t} -= {-step}")
-        return f"for (int32_t {t} = {start}; {t} {test} {stop}; {move}) {{"
-
-    def while_head(self, t: str, initial: str) -> str:
-        return f"for (int32_t {t} = {initial}; {t} != 0;) {{"
-
-    def switch(self, s: Switch) -> None:
-        self.line(f"switch ({self.operand(s.selector)}) {{")
-        for number, case in enumerate(s.cases):
-            self.line(f"case {number}: {{")
-            self.body(case, "break;")
-        self.line("default:\n    break;\n}")
-
-    def clear(self, s: Clear) -> None:
-        self.line(self._each(s.array, f"{self.names[s.array]}[i] = {self.number(0.0)};"))
-
-    def spoil(self, s: Spoil) -> None:
-        """The sum of 0 x over all inputs is 0, or else NaN."""
-        zero = self.number(0.0)
-        self.line(f"{self.dtype.name} poison = {zero};")
-        for a in s.inputs:
-            self.line(self._each(a, f"poison += {zero} * {self.names[a]}[i];"))
-        self.line(f"if (!(poison == {zero})) {{")
-        self.depth += 1
-        for a in s.outputs:
-            self.line(self._each(a, f"{self.names[a]}[i] = ({self.dtype.name})NAN;"))
-        if s.guard is not None:
-            self.line(f"{self.names[s.guard]}[0] = {self.number(1.0)};")
-        self.depth -= 1
-        self.line("}")
-
-    def _each(self, array: Array, text: str) -> str:
-        """A statement for every element i of an array."""
-        return f"for (int32_t i = 0; i < {array.size}; ++i) {text}" if array.size else ""
-
-    def part(self, s: Part) -> None:
-        """A part is a function of its own."""
-        outer, self.lines, depth, self.depth = self.lines, [], self.depth, 1
-        self.statements(s.body.statements)
-        body, self.lines, self.depth = self.lines, outer, depth
-        arrays, integers = self._touched(s), captured(s)
-        real = self.dtype.name
-        parameters = [
-            f"{'const ' if a.kind == 'input' else ''}{real} *restrict {self.names[a]}" for a in arrays
-        ] + [f"const int32_t t{e.number}" for e in integers]
-        symbol = f"{self.symbol}_part{len(self._part_texts)}"
-        head = f"static void {symbol}({', '.join(parameters) or 'void'})"
-        self._part_texts.append("\n".join([head, "{", *body, "}", ""]))
-        arguments = [self.names[a] for a in arrays] + [f"t{e.number}" for e in integers]
-        self.line(f"{symbol}({', '.join(arguments)});")
-
-    def _touched(self, part: Part) -> list[Array]:
-        """The arrays that a part reads or writes (tables are global), in a fixed order."""
-        touched = set()
-        for s in walk(part.body):
-            if isinstance(s, Store):
-                touched.add(s.array)
-            elif isinstance(s, Expr) and s.op == "load":
-                touched.add(s.args[0])
-        return [a for a in self.names if a in touched and a.kind in ("input", "output", "work")]
+def _array_names(program: Program, symbol: str) -> dict[Array, str]:
+    """The names of inputs and outputs where C can have them; others are called by their place."""
+    names: dict[Array, str] = {}
+    for word, arrays in (("input", program.inputs), ("output", program.outputs)):
+        for k, array in enumerate(arrays):
+            taken = _RESERVED.union(names.values())
+            usable = _IDENTIFIER.match(array.name) and not _OWN.match(array.name) and array.name not in taken
+            names[array] = array.name if usable else f"{word}{k}"
+    names.update({a: f"work{k}" for k, a in enumerate(program.work)})
+    names.update({a: f"{symbol}_table{k}" for k, a in enumerate(program.tables)})
+    if program.guard is not None:
+        names[program.guard] = "guard"
+    return names
 
 
 def helpers(prefix: str, dtype: Dtype, functions: Iterable[Function]) -> list[str]:

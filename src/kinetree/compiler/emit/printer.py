@@ -151,7 +151,11 @@ class Printer(Walk):
         return self.element(array, index)
 
     def element(self, array: Array, index: Any) -> str:
-        return f"{self.names[array]}[{self.operand(index)}]"
+        return self.place(array, self.operand(index))
+
+    def place(self, array: Array, index: str) -> str:
+        """Where an element of an array stands."""
+        return f"{self.names[array]}[{index}]"
 
     def operand(self, value: Any) -> str:
         if type(value) is Expr:

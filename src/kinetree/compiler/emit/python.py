@@ -140,8 +140,8 @@ class _Printer(Printer):
         return f"{text}.copy()" if array.kind == "work" else text  # not a view that changes later
 
     def element(self, array: Array, index: Any) -> str:
-        place = f"at(t{index.number}, {array.size})" if type(index) is Expr else str(index)
-        return f"{self.names[array]}[{place}]"
+        place = self.operand(index)
+        return self.place(array, f"at({place}, {array.size})" if type(index) is Expr else place)
 
 
 __all__ = ["python_source", "run"]

@@ -1,0 +1,149 @@
+"""What languages like C share: how statements, numbers, tables and parts are written.
+
+C99 (`c_function.py`) and dialects of it differ in a few words, and in where an element of an array stands
+(`place`): they are subclasses that say so. Numbers are printed as hexadecimal floats, so no digit is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from kinetree.compiler.emit.printer import Printer
+from kinetree.compiler.ir.graph import Array, Clear, Part, Spoil, Store, Switch
+from kinetree.compiler.ir.program import Program, captured, walk
+from kinetree.ops import PRIMITIVES, Expr, Primitive
+from kinetree.ops.primitives import INTEGER, NUMBER, TRUTH
+
+
+class Dtype(NamedTuple):
+    """How C writes one type of float."""
+
+    name: str
+    suffix: str
+    numpy: type
+
+    def number(self, value: float) -> str:
+        """A literal of exactly this value (rounded to the type)."""
+        with np.errstate(over="ignore"):
+            value = float(self.numpy(value))
+        if math.isnan(value):
+            return f"({self.name})NAN"
+        if math.isinf(value):
+            return f"({self.name})INFINITY" if value > 0 else f"-({self.name})INFINITY"
+        mantissa, _, exponent = value.hex().partition("p")
+        if "." in mantissa:
+            mantissa = mantissa.rstrip("0") + ("0" if mantissa.rstrip("0").endswith(".") else "")
+        return f"{mantissa}p{exponent}{self.suffix}"
+
+
+class CLike(Printer):
+    """Statements of one program. `symbol` begins the names of its parts, `macros` those of macros."""
+
+    end = ";"
+    close = "}"
+    integer: ClassVar[str] = "int32_t"
+    constant: ClassVar[str] = "static const"  # what stands before a table
+    local: ClassVar[str] = "static"  # what stands before a function that is only called from this text
+    restrict: ClassVar[str] = "restrict"
+    handed: ClassVar[tuple[str, ...]] = ()  # declarations of what every part is handed beside its arrays
+
+    def __init__(self, program: Program, dtype: Dtype, symbol: str, macros: str, names: dict[Array, str]):
+        super().__init__(names)
+        self.program, self.dtype, self.symbol, self.macros = program, dtype, symbol, macros
+        self.parts: list[str] = []  # the texts of the parts, printed before the function that calls them
+
+    def uses(self, *ops: str) -> bool:
+        """True if one of some operations occurs."""
+        return any(isinstance(s, Expr) and s.op in ops for s in walk(self.program.body))
+
+    def table(self, array: Array) -> str:
+        """The text of a constant table."""
+        assert array.data is not None
+        if array.kind == "itable":
+            kind, items = self.integer, [str(int(x)) for x in array.data]
+        else:
+            kind, items = self.dtype.name, [self.dtype.number(float(x)) for x in array.data]
+        rows = [", ".join(items[k : k + 8]) for k in range(0, len(items), 8)]
+        inner = ",\n    ".join(rows or ["0"])
+        return f"{self.constant} {kind} {self.names[array]}[{max(array.size, 1)}] = {{\n    {inner}\n}};\n"
+
+    # -- how things are spelled
+
+    def pattern(self, row: Primitive) -> str:
+        return row.c.replace("{f}", self.dtype.suffix).replace("{p}", self.macros)
+
+    def number(self, value: float) -> str:
+        return self.dtype.number(value)
+
+    def declaration(self, e: Expr) -> str:
+        kinds = {INTEGER: self.integer, TRUTH: "int", NUMBER: self.dtype.name}
+        return f"const {kinds[PRIMITIVES[e.op].gives]} "
+
+    def loop_head(self, t: str, start: int, stop: int, step: int) -> str:
+        test, move = ("<", f"{t} += {step}") if step > 0 else (">", f"{t} -= {-step}")
+        return f"for ({self.integer} {t} = {start}; {t} {test} {stop}; {move}) {{"
+
+    def while_head(self, t: str, initial: str) -> str:
+        return f"for ({self.integer} {t} = {initial}; {t} != 0;) {{"
+
+    def switch(self, s: Switch) -> None:
+        self.line(f"switch ({self.operand(s.selector)}) {{")
+        for number, case in enumerate(s.cases):
+            self.line(f"case {number}: {{")
+            self.body(case, "break;")
+        self.line("default:\n    break;\n}")
+
+    def clear(self, s: Clear) -> None:
+        self.line(self._each(s.array, f"{self.place(s.array, 'i')} = {self.number(0.0)};"))
+
+    def spoil(self, s: Spoil) -> None:
+        """The sum of 0 x over all inputs is 0, or else NaN."""
+        zero = self.number(0.0)
+        self.line(f"{self.dtype.name} poison = {zero};")
+        for a in s.inputs:
+            self.line(self._each(a, f"poison += {zero} * {self.place(a, 'i')};"))
+        self.line(f"if (!(poison == {zero})) {{")
+        self.depth += 1
+        for a in s.outputs:
+            self.line(self._each(a, f"{self.place(a, 'i')} = ({self.dtype.name})NAN;"))
+        if s.guard is not None:
+            self.line(f"{self.place(s.guard, '0')} = {self.number(1.0)};")
+        self.depth -= 1
+        self.line("}")
+
+    def _each(self, array: Array, text: str) -> str:
+        """A statement for every element i of an array."""
+        return f"for ({self.integer} i = 0; i < {array.size}; ++i) {text}" if array.size else ""
+
+    def part(self, s: Part) -> None:
+        """A part is a function of its own."""
+        outer, self.lines, depth, self.depth = self.lines, [], self.depth, 1
+        self.statements(s.body.statements)
+        body, self.lines, self.depth = self.lines, outer, depth
+        parameters = [
+            f"{'const ' if a.kind == 'input' else ''}{self.dtype.name} *{self.restrict} {self.names[a]}"
+            for a in self._touched(s)
+        ]
+        parameters += [f"const {self.integer} t{e.number}" for e in captured(s)]
+        parameters += self.handed
+        symbol = f"{self.symbol}_part{len(self.parts)}"
+        head = f"{self.local} void {symbol}({', '.join(parameters) or 'void'})"
+        self.parts.append("\n".join([head, "{", *body, "}", ""]))
+        arguments = [parameter.rpartition(" ")[2] for parameter in parameters]
+        self.line(f"{symbol}({', '.join(arguments)});")
+
+    def _touched(self, part: Part) -> list[Array]:
+        """The arrays that a part reads or writes (tables are global), in a fixed order."""
+        touched = set()
+        for s in walk(part.body):
+            if isinstance(s, Store):
+                touched.add(s.array)
+            elif isinstance(s, Expr) and s.op == "load":
+                touched.add(s.args[0])
+        return [a for a in self.names if a in touched and a.kind in ("input", "output", "work")]
+
+
+__all__ = ["CLike", "Dtype"]

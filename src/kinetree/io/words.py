@@ -1,0 +1,154 @@
+"""The words of each format: what is read, what acts on the motion but is not modelled, what does neither.
+
+Every other attribute or element is a finding, so that nothing misspelt passes in silence. Words with a
+prefix (`drake:...`) are extensions, which other tools may read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kinetree.io.attributes import parse_numbers, shorten
+from kinetree.io.report import Log, Where
+from kinetree.io.xml import Element
+
+
+class Words(NamedTuple):
+    """What may stand in one element: attributes by what becomes of them; its children, None for anything."""
+
+    read: str = ""
+    acting: str = ""  # act on the motion and are not modelled: reported where they are not zero or false
+    idle: str = ""  # have no part in the motion
+    children: str | None = None
+
+    @property
+    def attributes(self) -> list[str]:
+        return f"{self.read} {self.acting} {self.idle}".split()
+
+
+_POSE = "pos quat axisangle xyaxes zaxis euler"
+_BODY = (
+    "body joint freejoint inertial geom site frame replicate attach camera light plugin composite flexcomp"
+)
+_SOLVER = "solref solimp solreflimit solimplimit solreffriction solimpfriction margin"
+
+URDF = {
+    "robot": Words("name", idle="version"),
+    "link": Words("name", idle="type"),
+    "joint": Words(
+        "name type",
+        children="parent child origin axis limit dynamics mimic safety_controller calibration property "
+        "hardwareInterface physics",
+    ),
+    "inertial": Words("", children="origin mass inertia"),
+    "origin": Words("xyz rpy quat_xyzw"),
+    "mass": Words("value"),
+    "inertia": Words("ixx iyy izz ixy ixz iyz"),
+    "parent": Words("link"),
+    "child": Words("link"),
+    "axis": Words("xyz"),
+    "limit": Words("lower upper effort velocity", idle="acceleration jerk deceleration"),
+    "dynamics": Words("damping friction armature"),
+    "mimic": Words("joint multiplier offset"),
+}
+
+MJCF = {
+    "mujoco": Words(
+        "model",
+        children="compiler option size statistic visual default extension custom asset worldbody deformable "
+        "contact tendon equality actuator sensor keyframe",
+    ),
+    "compiler": Words(
+        "angle autolimits balanceinertia boundinertia boundmass coordinate eulerseq inertiafromgeom "
+        "inertiagrouprange settotalmass",
+        "alignfree",
+        "assetdir conflict convexhull discardvisual exactmeshinertia fitaabb fusestatic meshdir passthrough "
+        "savecanonical savecompiled saveinertial strippath texturedir usethread",
+    ),
+    "option": Words(
+        "gravity density viscosity wind",
+        idle="actuatorgroupdisable apirate ccd_iterations ccd_tolerance collision cone impratio integrator "
+        "iterations jacobian ls_iterations ls_tolerance magnetic mpr_iterations mpr_tolerance "
+        "noslip_iterations noslip_tolerance o_friction o_margin o_solimp o_solref sdf_initpoints "
+        "sdf_iterations sleep_tolerance solver timestep tolerance",
+    ),
+    "flag": Words(
+        "gravity equality constraint spring damper frictionloss passive",
+        idle="actuation autoreset clampctrl contact diagexact energy eulerdamp filterparent fwdinv "
+        "invdiscrete ipc island limit midphase multiccd nativeccd override refsafe sensor sensornoise sleep "
+        "speculative warmstart",
+    ),
+    "worldbody": Words(idle=f"name {_POSE} childclass", children=_BODY),
+    "body": Words(f"name childclass gravcomp mocap {_POSE}", idle="fuse simple sleep user", children=_BODY),
+    "frame": Words(f"name childclass {_POSE}", children=_BODY),
+    "replicate": Words("count offset euler sep", children=_BODY),
+    "attach": Words("model body prefix", "frame"),
+    "inertial": Words(f"mass diaginertia fullinertia {_POSE}"),
+    "joint": Words(
+        "name class type pos axis ref range limited armature damping frictionloss stiffness springref "
+        "springdamper actuatorfrcrange actuatorfrclimited",
+        "actuatorgravcomp springyield",
+        f"group user {_SOLVER}",
+    ),
+    "freejoint": Words("name", "align", "group"),
+    "geom": Words(
+        f"name class type size fromto mass density mesh shellinertia group {_POSE}",
+        "fluidshape",
+        "adhesion castshadow conaffinity condim contype fitscale fluidcoef friction gap hfield material "
+        f"priority rgba solmix surfacevel user {_SOLVER}",
+    ),
+    "site": Words(f"name class fromto {_POSE}", idle="group material mesh rgba size type user"),
+}  # fmt: skip
+
+def table(words: dict[str, Words]) -> str:
+    """What becomes of every element and attribute, as a Markdown table."""
+    head = ["| element | read | reported | has no part in the motion |", "|---|---|---|---|"]
+    rows = [
+        f"| `{tag}` | " + " | ".join(" ".join(f"`{w}`" for w in part.split()) for part in of[:3]) + " |"
+        for tag, of in words.items()
+    ]
+    return "\n".join([*head, *rows])
+
+
+_NEUTRAL = ("", "false", "none", "auto")
+
+
+def check_words(elements: Iterable[Element], words: dict[str, Words], log: Log) -> None:
+    """Record attributes and elements that a format does not have, and those that act but are not modelled."""
+    count: Counter[tuple[str, str, str]] = Counter()
+    first: dict[tuple[str, str, str], Element] = {}
+    for element in elements:
+        for key in _odd(element, words.get(element.tag)):
+            count[key] += 1
+            first.setdefault(key, element)
+    for (rule, tag, word), element in first.items():
+        where = Where(element.file, element.line, element.label)
+        times = f" ({count[rule, tag, word]} times)" if count[rule, tag, word] > 1 else ""
+        known, shown = words[tag], shorten(word)
+        if rule == "unsupported":
+            log.add(rule, where, f"attribute {shown!r} of <{tag}> is not modelled{times}")
+        elif rule == "attribute-unknown":
+            problem = f"<{tag}> has no attribute {shown!r}{times}"
+            log.add(rule, where, problem, log.suggest(word, known.attributes))
+        else:
+            problem = f"<{tag}> holds no <{shown}>{times}"
+            log.add(rule, where, problem, log.suggest(word, (known.children or "").split()))
+
+
+def _odd(element: Element, known: Words | None) -> Iterable[tuple[str, str, str]]:
+    """(rule, tag, word) for everything in an element that is not simply read or idle."""
+    if known is None:
+        return
+    attributes, acting = known.attributes, known.acting.split()
+    for name, value in element.attributes.items():
+        if name in acting:
+            if value.strip() not in _NEUTRAL and any(parse_numbers(value)):
+                yield "unsupported", element.tag, name
+        elif name not in attributes and ":" not in name and name != "xmlns":
+            yield "attribute-unknown", element.tag, name
+    children = None if known.children is None else known.children.split()
+    for child in element.children if children is not None else ():
+        if child.tag not in children and ":" not in child.tag:
+            yield "element-unknown", element.tag, child.tag
