@@ -19,6 +19,7 @@ FUNCTIONS = {
     "Velocity-dependent terms": (
         "coriolis_matrix coriolis_matrices coriolis_product coriolis_transpose_product christoffel_symbols"
     ),
+    "Derivatives": "inverse_dynamics_derivatives forward_dynamics_derivatives",
     "Energy and momentum": (
         "kinetic_energy potential_energy momentum centroidal_momentum centroidal_momentum_matrix "
         "centroidal_momentum_matrix_rate system_inertia"

@@ -171,6 +171,8 @@ def _apply(
 
     `spaces` says of both operands and of the result whether they are positions (q) or velocities (v).
     """
+    if a.ndim == b.ndim == 1 and "O" not in (a.dtype.kind, b.dtype.kind):  # the same bits as in a batch
+        return _apply(model, method, spaces, vector_rule, a[None], b[None])[0]
     first, second, result = spaces
     vector, others = model.coordinate_places
     batch = broadcast(method, a.shape[:-1], b.shape[:-1])

@@ -74,6 +74,7 @@ WORDS = {
         '"body", "world" or "aligned" (axes of the world, origin of the frame)',
         choices=("body", "world", "aligned"),
     ),
+    "hold": Word("the axes in which f_ext stays constant as q changes", choices=("body", "world")),
     "kind": Word("", choices=("spatial", "classical")),
     "side": Word("", choices=("outboard", "inboard")),
     "rotors": Word("", choices=("reflected", "none")),
