@@ -473,8 +473,8 @@ def forward_dynamics(
         a_i = D^-1 (u - U^T (X A_p + c))                        A_i = X A_p + c + S a_i
 
     with A_0 = -gravity. No inertia is ever inverted, only D, the inertia along the joint. Classical
-    accelerations (`Jet`) as in inverse dynamics. `tau` is the total force of the joints: damping, friction and
-    springs of the model act through `passive_force`,
+    accelerations (`Jet`) as in inverse dynamics. `tau` is the total force of the joints: damping, friction
+    and springs of the model act through `passive_force`,
 
         a = forward_dynamics(model, q, v, tau + passive_force(model, q, v))
 

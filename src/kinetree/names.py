@@ -9,7 +9,9 @@ FUNCTIONS = {
         "jacobian jacobian_rate partial_velocities center_of_mass center_of_mass_velocity "
         "center_of_mass_jacobian"
     ),
-    "Equations of motion": "inverse_dynamics forward_dynamics hybrid_dynamics bias_force gravity_force",
+    "Equations of motion": (
+        "inverse_dynamics forward_dynamics hybrid_dynamics augmented_dynamics bias_force gravity_force"
+    ),
     "The mass matrix": (
         "mass_matrix inverse_mass_matrix mass_matrix_rate mass_matrix_product mass_matrix_solve "
         "mass_matrix_logdet mass_matrix_trace composite_inertias composite_moments articulated_inertias"
@@ -41,6 +43,7 @@ HOMES = {
     ),
     "kinetree.differential": "inverse_dynamics_second_derivatives inverse_dynamics_hessian linearize",
     "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
+    "kinetree.motion": "step simulate Trajectory",
     "kinetree.stages": "compile function Function",
     "kinetree.stages.transforms": "jvp vjp jvp_of vjp_of jacobian_of",
     "kinetree.stages.targets.c": "export_c",

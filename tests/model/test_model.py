@@ -83,7 +83,9 @@ def test_table(make):
     assert f"Model '{model.name}'" in lines[0] and f"nv {model.nv}" in lines[0]
     for name in model.body_names:
         assert name in text
-    assert len(lines) == 3 + model.nbodies + bool(model.frames)
+    passive = any(np.any(x) for x in (model.damping, model.friction, model.stiffness))
+    assert len(lines) == 3 + model.nbodies + bool(model.frames) + passive
+    assert ("tau + passive_force(robot, q, v)" in lines[-1]) is passive
 
 
 def test_table_of_a_long_model_leaves_out_the_middle():

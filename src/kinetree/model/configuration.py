@@ -106,7 +106,7 @@ def normalize(model: Model, q: Any) -> np.ndarray:
         if np.any(size == 0):
             raise StateError(
                 f"normalize: joint '{body.joint_name}' of model '{model.name}': its quaternion is zero"
-                f"{_first(size == 0)[1]}, which is no rotation: start from model.neutral()"
+                f"{_first(size == 0)[1]}, which is not a rotation: start from model.neutral()"
             )
         with np.errstate(invalid="ignore"):  # what is not finite becomes NaN
             scaled = np.moveaxis(own / size[..., None], -1, 0)  # no overflow, whatever the length
@@ -171,6 +171,8 @@ def _apply(
 
     `spaces` says of both operands and of the result whether they are positions (q) or velocities (v).
     """
+    if a.ndim == b.ndim == 1 and "O" not in (a.dtype.kind, b.dtype.kind):  # the same bits as in a batch
+        return _apply(model, method, spaces, vector_rule, a[None], b[None])[0]
     first, second, result = spaces
     vector, others = model.coordinate_places
     batch = broadcast(method, a.shape[:-1], b.shape[:-1])

@@ -71,6 +71,11 @@ class Matrix(Value):
     def with_parts(self, parts: Sequence[Any]) -> Matrix:
         return Matrix(parts)
 
+    @classmethod
+    def diagonal(cls, numbers: Sequence[Number]) -> Matrix:
+        """The square matrix with these numbers on its diagonal."""
+        return cls([x if i == j else 0 for j in range(len(numbers))] for i, x in enumerate(numbers))
+
     def numbers(self) -> tuple[tuple[Number, ...], ...]:
         return self.rows
 
