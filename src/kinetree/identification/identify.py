@@ -18,9 +18,9 @@ Array = np.ndarray
 
 BARRIERS = 10  # heights of the barrier
 REWEIGHTED = 5  # times that the noise is estimated from what is left
-# The search for physical parameters, in units of the weighted squares: the first height of the barrier and the
-# last one relative to the regularization, so that the prior decides what is not seen; steps at each height, and
-# when these end.
+# The search for physical parameters, in units of the weighted squares: the first height of the barrier, and
+# the last one relative to the regularization, so that the prior decides what is not seen; steps at each
+# height, and when these end.
 HIGHEST, LOWEST = 1e2, 1e-3
 STEPS, CONVERGED, SHORTEST = 50, 1e-2, 1e-9
 
