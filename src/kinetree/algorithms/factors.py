@@ -1,7 +1,7 @@
-"""Factors of matrices whose entries belong to pairs of velocities on one path: sparse linear algebra on a tree.
+"""Factors of matrices whose entries belong to pairs of velocities on one path: linear algebra on a tree.
 
-M = L^T D L with a unit L that has the pattern of M (no fill), and N = L^-1 with that pattern too. A table holds
-the entries [k, i] for i inboard of k.
+M = L^T D L with a unit L that has the pattern of M (no fill), and N = L^-1 with that pattern too. A table
+holds the entries [k, i] for i inboard of k.
 
 Reference: Featherstone (2005), Efficient factorization of the joint-space inertia matrix.
 """

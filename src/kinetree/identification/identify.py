@@ -195,7 +195,9 @@ def _physical(columns: Columns, R: Array, z: Array, regularization: float) -> tu
         for _ in range(STEPS):
             _, gradient, bends = columns.barrier(x)
             slope = A.T @ (A @ x - c) + height * gradient
-            step = np.linalg.solve(normal + height * bends, -slope)
+            second = normal + height * bends
+            scale = 1 / np.sqrt(np.diag(second))
+            step = scale * np.linalg.solve(second * np.outer(scale, scale), -scale * slope)
             drop = -float(slope @ step)
             if drop < height * CONVERGED:
                 break

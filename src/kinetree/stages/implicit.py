@@ -7,6 +7,7 @@ it finds is, and the mass matrix is solved with once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from kinetree.compiler.ir.graph import Graph
@@ -81,6 +82,9 @@ def _solved(graph: Graph, model: Model, values: Values, x: list[Any], mode: str 
 
 
 def _job(name: str, model: Model, names: tuple[str, ...], mode: str | None) -> Job:
-    import kinetree.functions as of
+    return Job(_sweep(name), model, names, {}, mode=mode)
 
-    return Job(getattr(of, name), model, names, {}, mode=mode)
+
+@cache
+def _sweep(name: str) -> SweepFunction:
+    return SweepFunction(REGISTRY[name])
