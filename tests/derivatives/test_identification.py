@@ -67,7 +67,7 @@ def test_energy_and_momentum(name):
 def test_base_parameters(name, count):
     c = robot(name)
     base = kt.base_parameters(c.model)
-    assert base.count == count == len(base.names)
+    assert base.rank == count == len(base.names)
     assert (base.matrix[:, base.independent] == np.eye(count)).all()
     rng = np.random.default_rng(1)
     q, v = c.model.random_state(rng, 20)

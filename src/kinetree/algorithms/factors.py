@@ -9,6 +9,7 @@ Reference: Featherstone (2005), Efficient factorization of the joint-space inert
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from kinetree.sweep import Sweep
@@ -68,10 +69,14 @@ def solve(tree: Sweep, N: Any, r: Any, z: Any, b: Callable[[Any], Any], sign: in
             z.add(z[i] * N[k, i], k)
 
 
+def _entry(b: Any, c: Any, k: Any) -> Any:
+    return b[k, c]
+
+
 def solved(tree: Sweep, N: Any, r: Any, b: Any, x: Any, sign: int = 1) -> None:
     """Write the matrix x = M^-1 b, or -M^-1 b."""
     for c in tree.velocities.blocks():
         z = tree.velocities.column(c)
-        solve(tree, N, r, z, lambda k, c=c: b[k, c], sign)
+        solve(tree, N, r, z, partial(_entry, b, c), sign)
         for k in tree.velocities.outward():
             x[k, c] = z[k]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.errors import ArgumentError, ShapeError
-from kinetree.identification.base import BaseParameters, base_parameters
+from kinetree.identification.base import BaseParameters, base_parameters, triangle
 from kinetree.identification.columns import Columns
 from kinetree.identification.regressors import torque_regressor
 from kinetree.model import Model
@@ -94,17 +94,17 @@ def identify(
     measured = _measured(model, q, v, a, tau, weights)
     base = base_parameters(model, extra=extra)
     samples = len(measured[0])
-    if samples * model.nv <= base.count:
+    if samples * model.nv <= base.rank:
         raise ArgumentError(
-            f"identify: {samples} samples of {model.nv} forces cannot tell {base.count} base parameters: "
+            f"identify: {samples} samples of {model.nv} forces cannot tell {base.rank} base parameters: "
             "give more samples of a motion that moves all joints"
         )
     T = _triangles(model, columns, measured, chunk)
     deviations = _given_noise(model, noise)
     values, deviations = _fitted(T, base, samples, deviations)
-    R = np.linalg.qr((T / deviations[:, None, None]).reshape(-1, T.shape[-1]), mode="r")
+    R = triangle((T / deviations[:, None, None]).reshape(-1, T.shape[-1]))
     R, z = R[: columns.count, :-1], R[: columns.count, -1]
-    reduced = np.linalg.qr(R[:, base.independent], mode="r")
+    reduced = triangle(R[:, base.independent])
     inverse = np.linalg.inv(reduced)
     full, covariance = _physical(columns, R, z, regularization)
     parameters, further = columns.split(full)
@@ -150,7 +150,7 @@ def _triangles(model: Model, columns: Columns, measured: tuple[Array, ...], chun
         Y = torque_regressor(model, q, v, a, extra=columns.extra)
         known = tau - columns.known(q, v, a)
         rows = np.concatenate([Y, known[..., None]], axis=-1) * np.sqrt(weights)[:, None, None]
-        T = np.linalg.qr(np.concatenate([T, np.swapaxes(rows, 0, 1)], axis=1), mode="r")
+        T = triangle(np.concatenate([T, np.swapaxes(rows, 0, 1)], axis=1))
     return T
 
 
@@ -170,7 +170,7 @@ def _fitted(T: Array, base: BaseParameters, samples: int, noise: Array | None) -
         values = np.linalg.lstsq(equations[:, :-1], equations[:, -1], rcond=None)[0]
         if noise is None:
             left = np.linalg.norm(T @ np.append(values, -1.0), axis=1)
-            free = max(1.0, samples - base.count / len(T))
+            free = max(1.0, samples - base.rank / len(T))
             deviations = np.maximum(left / np.sqrt(free), 1e-12 * np.maximum(sizes, 1e-300))
     return values, deviations
 

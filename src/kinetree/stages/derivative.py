@@ -182,8 +182,8 @@ class Derivative(Function):
         """The outputs, and how they change along tangents: in increments where they are positions."""
         if implicit.is_implicit(self.base, t.model):
             self.present_in_base(t.values)
-            changes = {name: self.seed(t, name, x) for name, x in tangents.items()}
-            a, change = implicit.jvp(t.graph, t.model, t.values, changes, t.mode)
+            seeds = {name: self.seed(t, name, x) for name, x in tangents.items()}
+            a, change = implicit.jvp(t.graph, t.model, t.values, seeds, t.mode)
             return [a], [change]
         job, along = self.job_of(t), tuple(tangents)
         own = lowered(job)
