@@ -58,3 +58,9 @@ class CompileError(KinetreeError, RuntimeError):
 
 class SingularError(KinetreeError, ArithmeticError):
     """A mechanism has no inertia along one of its motions, so its acceleration is not defined."""
+
+
+class SimulationError(KinetreeError, RuntimeError):
+    """A simulation cannot go on; what was computed before is in `trajectory`, if anything was."""
+
+    trajectory: object = None

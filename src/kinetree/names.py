@@ -9,7 +9,9 @@ FUNCTIONS = {
         "jacobian jacobian_rate partial_velocities center_of_mass center_of_mass_velocity "
         "center_of_mass_jacobian"
     ),
-    "Equations of motion": "inverse_dynamics forward_dynamics hybrid_dynamics bias_force gravity_force",
+    "Equations of motion": (
+        "inverse_dynamics forward_dynamics hybrid_dynamics augmented_dynamics bias_force gravity_force"
+    ),
     "The mass matrix": (
         "mass_matrix inverse_mass_matrix mass_matrix_rate mass_matrix_product mass_matrix_solve "
         "mass_matrix_logdet mass_matrix_trace composite_inertias composite_moments articulated_inertias"
@@ -17,6 +19,7 @@ FUNCTIONS = {
     "Velocity-dependent terms": (
         "coriolis_matrix coriolis_matrices coriolis_product coriolis_transpose_product christoffel_symbols"
     ),
+    "Derivatives": "inverse_dynamics_derivatives forward_dynamics_derivatives",
     "Energy and momentum": (
         "kinetic_energy potential_energy momentum centroidal_momentum centroidal_momentum_matrix "
         "centroidal_momentum_matrix_rate system_inertia"
@@ -39,6 +42,7 @@ HOMES = {
         "rotor_error system_velocity external_wrenches"
     ),
     "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
+    "kinetree.motion": "step simulate Trajectory",
     "kinetree.stages": "compile function Function",
     "kinetree.stages.targets.c": "export_c",
     "kinetree.io.load": "load",

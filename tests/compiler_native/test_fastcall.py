@@ -92,6 +92,10 @@ TAKEN = {
     "batch of one and one state": lambda: (X[None], Y),
     "one state for all": lambda: (batch(), Y),
     "one state first": lambda: (Y, batch()),
+    "two batch axes": lambda: (np.arange(24.0).reshape(4, 2, 3), np.tile(Y, (4, 2, 1))),
+    "three batch axes and one state": lambda: (np.arange(90.0).reshape(2, 3, 5, 3), Y),
+    "two batch axes of one": lambda: (X[None, None], Y[None, None]),
+    "two axes of slices": lambda: (np.arange(48.0).reshape(4, 2, 6)[..., :3], np.tile(Y, (4, 2, 1))),
     "every other state": lambda: (batch(10)[::2], batch(5)),
     "reversed states": lambda: (batch()[::-1], batch()),
     "slices of a larger state": lambda: (np.arange(60.0).reshape(10, 6)[:, :3], batch(10)),
@@ -101,7 +105,10 @@ TAKEN = {
     "broadcast view": lambda: (np.broadcast_to(X, (4, 3)), batch()),
 }
 HANDED_ON = {
-    "two batch axes": lambda: (np.tile(X, (4, 2, 1)), np.tile(Y, (4, 2, 1))),
+    "axes that differ": lambda: (batch(8), np.tile(Y, (2, 8, 1))),
+    "axes that broadcast": lambda: (np.tile(X, (4, 2, 1)), np.tile(Y, (4, 1, 1))),
+    "axes of uneven strides": lambda: (np.tile(X, (6, 2, 1))[::2], np.tile(Y, (3, 2, 1))),
+    "axes in another order": lambda: (np.tile(X, (4, 2, 1)).swapaxes(0, 1), np.tile(Y, (2, 4, 1))),
     "one of a batch for all": lambda: (batch(), Y[None]),
     "empty": lambda: (np.zeros((0, 3)), np.zeros((0, 3))),
     "too long": lambda: (np.tile(X, (1001, 1)), np.tile(Y, (1001, 1))),

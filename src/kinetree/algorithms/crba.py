@@ -19,9 +19,15 @@ def mass_matrix(tree: Sweep, q: Any) -> Any:
 
     Reference: Featherstone (2008) table 6.2; thesis Alg. 2; Jain, spatial operator algebra part 4.
     """
+    M = tree.array("nv", "nv")
+    write_mass_matrix(tree, q, M)
+    return M
+
+
+def write_mass_matrix(tree: Sweep, q: Any, M: Any) -> None:
+    """Write the entries of the mass matrix to an output or a table."""
     X, S = tree.fields(Transform, Subspace)
     I = tree.sums(Inertia)
-    M = tree.array("nv", "nv")
     for i in tree.outward():
         X[i], S[i] = tree.joint(i, q[i])
         I[i] = tree.inertia(i)
@@ -29,4 +35,3 @@ def mass_matrix(tree: Sweep, q: Any) -> Any:
         for i, F in tree.path(X, j, I[j] @ S[j]):
             M.mirror(i, j, S[i].T @ F)
         I.add(tree.parent(j), X[j].T @ I[j] @ X[j])
-    return M

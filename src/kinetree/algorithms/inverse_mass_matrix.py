@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree.algorithms.articulation import articulated
+from kinetree.algorithms.crba import write_mass_matrix
+from kinetree.algorithms.factors import factored, inverted
 from kinetree.spatial import Coordinates, Force, Motion
 from kinetree.sweep import Sweep, algorithm
 
 
-@algorithm("q -> inverse(nv, nv)", pairs=True)
-def inverse_mass_matrix(tree: Sweep, q: Any) -> Any:
-    """M(q)^-1, column by column: the accelerations that a unit force at each velocity produces.
+def by_columns(tree: Sweep, q: Any) -> Any:
+    """M^-1 column by column: the accelerations that a unit force at each velocity produces.
 
         M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)
 
     The articulated inertias are found once; each column is one pass along the path to the root, where the
-    force is felt, and one outward. Zeros fold away. Cost O(N^2).
+    force is felt, and one outward. Cost O(N^2), which is less than that of factors in deep trees.
 
     Reference: Jain, spatial operator algebra part 4; the column recursion of Carpentier (2018).
     """
@@ -35,4 +36,23 @@ def inverse_mass_matrix(tree: Sweep, q: Any) -> Any:
             acceleration = D[i].solve(u[i] - U[i].T @ pulled)
             A[i] = pulled + S[i] @ acceleration
             inverse.mirror(i, e, acceleration)
+    return inverse
+
+
+@algorithm("q -> inverse(nv, nv)", pairs=True, deep=by_columns)
+def inverse_mass_matrix(tree: Sweep, q: Any) -> Any:
+    """M(q)^-1, by factors of the mass matrix that have its zeros.
+
+        M = L^T D L        M^-1 = L^-1 D^-1 L^-T
+
+    L and its inverse have entries for pairs of velocities on one path only. Cost O(N d^2 + N^2 d); in deep
+    trees the columns are found one by one from articulated inertias, O(N^2).
+
+    Reference: Featherstone (2005), Efficient factorization of the joint-space inertia matrix; for deep trees
+    Jain, spatial operator algebra part 4.
+    """
+    M, inverse = tree.velocities.table("nv", "nv"), tree.array("nv", "nv")
+    write_mass_matrix(tree, q, M)
+    N, r = factored(tree, M)
+    inverted(tree, N, r, inverse)
     return inverse

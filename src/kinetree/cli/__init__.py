@@ -1,20 +1,22 @@
 """The command `kinetree`: one file per command, one contract for all of them.
 
 A command is a module with `SUMMARY`, `DESCRIPTION`, `EXAMPLES`, `configure(parser)`, `run(options)`, which
-returns the exit status. It prints results to standard output, and errors as one line to standard error.
+returns the exit status. It prints results to standard output, and errors as one line to standard error,
+under `--json` also as `{"error": ...}` to standard output.
 Exit status: 0 good, 1 the robot or its file is at fault, 2 the command is at fault.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 from typing import NoReturn, Protocol
 
-from kinetree.cli import bench, check, demo, export, info
+from kinetree.cli import bench, check, convert, demo, export, info, zoo
 from kinetree.cli.status import BROKEN_PIPE, FINDINGS, INTERNAL, INTERRUPTED, MISUSE, Misuse
 from kinetree.cli.text import closest, printable
 from kinetree.errors import KinetreeError
@@ -31,7 +33,15 @@ class Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-COMMANDS: dict[str, Command] = {"info": info, "check": check, "bench": bench, "export": export, "demo": demo}
+COMMANDS: dict[str, Command] = {
+    "info": info,
+    "check": check,
+    "convert": convert,
+    "bench": bench,
+    "export": export,
+    "zoo": zoo,
+    "demo": demo,
+}
 
 STATUSES = "exit status: 0 good, 1 the robot or its file is at fault, 2 the command is at fault"
 
@@ -48,7 +58,8 @@ def parser() -> Parser:
     top = Parser(
         prog="kinetree",
         description="Rigid multibody dynamics of the robot in a file.",
-        epilog=f"FILE is a URDF or MJCF file, or a robot of the zoo, such as zoo:puma560.\n{STATUSES}",
+        epilog="FILE is a robot file (URDF, MJCF or kinetree JSON), - for standard input, or a robot of the\n"
+        f"zoo, such as zoo:puma560.\n{STATUSES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="store_true", help="print the version and stop")
@@ -81,12 +92,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except Misuse as fault:
-        return complain(str(fault), MISUSE, arguments)
+        return complain(str(fault), MISUSE, arguments, fault)
     except KinetreeError as fault:
-        return complain(str(fault), FINDINGS, arguments)
+        return complain(str(fault), FINDINGS, arguments, fault)
     except Exception as fault:
         hint = "This is a fault of kinetree; --traceback shows where."
-        return complain(f"{type(fault).__name__}: {fault}. {hint}", INTERNAL, arguments)
+        return complain(f"{type(fault).__name__}: {fault}. {hint}", INTERNAL, arguments, fault)
 
 
 def dispatch(arguments: list[str]) -> int:
@@ -108,10 +119,16 @@ def dispatch(arguments: list[str]) -> int:
     return COMMANDS[options.command].run(options)
 
 
-def complain(message: str, status: int, arguments: Sequence[str] = ()) -> int:
-    """Print one line on standard error, after the traceback if it was asked for."""
+def complain(
+    message: str, status: int, arguments: Sequence[str] = (), fault: Exception | None = None
+) -> int:
+    """Print one line on standard error, after the traceback, and JSON on standard output, if asked for."""
     if "--traceback" in arguments:
         traceback.print_exc()
     line = " ".join(printable(message).split())
+    if "--json" in arguments and fault is not None:
+        error = {"kind": type(fault).__name__, "message": line, "status": status}
+        finding = getattr(fault, "finding", None)
+        print(json.dumps({"error": error | ({"finding": finding.to_dict()} if finding else {})}, indent=2))
     print(line if line.startswith("kinetree") else f"kinetree: {line}", file=sys.stderr)
     return status

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kinetree.cli.progress import progress
-from kinetree.cli.source import ZOO, existing
+from kinetree.cli.source import STANDARD_INPUT, ZOO, existing, opened
 from kinetree.cli.status import FINDINGS, OK, Misuse
 from kinetree.cli.text import Style, plural, printable, table
 from kinetree.errors import KinetreeError
@@ -47,7 +47,7 @@ class Checked(NamedTuple):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help="URDF or MJCF file")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="robot file, or - for standard input")
     parser.add_argument(
         "--level", choices=LEVELS, default="note", help="list this and graver (default: note)"
     )
@@ -69,7 +69,9 @@ def run(options: argparse.Namespace) -> int:
         raise Misuse("--output goes with --fix and exactly one FILE")
     if zoo := [file for file in options.files if file.startswith(ZOO)]:
         raise Misuse(f"'{zoo[0]}' is no file; the robots of the zoo need no check")
-    paths = [existing(file) for file in options.files]
+    if STANDARD_INPUT in options.files and options.fix and not options.output:
+        raise Misuse("--fix writes beside FILE, and standard input is nowhere: give --output")
+    paths = [Path(file) if file == STANDARD_INPUT else existing(file) for file in options.files]
     checked = [check(path, options) for path in progress(paths, len(paths), "checking")]
     shown = LEVELS[: LEVELS.index(options.level) + 1]
     if options.json:
@@ -85,14 +87,15 @@ def check(path: Path, options: argparse.Namespace) -> Checked:
     from kinetree.io.fix import fix
     from kinetree.io.lint import lint
 
-    findings = lint(path)
+    document = opened(STANDARD_INPUT) if str(path) == STANDARD_INPUT else path
+    findings = lint(document)
     if not (options.fix and any(f.fixable for f in findings)):
         return Checked(path, findings)
     target = options.output or path.with_suffix(f".mended{path.suffix}")
     if os.path.lexists(target) and not options.force:
         raise Misuse(f"'{target}' exists; --force writes over it, --output names another file")
     try:
-        text, _ = fix(path)
+        text, _ = fix(document)
     except KinetreeError as fault:
         return Checked(path, findings, failure=str(fault))
     try:

@@ -6,6 +6,7 @@ import argparse
 import inspect
 import os
 import stat
+import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +15,17 @@ from kinetree.cli.status import Misuse
 from kinetree.cli.text import closest
 
 if TYPE_CHECKING:
+    from kinetree.io.document import Document
     from kinetree.model import Model
 
 ZOO = "zoo:"
+STANDARD_INPUT = "-"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add FILE and the options that say how to read it."""
     parser.add_argument(
-        "file", metavar="FILE", help="URDF or MJCF file, or zoo:NAME, or zoo:NAME:ARGUMENT,..."
+        "file", metavar="FILE", help="robot file, - for standard input, or zoo:NAME or zoo:NAME:ARGUMENT,..."
     )
     parser.add_argument("--format", metavar="NAME", help="do not guess the format from the content")
     parser.add_argument("--base", choices=("fixed", "free"), help="how the root is joined to the world")
@@ -42,11 +45,11 @@ def read(options: argparse.Namespace) -> Model:
         return from_zoo(options.file)
     import kinetree as kt
 
-    path = existing(options.file)
+    found = opened(options.file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kt.errors.FileWarning)  # commands show the report
         return kt.load(
-            path,
+            found,
             format=options.format,
             repair=options.repair,
             snap=options.snap,
@@ -65,6 +68,16 @@ def check_format(name: str | None) -> None:
             raise Misuse(f"there is no format '{name}'. {hint}")
 
 
+def opened(file: str) -> Document:
+    """The content of a file that is there to be read, or of standard input for `-`."""
+    from kinetree.io.document import Document, open_document
+    from kinetree.io.xml import LIMITS
+
+    if file == STANDARD_INPUT:
+        return Document(sys.stdin.buffer.read(LIMITS.size + 1), "<stdin>", None)
+    return open_document(existing(file))
+
+
 def existing(file: str) -> Path:
     """The path of a file that is there to be read."""
     path = Path(file)
@@ -81,12 +94,17 @@ def existing(file: str) -> Path:
         raise Misuse(f"'{file}' cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
 
 
-def from_zoo(source: str) -> Model:
-    """The robot of the zoo that `zoo:NAME` or `zoo:NAME:ARGUMENT,...` names."""
+def robots() -> dict[str, Any]:
+    """The robots of the zoo by name."""
     from kinetree import zoo
 
+    return {name: getattr(zoo, name) for name in zoo.__all__}
+
+
+def from_zoo(source: str) -> Model:
+    """The robot of the zoo that `zoo:NAME` or `zoo:NAME:ARGUMENT,...` names."""
     name, _, text = source.removeprefix(ZOO).partition(":")
-    kinds = {name: getattr(zoo, name) for name in zoo.__all__}
+    kinds = robots()
     if name not in kinds:
         hint = closest(name, kinds) or f"It has: {', '.join(sorted(kinds))}."
         raise Misuse(f"the zoo has no '{name}'. {hint}")

@@ -7,50 +7,23 @@ care.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kinetree.errors import SingularError, TraceError
+from kinetree.interpreters.results import WORLD, Handle, Output, PlainWalk, Unit, Velocity, assembled
 from kinetree.model.configuration import refuse_unsound
-from kinetree.model.node import Node, stacked
+from kinetree.model.node import Node
 from kinetree.ops import Expr
 from kinetree.spatial import Coordinates, Force, Stack
-from kinetree.spatial.value import as_numbers
 from kinetree.sweep import Algorithm, Argument, Sweep
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
 from kinetree.sweep.numbers import with_numbers
 from kinetree.sweep.sweep import Frame, marked_nodes
-
-
-class Handle(NamedTuple):
-    """A node, or with `member` the one body of it that is meant; node -1 is the world."""
-
-    node: int
-    member: int | None = None
-
-
-WORLD = Handle(-1, 0)
-
-
-class Velocity(NamedTuple):
-    """One velocity of a node."""
-
-    node: int
-    place: int
-
-
-class Unit:
-    """An input that is one for one velocity and zero for all others."""
-
-    def __init__(self, tree: EagerSweep, node: int, place: int):
-        self.tree, self.node, self.place = tree, node, place
-
-    def __getitem__(self, i: Handle) -> Coordinates:
-        width = len(self.tree.nodes[i.node].v_index)
-        return Coordinates(int(i.node == self.node and k == self.place) for k in range(width))
+from kinetree.sweep.walk import Walk
 
 
 class EagerSweep(Sweep):
@@ -68,6 +41,7 @@ class EagerSweep(Sweep):
         super().__init__(model, frames)
         self.marks = marks
         self.nodes: tuple[Node, ...] = model.nodes if nodes is None else nodes
+        self.velocities: Walk = PlainWalk(self)
         self.sound: set[int] = set()  # the nodes whose positions have been checked
 
     def outward(self) -> Iterator[Handle]:
@@ -131,16 +105,19 @@ class EagerSweep(Sweep):
         return i.node in self.marks
 
     def guard(self, i: Handle, pivots: tuple) -> None:
-        bounds = inertia_bounds(self.model)
         for pivot, place in zip(pivots, self.nodes[i.node].v_index, strict=True):
-            least = NEGLIGIBLE * float(bounds[place])
-            if isinstance(pivot, Expr):
-                pivot.graph.guards.append(pivot * (1.0 / least))
-            elif isinstance(pivot, (int, float, complex, np.ndarray, np.generic)):
-                # a NaN that came in goes out as NaN; only a number that is too small is an error
-                small = np.real(pivot) < least
-                if np.any(small):
-                    raise SingularError(self._singular(i, np.min(np.real(pivot)), least))
+            self.guard_pivot(i, place, pivot)
+
+    def guard_pivot(self, i: Handle, place: int, pivot: Any) -> None:
+        """The same for one pivot, of the velocity at a place in v."""
+        least = NEGLIGIBLE * float(inertia_bounds(self.model)[place])
+        if isinstance(pivot, Expr):
+            pivot.graph.guards.append(pivot * (1.0 / least))
+        elif isinstance(pivot, (int, float, complex, np.ndarray, np.generic)):
+            # a NaN that came in goes out as NaN; only a number that is too small is an error
+            small = np.real(pivot) < least
+            if np.any(small):
+                raise SingularError(self._singular(i, np.min(np.real(pivot)), least))
 
     def require_sound(self, i: Handle, q: Any) -> None:
         if i.node in self.sound:
@@ -206,74 +183,6 @@ class Sum(Field):
             self.values[i.node] = value if known is None else known + value
 
 
-class Output:
-    """A result array, filled by node: out[i], out[i, j], out[:, i]."""
-
-    def __init__(self, tree: EagerSweep, dimensions: tuple[str | int, ...]):
-        self.tree = tree
-        self.dimensions = dimensions
-        model = tree.model
-        sizes = {"nv": model.nv, "nq": model.nq, "nb": model.nbodies}
-        self.shape = tuple(sizes[d] if isinstance(d, str) else d for d in dimensions)
-        self.values: dict[tuple[int, ...], Any] = {}
-
-    def positions(self, dimension: str | int, i: Any) -> tuple[int, ...] | int:
-        """The places along one dimension that belong to a handle; a velocity has one place and no axis."""
-        if isinstance(i, Velocity):
-            return self.tree.nodes[i.node].v_index[i.place]
-        if dimension == "nv":
-            return self.tree.nodes[i.node].v_index
-        if isinstance(i, slice):
-            return tuple(range(dimension))  # type: ignore[arg-type]
-        return (i,)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        key = key if isinstance(key, tuple) and not isinstance(key, (Handle, Velocity)) else (key,)
-        if self.dimensions and self.dimensions[0] == "nb":
-            self._set_bodies(key[0], key[1:] or (slice(None),) * (len(self.dimensions) - 1), value)
-            return
-        places = [self.positions(d, k) for d, k in zip(self.dimensions, key, strict=True)]
-        if () not in places:
-            self._fill(places, (), as_numbers(value))
-
-    def _set_bodies(self, i: Handle, key: tuple, value: Any) -> None:
-        members = self.tree.nodes[i.node].members
-        values = value.values if isinstance(value, Stack) else (value,)
-        places = [self.positions(d, k) for d, k in zip(self.dimensions[1:], key, strict=True)]
-        for member, single in zip(members, values, strict=True):
-            if member.body:
-                self._fill(places, (member.body - 1,), as_numbers(single))
-
-    def _fill(self, places: list[tuple[int, ...] | int], index: tuple[int, ...], value: Any) -> None:
-        if not places:
-            self.values[index] = value
-        elif isinstance(places[0], int):
-            self._fill(places[1:], (*index, places[0]), value)
-        else:
-            for position, part in zip(places[0], value, strict=True):
-                self._fill(places[1:], (*index, position), part)
-
-    def mirror(self, i: Handle, j: Any, block: Any) -> None:
-        """Write a block of a symmetric matrix and its mirror image; of a unit the part from it on."""
-        rows = self.tree.nodes[i.node].v_index
-        if isinstance(j, Unit):
-            c = self.tree.nodes[j.node].v_index[j.place]
-            for a, r in enumerate(rows):
-                if (i.node, a) >= (j.node, j.place):
-                    self.values[r, c] = self.values[c, r] = block[a]
-            return
-        columns = self.tree.nodes[j.node].v_index
-        for a, r in enumerate(rows):
-            for b, c in enumerate(columns):
-                if i.node != j.node or a <= b:
-                    self.values[r, c] = self.values[c, r] = block.rows[a][b]
-
-    def add(self, value: Any) -> None:
-        """Add to a scalar output."""
-        known = self.values.get(())
-        self.values[()] = value if known is None else known + value
-
-
 class CoordinateInput:
     """An input with one number for each coordinate (`index` says which of a node's index tuples)."""
 
@@ -294,13 +203,13 @@ class BodyInput:
         self.tree, self.values = tree, values
 
     def __getitem__(self, i: Handle) -> Any:
-        members = self.tree.nodes[i.node].members
-        frames = self.tree.frame_of(i)
-        return stacked([
-            Force() if self.values is None or not m.body
-            else Force.from_components((self.values[m.body - 1][k] for k in range(6)), f)
-            for m, f in zip(members, frames, strict=True)
-        ])  # fmt: skip
+        wrenches = [
+            Force()
+            if self.values is None or not m.body
+            else Force.from_components(self.values[m.body - 1][k] for k in range(6))
+            for m in self.tree.nodes[i.node].members
+        ]
+        return self.tree.wrenches(i, wrenches)
 
 
 def bind(tree: Any, algorithm: Algorithm, values: dict[str, Any], make: Any) -> list[Any]:
@@ -326,6 +235,7 @@ def run(
     options: dict[str, Any],
     frames: str = "body",
     nodes: tuple[Node, ...] | None = None,
+    kind: Callable[..., EagerSweep] = EagerSweep,
 ) -> tuple[EagerSweep, tuple[Output, ...]]:
     """Run the body of an algorithm; `values` holds nested sequences of numbers for the inputs that are given.
 
@@ -333,7 +243,7 @@ def run(
     """
     model = with_numbers(model, values.get("parameters"), values.get("gravity"))
     nodes = _lifted(model.nodes if nodes is None else nodes, values)
-    tree = EagerSweep(model, frames, nodes, marked_nodes(model, options))
+    tree = kind(model, frames, nodes, marked_nodes(model, options))
     result = algorithm.body(tree, *bind(tree, algorithm, values, eager_input), **options)
     return tree, result if isinstance(result, tuple) else (result,)
 
@@ -351,22 +261,6 @@ def _lifted(nodes: tuple[Node, ...], values: Any) -> tuple[Node, ...]:
         node.with_parameters([mpf(x) if isinstance(x, float) else x for x in node.parameters])
         for node in nodes
     )
-
-
-def assembled(output: Output, batch: tuple[int, ...] = (), objects: bool = False) -> Any:
-    """The result as an array with the batch axes first: of floats if all numbers are, unless `objects` are
-    wanted.
-    """
-    entries = output.values
-    kinds = [v for v in entries.values() if isinstance(v, (np.ndarray, np.generic, float, int, complex))]
-    if len(kinds) == len(entries) and not objects:
-        dtype = np.result_type(np.float64, *{np.asarray(v).dtype for v in kinds}) if kinds else np.float64
-        result = np.zeros(batch + output.shape, dtype)
-    else:
-        result = np.zeros(batch + output.shape, object)
-    for index, value in entries.items():
-        result[(..., *index)] = value  # type: ignore[index]
-    return result[()] if result.ndim == 0 else result
 
 
 __all__ = ["EagerSweep", "assembled", "run"]

@@ -44,10 +44,17 @@ class Handle:
 
 
 class Velocity:
-    """One velocity of a node: a place in outputs."""
+    """One velocity: its place in outputs, and that in the order of a walk where one hands it out."""
 
-    def __init__(self, i: Handle, place: int):
-        self.place = i.tree.places(i, "v_index")[place]
+    def __init__(self, place: Any, order: Any = None):
+        self.place, self.order = place, order
+
+
+class Block:
+    """Some velocities next to each other."""
+
+    def __init__(self, places: list[Any]):
+        self.places = places
 
 
 class Carrier:

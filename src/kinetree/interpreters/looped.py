@@ -21,22 +21,19 @@ from typing import Any
 
 import numpy as np
 
-from kinetree import ops
-from kinetree.compiler.ir.graph import Array, Block, Graph, Store
+from kinetree.compiler.ir.graph import Array, Block, Graph
 from kinetree.compiler.ir.program import Program
 from kinetree.errors import TraceError
 from kinetree.interpreters.handles import Handle, Velocity, World
 from kinetree.interpreters.kinds import structure_of
-from kinetree.interpreters.storage import Field, Input, Kept, Output, Sum, Unit
+from kinetree.interpreters.storage import Field, Input, Kept, Output, Sum, Table, Unit
+from kinetree.interpreters.walks import LoopedWalk
 from kinetree.model import Node
 from kinetree.ops import Expr
 from kinetree.spatial import Inertia, Motion
 from kinetree.sweep import Algorithm, Argument, Sweep
-from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
 from kinetree.sweep.signature import MODEL_INPUTS
 from kinetree.sweep.sweep import Frame, marked_nodes
-
-LARGE = 1e300  # larger than any guarded number
 
 
 class LoopedSweep(Sweep):
@@ -48,9 +45,9 @@ class LoopedSweep(Sweep):
         self.nodes = nodes
         self.structure = structure_of(model, nodes, marks)
         self.world = World(self.world_frame)
+        self.velocities: LoopedWalk = LoopedWalk(self, nodes, graph)
         self.probing = False
         self.tables: dict[Any, Array] = {}
-        self.least: Array | None = None
         self.scope: Any = None  # the case of `units` that is being traced
         self.given: dict[str, Array] = {}  # the inputs of the program
         self.loop = (0, 1)  # the number and direction of the loop that is being traced
@@ -63,7 +60,7 @@ class LoopedSweep(Sweep):
         return f"{stem}{self._names}"
 
     def table(self, key: Any, data: np.ndarray, kind: str) -> Array:
-        """The constant array with these data, made once."""
+        """The constant array with these data, cached."""
         found = self.tables.get(key)
         if found is None:
             dtype = np.int64 if kind == "itable" else float
@@ -180,11 +177,14 @@ class LoopedSweep(Sweep):
     def array(self, *dimensions: str | int) -> Output:
         return Output(self, dimensions)
 
+    def memory(self, kind: str, dimensions: tuple[str | int, ...]) -> Table:
+        return Table(self, dimensions, kind)
+
     def absent(self, *dimensions: str | int) -> Input:
         return Input(self, Argument("absent", dimensions), None)
 
     def velocity(self, i: Handle, k: int) -> Velocity:
-        return Velocity(i, k)
+        return Velocity(self.places(i, "v_index")[k])
 
     def units(self) -> Iterator[Unit]:
         graph = self.graph
@@ -255,34 +255,11 @@ class LoopedSweep(Sweep):
         return i.kind.marked
 
     def guard(self, i: Handle, pivots: tuple) -> None:
-        if not pivots:
-            return
-        bounds = inertia_bounds(self.model)
-        scales = 1.0 / (NEGLIGIBLE * bounds[i.kind.indices("v_index")])
-        scaled = []
-        for k, pivot in enumerate(pivots):
-            column = scales[:, k]
-            if (column == column[0]).all():
-                scale: Any = float(column[0])
-            else:
-                scale = self.graph.load(self.table((i.kind.number, "scale", k), column, "table"), i.ordinal)
-            scaled.append(pivot * scale)
-        self._require(scaled)
+        for place, pivot in zip(self.places(i, "v_index"), pivots, strict=True):
+            self.velocities.guard(Velocity(place), pivot)
 
     def require_sound(self, i: Handle, q: Any) -> None:
-        self._require(self.node(i).soundness(q))
-
-    def _require(self, numbers: list[Any]) -> None:
-        """Do not trust the result unless these numbers are at least 1."""
-        if not numbers:
-            return
-        if self.least is None:
-            self.least = self.graph.array("least", "work", 1)
-            self.graph.root.statements.insert(0, Store(self.least, 0, LARGE))
-        smallest: Any = self.graph.load(self.least, 0)
-        for x in numbers:
-            smallest = ops.min(smallest, x)
-        self.graph.store(self.least, 0, smallest)
+        self.velocities.require(self.node(i).soundness(q))
 
 
 def trace(
@@ -312,9 +289,10 @@ def trace(
         output.array.name = argument.name
         outputs.append(output.array)
     guard = None
-    if tree.least is not None:
+    least = tree.velocities.least
+    if least is not None:
         guard = graph.array("guard", "output", 1)
-        graph.store(guard, 0, graph.load(tree.least, 0))
+        graph.store(guard, 0, graph.load(least, 0))
     for array in outputs:
         if array.size > model.nv or array.size <= 1:  # loops may leave some elements out
             graph.clear(array)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinetree.compiler.ir.graph import Array, Store
 from kinetree.errors import TraceError
-from kinetree.interpreters.handles import Carrier, Handle, Velocity, World
+from kinetree.interpreters.handles import Block, Carrier, Handle, Velocity, World
 from kinetree.model.node import stacked
 from kinetree.ops import Expr
 from kinetree.spatial import Coordinates, Detached, Force, Stack
@@ -253,13 +253,12 @@ class Sum(Field):
 class Output:
     """A result array, filled by node."""
 
-    def __init__(self, tree: LoopedSweep, dimensions: tuple[str | int, ...]):
+    def __init__(self, tree: LoopedSweep, dimensions: tuple[str | int, ...], kind: str = "output"):
         self.tree, self.dimensions = tree, dimensions
         model = tree.model
         sizes = {"nv": model.nv, "nq": model.nq, "nb": model.nbodies}
         self.shape = tuple(sizes[d] if isinstance(d, str) else d for d in dimensions)
-        self.array = tree.graph.array(tree.unique("output"), "output", math.prod(self.shape))
-        self.filled = 0
+        self.array = tree.graph.array(tree.unique(kind), kind, math.prod(self.shape))
 
     def places(self, dimension: str | int, i: Any) -> list[Any]:
         """The places along one dimension that belong to a handle."""
@@ -270,7 +269,7 @@ class Output:
     def axes(self, dimensions: tuple[str | int, ...], key: tuple) -> list[Any]:
         """The places along each dimension; a single velocity has one place and no axis."""
         return [
-            k.place if isinstance(k, Velocity) else self.places(d, k)
+            k.place if isinstance(k, Velocity) else k.places if isinstance(k, Block) else self.places(d, k)
             for d, k in zip(dimensions, key, strict=True)
         ]
 
@@ -322,9 +321,33 @@ class Output:
                     if a < b:
                         graph.store(self.array, graph.iadd(graph.imul(c, n), r), value)
 
-    def add(self, value: Any) -> None:
-        """Add to a scalar output."""
-        self.tree.graph.store(self.array, 0, number(value), accumulate=True)
+    def add(self, value: Any, *key: Velocity) -> None:
+        """Add to one number: of a scalar output, or of a table by velocities."""
+        place = self.flat([k.place for k in key])
+        self.tree.graph.store(self.array, place, number(value), accumulate=True)
+
+    def flat(self, index: list[Any]) -> Any:
+        """Where an element stands in the array."""
+        graph, place = self.tree.graph, 0
+        for size, k in zip(self.shape, index, strict=True):
+            place = graph.iadd(graph.imul(place, size), k)
+        return place
+
+
+class Table(Output):
+    """Numbers that are written like an output, and read by velocity or, of a vector, by node."""
+
+    def __init__(self, tree: LoopedSweep, dimensions: tuple[str | int, ...], kind: str):
+        super().__init__(tree, dimensions, kind)
+        tree.graph.clear(self.array)
+
+    def __getitem__(self, key: Any) -> Any:
+        key = key if isinstance(key, tuple) else (key,)
+        *first, last = self.axes(("nv",) * len(key), key)
+        graph = self.tree.graph
+        if isinstance(last, list):
+            return Coordinates(graph.load(self.array, self.flat([*first, k])) for k in last)
+        return graph.load(self.array, self.flat([*first, last]))
 
 
 class Unit:
@@ -349,7 +372,7 @@ class Input:
                 raise IndexError(i)  # ends the iteration over a vector
             return 0 if self.array is None else self.tree.graph.load(self.array, i)
         if self.argument.shape == ("nb", 6):
-            return stacked([self._wrench(i, m) for m in range(i.kind.width)])
+            return self.tree.wrenches(i, [self._wrench(i, m) for m in range(i.kind.width)])
         name = "q_index" if self.argument.shape == ("nq",) else "v_index"
         places = self.tree.places(i, name)
         if self.array is None:
@@ -362,4 +385,4 @@ class Input:
         graph = self.tree.graph
         row = graph.imul(self.tree.body_place(i, member), 6)
         values = [graph.load(self.array, graph.iadd(row, k)) for k in range(6)]
-        return Force.from_components(values, i.frames[member])
+        return Force.from_components(values)

@@ -15,6 +15,7 @@ from kinetree import ops
 from kinetree.compiler.ir.graph import Array, Graph
 from kinetree.compiler.ir.program import Program
 from kinetree.interpreters import eager
+from kinetree.interpreters.walks import Memory, MixedSweep, mixed_sweep
 from kinetree.model import Node
 from kinetree.sweep import Algorithm
 from kinetree.sweep.signature import MODEL_INPUTS
@@ -27,8 +28,12 @@ def trace(
     options: dict[str, Any],
     frames: str = "body",
     nodes: tuple[Node, ...] | None = None,
+    is_mixed: bool = False,
 ) -> Program:
-    """The program of an algorithm for one model; `present` names the inputs that a caller gives."""
+    """The program of an algorithm for one model; `present` names the inputs that a caller gives.
+
+    `is_mixed`: loops over single velocities stay loops.
+    """
     graph = Graph()
     inputs, values = [], {}
     for argument in (*algorithm.inputs, *MODEL_INPUTS):
@@ -39,7 +44,10 @@ def trace(
             loads = np.empty(array.size, object)
             loads[:] = [graph.load(array, k) for k in range(array.size)]
             values[argument.name] = loads.reshape(shape).tolist()
-    _, results = eager.run(algorithm, model, values, options, frames, nodes)
+    kind = mixed_sweep(graph) if is_mixed else eager.EagerSweep
+    tree, results = eager.run(algorithm, model, values, options, frames, nodes, kind)
+    if isinstance(tree, MixedSweep) and tree.velocities.least is not None:
+        graph.guards.append(graph.load(tree.velocities.least, 0))
     outputs = tuple(
         _stored(graph, argument.name, result)
         for argument, result in zip(algorithm.outputs, results, strict=True)
@@ -48,8 +56,8 @@ def trace(
         name=algorithm.name,
         inputs=tuple(inputs),
         outputs=outputs,
-        work=(),
-        tables=(),
+        work=tuple(a for a in graph.arrays if a.kind == "work"),
+        tables=tuple(a for a in graph.arrays if a.kind in ("table", "itable")),
         body=graph.root,
         graph=graph,
         guard=graph.guard(),
@@ -58,6 +66,9 @@ def trace(
 
 def _stored(graph: Graph, name: str, result: eager.Output) -> Array:
     """An output array with the values of a result."""
+    if isinstance(result, Memory):
+        result.array.name = name
+        return result.array
     array = graph.array(name, "output", math.prod(result.shape))
     if len(result.values) < array.size:
         graph.clear(array)

@@ -10,8 +10,6 @@ from pathlib import Path
 from kinetree.io.files import read_bytes
 from kinetree.io.xml import Element, read_xml
 
-Source = str | bytes | os.PathLike[str]
-
 
 @dataclass
 class Document:
@@ -33,8 +31,13 @@ class Document:
         return read_xml(self.content, self.file)
 
 
+Source = str | bytes | os.PathLike[str] | Document
+
+
 def open_document(source: Source) -> Document:
     """Read a path, or take a text as it is."""
+    if isinstance(source, Document):
+        return source
     if isinstance(source, (bytes, bytearray)):
         return Document(bytes(source), "<text>", None)
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n")[:1] in ("<", "{"):

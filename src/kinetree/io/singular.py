@@ -14,7 +14,7 @@ from kinetree.io.report import Log
 from kinetree.model import Model
 from kinetree.model.coupling import Own
 from kinetree.model.node import Node
-from kinetree.soa.kinematics import Array, node_matrices
+from kinetree.soa.kinematics import Array, node_kinematics
 from kinetree.spatial.inertia import Inertia
 
 _VANISHED = 1e-11  # of the composite inertia along the motion: what is left is rounding
@@ -30,30 +30,44 @@ def check_motion(robot: Description, model: Model, log: Log) -> bool:
         return False
     added = _small_inertia(model)
     q = 0.4 + 1.1 * (np.arange(model.nq) * 0.6180339887498949 % 1.0)  # of no particular symmetry
-    matrices = [node_matrices(node, q) for node in model.nodes]
-    composite, articulated = ([I.copy() for _, _, I in matrices] for _ in range(2))
+    kinematics = [_kinematics(node, q) for node in model.nodes]
+    composite = [np.array([m.inertia.matrix() for m in node.members], float) for node in model.nodes]
+    articulated = [I.copy() for I in composite]
     whole = []  # composite inertia along each node's motion: what the articulated one is made of
-    for node, (X, S, _) in zip(model.nodes[::-1], matrices[::-1], strict=True):
-        whole.append(S.T @ composite[node.number] @ S)
-        _carry(composite, node, X.T @ composite[node.number] @ X)
+    for node, (X, S) in zip(model.nodes[::-1], kinematics[::-1], strict=True):
+        I = composite[node.number]
+        whole.append(_between(S, I, S))
+        _carry(composite, node, _between(X, I, X))
     largest = max(float(W.diagonal().max()) for W in whole if W.size)
     bodies: list[int] = []
-    for node, (X, S, _), W in zip(model.nodes[::-1], matrices[::-1], whole, strict=True):
+    for node, (X, S), W in zip(model.nodes[::-1], kinematics[::-1], whole, strict=True):
         I = articulated[node.number]
-        for k in sorted({_owner(node, v) for v in _vanished(S.T @ I @ S, W, largest)}):
+        for k in sorted({_owner(node, v) for v in _vanished(_between(S, I, S), W, largest)}):
             bodies.append(node.members[k].body)
             if log.repair:
-                I[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] += np.array(added.matrix(), float)
-        U = I @ S
-        _carry(articulated, node, X.T @ (I - U @ _inverse(S.T @ U) @ U.T) @ X)
+                I[k] += np.array(added.matrix(), float)
+        U = _between(X, I, S)
+        _carry(articulated, node, _between(X, I, X) - U @ _inverse(_between(S, I, S)) @ U.T)
     return any([_report(robot, model, body, added, log) for body in bodies])
+
+
+def _kinematics(node: Node, q: Array) -> tuple[Array, Array]:
+    """X (k x 6 x 6) and S (k x 6 x n) of the k members of a node."""
+    X, S = node_kinematics(node, q)
+    count = len(node.members)
+    return X.reshape(count, 6, 6), S.reshape(count, 6, S.shape[1])
+
+
+def _between(A: Array, I: Array, B: Array) -> Array:
+    """A^T I B, summed over the members of a node: their inertias do not touch each other."""
+    return (A.swapaxes(1, 2) @ I @ B).sum(axis=0)
 
 
 def _carry(inertias: list[Array], node: Node, inertia: Array) -> None:
     """Add the inertia of a node to the body that carries it."""
     where, member = node.predecessor
     if where >= 0:
-        inertias[where][6 * member : 6 * member + 6, 6 * member : 6 * member + 6] += inertia
+        inertias[where][member] += inertia
 
 
 def _owner(node: Node, velocity: int) -> int:
@@ -70,7 +84,7 @@ def _vanished(D: Array, whole: Array, largest: float) -> list[int]:
     scaled = D[np.ix_(alive, alive)] / np.outer(scale[alive], scale[alive])
     if not np.all(np.isfinite(scaled)):
         return list(range(len(D)))
-    values, vectors = np.linalg.eigh(scaled)
+    values, vectors = np.linalg.eigh(scaled) if len(scaled) > 1 else (scaled.diagonal(), np.ones((1, 1)))
     gone = np.flatnonzero(values <= _VANISHED)
     return dead + [int(alive[np.argmax(np.abs(vectors[:, k]))]) for k in gone]
 

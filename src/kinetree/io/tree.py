@@ -149,9 +149,9 @@ def check_mimics(robot: Description, log: Log) -> None:
     followers = [joint for joint in robot.joints.values() if joint.mimic is not None]
     if len(followers) > _FOLLOWERS:
         log.add("xml-limit", followers[_FOLLOWERS].where, f"more than {_FOLLOWERS} joints follow others")
-    for joint in followers[_FOLLOWERS:]:
-        joint.mimic = None
-    for joint in followers[:_FOLLOWERS]:
+        for joint in followers:
+            joint.mimic = None
+    for joint in followers:
         if joint.mimic is not None and not _mimic_is_sound(robot, joint, joint.mimic, log):
             joint.mimic = None
     settled: set[str] = set()

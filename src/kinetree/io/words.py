@@ -148,7 +148,6 @@ def _odd(element: Element, known: Words | None) -> Iterable[tuple[str, str, str]
                 yield "unsupported", element.tag, name
         elif name not in attributes and ":" not in name and name != "xmlns":
             yield "attribute-unknown", element.tag, name
-    children = None if known.children is None else known.children.split()
-    for child in element.children if children is not None else ():
-        if child.tag not in children and ":" not in child.tag:
+    for child in element.children if known.children is not None else ():
+        if child.tag not in (known.children or "").split() and ":" not in child.tag:
             yield "element-unknown", element.tag, child.tag

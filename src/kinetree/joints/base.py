@@ -17,7 +17,8 @@ A new joint type is one class, here or in your own code. It says about itself
 - `fields`: the arguments of its constructor and how many of the `parameters` each is, in order;
 - `steps`: the elementary motions it is made of, if it is made of any: converters need them;
 - `axis`: the one line that it turns about and slides along, if there is one (see `AxialJoint`);
-- `placement`, `subspace`, `complement`; `subspace_partials` if S depends on q, and `unfelt` for speed;
+- `placement`, `subspace`, `complement`; `subspace_partials` and `subspace_second_partials` if S depends on q,
+  and `unfelt` for speed;
 
 and every algorithm, file format and converter takes it. Derive from `CoordinateJoint`, or from `Joint` if
 the velocities are not the rates of the coordinates.
@@ -172,6 +173,16 @@ class Joint(ABC):
 
     def subspace_partials(self, q: Numbers) -> tuple[Subspace, ...]:
         """The derivatives dS_k of S along each velocity, () if S is constant: S-ring = sum_k v_k dS_k."""
+        return ()
+
+    def subspace_second_partials(self, q: Numbers) -> tuple[tuple[Subspace, ...], ...]:
+        """The derivatives d_j d_k S as entries [j][k], () if S is constant or changes at a constant rate."""
+        if type(self).subspace_partials is not Joint.subspace_partials:
+            raise ModelError(
+                f"the joint type {self.type_name!r} has subspace_partials and no subspace_second_partials, "
+                "which derivatives of the dynamics need: define them, too, or use "
+                "kinetree.jacobian_of(kinetree.inverse_dynamics)"
+            )
         return ()
 
     def brackets(self) -> tuple[tuple[Numbers, ...], ...]:

@@ -45,6 +45,12 @@ class Planar(CoordinateJoint):
         constant = Subspace((_STILL, _STILL, _STILL))
         return turning, constant, constant
 
+    def subspace_second_partials(self, q: Numbers) -> tuple[tuple[Subspace, ...], ...]:
+        c, s = ops.cos(q[0]), ops.sin(q[0])
+        turning = Subspace((_STILL, Motion((0, 0, 0), (-c, s, 0)), Motion((0, 0, 0), (-s, -c, 0))))
+        constant = Subspace((_STILL, _STILL, _STILL))
+        return (turning, constant, constant), (constant,) * 3, (constant,) * 3
+
     def unfelt(self, inertia: Inertia) -> Inertia:
         """diag(Jyy, Jyy, 0): the body never turns about x or y."""
         return axisymmetric(2, inertia, 0, 0)

@@ -66,7 +66,7 @@ def point_mass(inertia: Inertia) -> Inertia:
 
 
 def coordinate_matrix(q: Numbers) -> tuple:
-    """E = R^T of a quaternion of any length but zero, which is no rotation and gives NaN."""
+    """E = R^T of a quaternion of any length but zero, which is not a rotation and gives NaN."""
     try:
         return transpose(quaternion_matrix(q))
     except ZeroDivisionError:

@@ -68,6 +68,11 @@ class Universal(CoordinateJoint):
         turning = neg(cross(self.axis2, self._turned_axis1(q)))
         return Subspace((_STILL, _STILL)), Subspace((Motion(turning, (0, 0, 0)), _STILL))
 
+    def subspace_second_partials(self, q: Numbers) -> tuple[tuple[Subspace, ...], ...]:
+        still = Subspace((_STILL, _STILL))
+        turned = cross(self.axis2, cross(self.axis2, self._turned_axis1(q)))
+        return (still, still), (still, Subspace((Motion(turned, (0, 0, 0)), _STILL)))
+
     def unfelt(self, inertia: Inertia) -> Inertia:
         """The mass, as a point where the axes meet."""
         return point_mass(inertia)

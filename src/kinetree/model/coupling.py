@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kinetree import ops
+from kinetree.errors import ModelError
 from kinetree.spatial.motion import Motion
 from kinetree.spatial.subspace import Subspace
 
@@ -50,6 +51,26 @@ class Coupling(ABC):
             _added([(i, f * v[k]) for k, rows in enumerate(partials) for i, f in rows[j]])
             for j in range(len(partials[0]) if partials else 0)
         )
+
+    def G_second_partials(self, q: Any) -> tuple[tuple[Rows, ...], ...]:
+        """The derivatives d_j d_k G as entries [j][k]; () if G is constant or changes at a constant rate."""
+        if type(self).G_partials is not Coupling.G_partials:
+            raise ModelError(
+                f"a coupling of the type {type(self).__name__} has G_partials and no G_second_partials, "
+                "which derivatives of the dynamics need: define them, too"
+            )
+        return ()
+
+    def G_second(self, q: Any, u: Any, v: Any) -> Rows:
+        """The derivative along u of the rate of G along v, both constant; empty if it is zero."""
+        second = self.G_second_partials(q)
+        return tuple(
+            _added([
+                (i, f * (u[j] * v[k]))
+                for j, partials in enumerate(second) for k, rows in enumerate(partials) for i, f in rows[r]
+            ])
+            for r in range(len(second[0][0]) if second else 0)
+        )  # fmt: skip
 
     def velocities(self, q: Any, v: Any) -> tuple[Number, ...]:
         """The velocities of the joint, u = G(q) v."""

@@ -144,6 +144,13 @@ class Node(NamedTuple):
             return stacked([Subspace(Motion() for _ in self.v_index)] * len(self.members))
         return self._derivative(q, v)
 
+    def slopes(self, q: Sequence[Number], v: Sequence[Number]) -> tuple[Any, ...]:
+        """The derivatives of ring(q, v), along each velocity; () if S is constant."""
+        if self.has_constant_subspace:
+            return ()
+        width = range(len(self.v_index))
+        return tuple(self._second_derivative(q, [int(j == k) for j in width], v) for k in width)
+
     @property
     def has_constant_subspace(self) -> bool:
         """True if S of no member depends on q."""
@@ -157,32 +164,77 @@ class Node(NamedTuple):
     def _derivative(self, q: Sequence[Number], w: Sequence[Number]) -> Any:
         """The apparent derivative of S along the velocity w.
 
-        Of a member's own motion, with the joint's velocity u = G w: d(S G) = (sum_j u_j dS_j) G + S dG. A
-        member that another one of the node carries sees that one's columns through its own moving joint:
+        A member that another one of the node carries sees that one's columns through its own moving joint:
         d(step S_c) = step dS_c - (S G w) x step S_c.
         """
-        width = len(self.v_index)
         found: list[Subspace] = []
         subspaces: list[Subspace] = []
         for m in self.members:
-            own, G = m.coupling.positions(q), m.coupling.G(q)
-            S = m.joint.subspace(own)
-            motion = spread(S, G, width)
-            result = Subspace(Motion() for _ in range(width))
-            partials = m.joint.subspace_partials(own)
-            for partial, rate in zip(partials, m.coupling.velocities(q, w) if partials else (), strict=True):
-                result = result + spread(_scaled(partial, rate), G, width)
-            rates = m.coupling.G_rate(q, w)
-            if rates:
-                result = result + spread(S, rates, width)
+            motion, result = self.motion(m, q), self._own_derivative(m, q, w)
             if m.carrier >= 0:
-                step = m.joint.placement(own).following(m.placement)
+                step = m.joint.placement(m.coupling.positions(q)).following(m.placement)
                 carried = step @ subspaces[m.carrier]
                 result = step @ found[m.carrier] + carried.cross_from(-(motion @ w)) + result
                 motion = carried + motion
             subspaces.append(motion)
             found.append(result)
         return stacked(found)
+
+    def _own_derivative(self, m: Member, q: Sequence[Number], w: Sequence[Number]) -> Subspace:
+        """d_w (S G) of one member: (sum_j u_j dS_j) G + S dG, with the velocity u = G w of its joint."""
+        width, own, G = len(self.v_index), m.coupling.positions(q), m.coupling.G(q)
+        result = Subspace(Motion() for _ in range(width))
+        partials = m.joint.subspace_partials(own)
+        for partial, rate in zip(partials, m.coupling.velocities(q, w) if partials else (), strict=True):
+            result = result + spread(_scaled(partial, rate), G, width)
+        rates = m.coupling.G_rate(q, w)
+        return result + spread(m.joint.subspace(own), rates, width) if rates else result
+
+    def _second_derivative(self, q: Sequence[Number], u: Sequence[Number], w: Sequence[Number]) -> Any:
+        """The derivative along u of the one along w, both constant.
+
+        For a member that another one carries, with O its own motion and Y = step S_c:
+        d_u d_w Y = step d_u d_w S_c - (O u) x step d_w S_c - (d_u O w) x Y - (O w) x d_u Y.
+        """
+        found: list[tuple[Subspace, Subspace, Subspace, Subspace]] = []
+        for m in self.members:
+            S, both = self.motion(m, q), self._own_second_derivative(m, q, u, w)
+            along_u, along_w = self._own_derivative(m, q, u), self._own_derivative(m, q, w)
+            if m.carrier >= 0:
+                step = m.joint.placement(m.coupling.positions(q)).following(m.placement)
+                Y, Y_u, Y_w, Y_uw = (step @ part for part in found[m.carrier])
+                towards_u, towards_w, turned = -(S @ u), -(S @ w), -(along_u @ w)
+                Y_u = Y_u + Y.cross_from(towards_u)
+                both = (
+                    Y_uw + Y_w.cross_from(towards_u) + Y.cross_from(turned) + Y_u.cross_from(towards_w) + both
+                )
+                S, along_u = Y + S, Y_u + along_u
+                along_w = Y_w + Y.cross_from(towards_w) + along_w
+            found.append((S, along_u, along_w, both))
+        return stacked([both for *_, both in found])
+
+    def _own_second_derivative(
+        self, m: Member, q: Sequence[Number], u: Sequence[Number], w: Sequence[Number]
+    ) -> Subspace:
+        """d_u d_w (S G) of one member."""
+        width, own, G = len(self.v_index), m.coupling.positions(q), m.coupling.G(q)
+        result = Subspace(Motion() for _ in range(width))
+        partials, second = m.joint.subspace_partials(own), m.joint.subspace_second_partials(own)
+        if partials:
+            rates = m.coupling.velocities(q, u), m.coupling.velocities(q, w)
+            for rate, row in zip(rates[0], second, strict=True) if second else ():
+                for other, partial in zip(rates[1], row, strict=True):
+                    result = result + spread(_scaled(partial, rate * other), G, width)
+        along_u, along_w, both = (
+            m.coupling.G_rate(q, u), m.coupling.G_rate(q, w), m.coupling.G_second(q, u, w)
+        )  # fmt: skip
+        if along_u:
+            for k, partial in enumerate(partials):
+                turned = sum((f * w[i] for i, f in along_u[k]), 0)
+                result = result + spread(_scaled(partial, turned), G, width)
+                result = result + spread(_scaled(partial, rates[1][k]), along_u, width)
+                result = result + spread(_scaled(partial, rates[0][k]), along_w, width)
+        return result + spread(m.joint.subspace(own), both, width) if both else result
 
 
 def _scaled(S: Subspace, factor: Number) -> Subspace:

@@ -1,5 +1,6 @@
 """Numbers, whatever they are: floats, arrays, expressions, 50 digits, symbols."""
 
+from kinetree.ops.control import repeat
 from kinetree.ops.dense import cross, dot, largest, norm, pseudo_inverse, require, solve
 from kinetree.ops.expr import Expr
 from kinetree.ops.functions import (
@@ -31,5 +32,5 @@ from kinetree.ops.table import PRIMITIVES
 __all__ = [
     "PRIMITIVES", "Expr", "Primitive", "abs", "acos", "asin", "atan", "atan2", "cos", "cross", "dot", "equal",
     "exp", "floor", "is_literal", "largest", "less", "less_equal", "log", "max", "min", "norm",
-    "pseudo_inverse", "require", "sign", "sin", "solve", "sqrt", "tan", "tanh", "where",
+    "pseudo_inverse", "repeat", "require", "sign", "sin", "solve", "sqrt", "tan", "tanh", "where",
 ]  # fmt: skip

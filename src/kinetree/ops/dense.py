@@ -17,12 +17,12 @@ from kinetree.ops.expr import Expr
 NEGLIGIBLE = 64 * 2.0**-52  # a pivot below this fraction of the largest entry is rounding noise
 
 
-def require(value: Any, message: str) -> None:
-    """Refuse the state unless `value` is at least 1: SingularError, with this message."""
+def require(value: Any, message: str, error: type[Exception] = SingularError) -> None:
+    """Refuse the state unless `value` is at least 1: an error with this message."""
     if isinstance(value, Expr):
         value.graph.guards.append(value)
     elif np.any(np.less(np.real(value), 1)):
-        raise SingularError(message)
+        raise error(message)
 
 
 def largest(x: Any) -> Any:

@@ -55,6 +55,20 @@ class CoriolisInertia(Value):
         b = vec.sub(vec.scale(v, inertia.mass), vec.cross(h, w))
         return cls(vec.mat_sub(turning, drift), b, frame)
 
+    @classmethod
+    def of_turning(cls, force: Force, at: Vector = vec.ZERO) -> CoriolisInertia:
+        """[-m~ 0; -f~ 0] of the force [m; f] at a point: how it changes by motions that turn it there."""
+        f = force.linear
+        moment = vec.sub(force.angular, vec.cross(at, f))
+        # (omega x m) + p x (omega x f), and p~ f~ = f p^T - (p.f) 1
+        pf = vec.dot(at, f)
+        lever: Matrix = (
+            (f[0] * at[0] - pf, f[0] * at[1], f[0] * at[2]),
+            (f[1] * at[0], f[1] * at[1] - pf, f[1] * at[2]),
+            (f[2] * at[0], f[2] * at[1], f[2] * at[2] - pf),
+        )
+        return cls(vec.mat_sub(vec.skew(vec.neg(moment)), lever), f, force.frame)
+
     @property
     def parameters(self) -> tuple[Number, ...]:
         return (*self.T_block[0], *self.T_block[1], *self.T_block[2], *self.b)

@@ -71,6 +71,11 @@ class Matrix(Value):
     def with_parts(self, parts: Sequence[Any]) -> Matrix:
         return Matrix(parts)
 
+    @classmethod
+    def diagonal(cls, numbers: Sequence[Number]) -> Matrix:
+        """The square matrix with these numbers on its diagonal."""
+        return cls([x if i == j else 0 for j in range(len(numbers))] for i, x in enumerate(numbers))
+
     def numbers(self) -> tuple[tuple[Number, ...], ...]:
         return self.rows
 
@@ -103,7 +108,7 @@ class Matrix(Value):
         return total
 
 
-def _reciprocal(pivot: Number) -> Number:
+def reciprocal(pivot: Number) -> Number:
     """1 / pivot. An exact zero has none: NaN marks it for the guard of the sweep, which names the joint."""
     try:
         return 1 / pivot
@@ -130,7 +135,7 @@ class Factored(Value):
             for m in range(j):
                 pivot = pivot - lower[j][m] * lower[j][m] * pivots[m]
             pivots.append(pivot)
-            reciprocals.append(_reciprocal(pivot))
+            reciprocals.append(reciprocal(pivot))
             for i in range(j + 1, k):
                 entry = a[i][j]
                 for m in range(j):

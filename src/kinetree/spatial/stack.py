@@ -107,6 +107,10 @@ class Stack(Value):
 
     def deflated(self, S: Stack, U: Stack, D: Factored) -> LowRank:
         """I - U D^-1 U^T for the whole group, kept as factors."""
+        return self.lowered(U, D)
+
+    def lowered(self, U: Stack, D: Factored) -> LowRank:
+        """I - U D^-1 U^T for the whole group, kept as factors; D may be any matrix."""
         return LowRank(self, U, D)
 
 

@@ -67,6 +67,14 @@ class Subspace(Value):
         """V x S, column by column."""
         return Subspace(velocity.cross(column) for column in self.columns)
 
+    def cross_onto(self, force: Force) -> ForceSet:
+        """S x* F, column by column: how a force changes that moves along with each."""
+        return ForceSet(column.cross_star(force) for column in self.columns)
+
+    def bracket(self, v: Iterable[Number]) -> Subspace:
+        """(S v) x S, column by column: zero for a single one."""
+        return self.detached() if len(self.columns) == 1 else self.cross_from(self @ v)
+
     def tagged(self, frame: Any) -> Subspace:
         return Subspace(column.tagged(frame) for column in self.columns)
 
@@ -130,6 +138,19 @@ class Partials(tuple, Value):
     @property
     def columns(self) -> tuple[Subspace, ...]:
         return tuple(Subspace(d.columns[k] for d in self) for k in range(len(self)))
+
+    def times(self, x: Iterable[Number]) -> Subspace:
+        """The derivatives of S x, one column along each velocity."""
+        x = tuple(x)
+        return Subspace(derivative @ x for derivative in self)
+
+    @property
+    def T(self) -> Transposed:
+        return Transposed(self)
+
+    def apply_transposed(self, force: Force) -> Matrix:
+        """The derivatives of S^T F for a constant F: rows as of S^T F, columns along each velocity."""
+        return self.against(force).T
 
     def against(self, force: Force) -> Matrix:
         """The block of F . d_i S_j, rows i."""

@@ -129,10 +129,12 @@ def taken(function: Function) -> list[tuple[str, Any, str, str]]:
 
 def signature(function: Function) -> inspect.Signature:
     """How a function of a model is called."""
-    own = [
-        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
-        for name, default, _, _ in taken(function)[: -len(MODEL_INPUTS)]
-    ]
+    own: list[inspect.Parameter] = []
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    for name, default, _, _ in taken(function)[: -len(MODEL_INPUTS)]:
+        if default is REQUIRED and own and own[-1].default is not REQUIRED:
+            kind = inspect.Parameter.KEYWORD_ONLY  # what must be given, after what need not be
+        own.append(inspect.Parameter(name, kind, default=default))
     names = [*(a.name for a in MODEL_INPUTS), "out", "target"]
     common = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names]
     return inspect.Signature(

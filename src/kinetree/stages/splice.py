@@ -139,5 +139,7 @@ class _Splice(Folding):
             self.graph.store(self.moved[old.array], index, value, old.accumulate)
 
     def clear(self, old: Clear) -> None:
-        if old.array in self.moved:
-            self.graph.clear(self.moved[old.array])
+        if old.array in self.moved:  # here, not at the beginning: around it may be a loop
+            place = self.moved[old.array]
+            with self.graph.loop(place.size) as k:
+                self.graph.store(place, k, 0.0)

@@ -17,6 +17,7 @@ from kinetree.stages.batches import batch_of, numbers
 from kinetree.stages.function import Function
 from kinetree.stages.job import model_digest
 from kinetree.sweep import Algorithm
+from kinetree.sweep.walk import VelocityTree
 
 MODES = (None, "unrolled", "looped")
 
@@ -32,7 +33,8 @@ class SweepFunction(Function):
 
     def __init__(self, algorithm: Algorithm):
         self.algorithm = algorithm
-        super().__init__(algorithm.body, algorithm.inputs, algorithm.outputs, algorithm.options)
+        a = algorithm
+        super().__init__(a.body, a.inputs, a.outputs, a.options, a.result, a.order)
 
     def lower(
         self, model: Model, inputs: tuple[str, ...], options: dict[str, Any], mode: str | None = None
@@ -42,7 +44,8 @@ class SweepFunction(Function):
     def evaluate(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
         batch, cores = batch_of(self, model, arrays, options)
         values = {name: numbers(array, cores[name], batch) for name, array in arrays.items()}
-        _, outputs = eager.run(self.algorithm, model, values, options)
+        suited = self.algorithm.for_depth(max(depths(model.nodes), default=0))
+        _, outputs = eager.run(suited, model, values, options)
         objects = any(array.dtype == object for array in arrays.values())
         return [eager.assembled(output, batch, objects) for output in outputs]
 
@@ -58,6 +61,7 @@ def lower(
 
     Results that are functions of the coordinates alone are computed with canonical nodes. Quantities of pairs
     of bodies are traced in body frames and in a common frame; the program with fewer operations is kept.
+    Programs that are too long keep their loops: those over columns of a matrix first, then all.
     """
     if mode not in MODES:
         raise CompileError(f"compile: mode must be 'unrolled', 'looped' or None, not {mode!r}")
@@ -68,13 +72,17 @@ def lower(
     )  # nothing is given in the axes of the model's own bodies
     if algorithm.is_generalised and own and len(model.nodes) <= CANONICAL_NODES:
         nodes = canonical_nodes(model)
+    known = nodes or model.nodes
+    algorithm = algorithm.for_depth(max(depths(known), default=0))
+    estimate, solving = _estimate(algorithm, known), _solving(algorithm, known, model.nv)
+    is_mixed = mode is None and estimate + solving >= UNROLLED_OPERATIONS and solving > 0
     if mode is None:
-        mode = "unrolled" if _estimate(algorithm, nodes or model.nodes) < UNROLLED_OPERATIONS else "looped"
+        mode = "unrolled" if estimate < UNROLLED_OPERATIONS else "looped"
     if mode == "looped":
         frames = "common" if algorithm.pairs else "body"
         return simplify(looped.trace(algorithm, model, present, options, frames, nodes))
     programs = [
-        simplify(unrolled.trace(algorithm, model, present, options, frames, nodes))
+        simplify(unrolled.trace(algorithm, model, present, options, frames, nodes, is_mixed))
         for frames in (("body", "common") if algorithm.pairs else ("body",))
     ]
     return min(programs, key=lambda program: program.ops["flops"])
@@ -93,3 +101,8 @@ def _estimate(algorithm: Algorithm, nodes: Sequence[Node]) -> float:
     order = max(len(a.shape) for a in algorithm.outputs)
     per_path = 60.0 if order == 2 else 15.0
     return 200.0 * bodies + per_path * sum(float(d) ** (order - 1) for d in depths(nodes))
+
+
+def _solving(algorithm: Algorithm, nodes: Sequence[Node], nv: int) -> float:
+    """Roughly how many of the operations, besides, solve for columns of matrices."""
+    return 3.0 * algorithm.columns * nv * VelocityTree(nodes).paths() if algorithm.columns else 0.0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kinetree.errors import KinetreeError
 from kinetree.sweep.signature import Argument, read
+
+DEEP = 32  # nodes from the world to a tip, from which on bodies for deep trees pay
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,12 @@ class Algorithm:
 
     `pairs`: the result belongs to pairs of bodies (M, C, Gamma): it may be computed in one common frame.
     `options`: keyword arguments of the body with their defaults; they are fixed when a program is made.
-    `invariant`: a scalar that follows from the mass matrix, whatever frames and inertias give that matrix.
+    `invariant`: the result follows from the equations of motion, whatever frames and inertias give these, and
+    options do not change that.
+    `deep`: another body with the same result, which costs less in trees that are deeper than `DEEP` nodes.
+    `columns`: how many matrices of nv columns it solves for, which is what takes most of its operations.
+    `result`: the type of a result of several parts, as a NamedTuple is; a plain tuple if None.
+    `order`: the names of inputs and options in the order of a call; as a rule what is needed comes first.
     """
 
     name: str
@@ -27,6 +34,14 @@ class Algorithm:
     pairs: bool = False
     options: dict[str, Any] = field(default_factory=dict, hash=False)
     invariant: bool = False
+    order: tuple[str, ...] = ()
+    result: Callable[..., Any] | None = None
+    deep: Callable[..., Any] | None = None
+    columns: int = 0
+
+    def for_depth(self, depth: int) -> Algorithm:
+        """The algorithm with the body that suits a tree of some depth."""
+        return self if self.deep is None or depth <= DEEP else replace(self, body=self.deep)
 
     @property
     def is_generalised(self) -> bool:
@@ -44,12 +59,12 @@ REGISTRY: dict[str, Algorithm] = {}
 
 
 def algorithm(
-    signature: str, *, pairs: bool = False, invariant: bool = False
+    signature: str, *, pairs: bool = False, invariant: bool = False, order: str = "", **more: Any
 ) -> Callable[[Callable[..., Any]], Algorithm]:
     """Declare an algorithm: `@algorithm("q, v, a, f_ext? -> tau")` over `def name(tree, q, v, a, f_ext)`.
 
     A name with ? may be absent, and then reads as zero; `name(nv, 6)` gives dimensions that the name alone
-    does not imply. Keyword-only parameters of the body are static options.
+    does not imply. Keyword-only parameters of the body are static options. The rest as in `Algorithm`.
     """
 
     def declare(body: Callable[..., Any]) -> Algorithm:
@@ -61,7 +76,8 @@ def algorithm(
             raise TypeError(
                 f"{body.__name__}: the signature {signature!r} does not match the parameters {names}"
             )
-        entry = Algorithm(body.__name__, body, inputs, outputs, pairs, options, invariant)
+        names = tuple(order.split())
+        entry = Algorithm(body.__name__, body, inputs, outputs, pairs, options, invariant, names, **more)
         REGISTRY[entry.name] = entry
         return entry
 

@@ -12,20 +12,32 @@ recorded once for each kind of node (a looped trace). Three rules keep a body ru
 
 This class holds what the executors share: the joints, inertias and gravity of the model, in the frames of the
 sweep. `frames="body"`: every quantity in its own body's frame. `frames="common"`: all in the frame of the
-tree's root body, where transforms are the identity and cost nothing; for quantities of pairs of bodies in
-deep trees.
+tree's root body (of the world, if that is a group), where transforms between bodies are the identity and cost
+nothing; for quantities of pairs of bodies in deep trees.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kinetree.errors import ModelError, TraceError
 from kinetree.model.node import NOTHING, Node, stacked
-from kinetree.spatial import Detached, Factored, Matrix, Motion, Partials, Stack, Transform
+from kinetree.spatial import (
+    CoriolisInertia,
+    Detached,
+    Factored,
+    Force,
+    Matrix,
+    Motion,
+    Partials,
+    Stack,
+    Transform,
+)
+from kinetree.spatial import vector as vec
 from kinetree.spatial.value import Value
+from kinetree.sweep.walk import Walk
 
 
 class Frame:
@@ -44,12 +56,13 @@ class Sweep(ABC):
     """The tree as an algorithm sees it; see the module."""
 
     world: Any  # the handle of the world, the predecessor of root nodes
+    velocities: Walk  # the single velocities, for matrices of pairs of them
 
     def __init__(self, model: Any, frames: str = "body"):
         self.model = model
         self.frames = frames
         self.common = Frame("the common frame")
-        self.world_frame = self.common if frames == "common" else Frame("the world")
+        self.world_frame = Frame("the world")
         self.poses: Any = None  # from the common frame to each body, where the sweep uses one
 
     # -- loops -------------------------------------------------------------------------------------
@@ -160,10 +173,10 @@ class Sweep(ABC):
             P = self._pose(i, node, X)
             S = _back(P, S)
             ring = _back(P, ring) if ring is not None else None
-            X = _each(X, lambda x, f: x if isinstance(x, Detached) else Transform().between(f, f), frames)
-        else:
-            source = self.parent_frame(i)
-            X = _each(X, lambda x, f: x.between(source, f), frames)
+            if not _is_common(node):
+                X = _each(X, lambda x, f: x if isinstance(x, Detached) else Transform(), frames)
+        source = self.parent_frame(i)
+        X = _each(X, lambda x, f: x.between(source, f), frames)
         S = _each(S, lambda s, f: s.tagged(f), frames)
         if ring is None:
             return X, S
@@ -171,12 +184,18 @@ class Sweep(ABC):
 
     def partials(self, i: Any, q: Any) -> Any:
         """The derivatives of S along each velocity of node i. Call `joint` first."""
-        node = self.node(i)
-        found = node.partials(q)
+        return self._along(i, self.node(i).partials(q))
+
+    def slopes(self, i: Any, q: Any, v: Any) -> Any:
+        """The derivatives along each velocity of node i of ring(q, v), for constant v. Call `joint` first."""
+        return self._along(i, self.node(i).slopes(q, v))
+
+    def _along(self, i: Any, found: tuple[Any, ...]) -> Any:
+        """Derivatives of S of node i, in the frames of the sweep; none at all stands for zero."""
         if self.frames == "common":
             P = self.poses[i]
             found = tuple(_back(P, partial) for partial in found)
-        width = len(node.v_index)
+        width = len(self.node(i).v_index)
         members = [
             Partials.along([d.values[m] if isinstance(d, Stack) else d for d in found], width).tagged(frame)
             for m, frame in enumerate(self.frame_of(i))
@@ -215,6 +234,26 @@ class Sweep(ABC):
             ]
         return stacked([I.tagged(f) for I, f in zip(inertias, self.frame_of(i), strict=True)])
 
+    def wrenches(self, i: Any, given: Sequence[Force]) -> Any:
+        """Wrenches on the members of node i, given in the axes of each body, in the frames of the sweep.
+
+        In common frames call `joint` first.
+        """
+        if self.frames == "common":
+            P = self.poses[i]
+            members = P.values if isinstance(P, Stack) else (P,)
+            given = [f.behind(x) for f, x in zip(given, members, strict=True)]
+        return stacked([f.tagged(frame) for f, frame in zip(given, self.frame_of(i), strict=True)])
+
+    def turning(self, i: Any, wrenches: Any) -> Any:
+        """How wrenches on node i change by motions that turn them about the origins of their bodies."""
+        points = [vec.ZERO] * len(self.frame_of(i))
+        if self.frames == "common":
+            P = self.poses[i]
+            points = [x.translation for x in (P.values if isinstance(P, Stack) else (P,))]
+        found = wrenches.values if isinstance(wrenches, Stack) else (wrenches,)
+        return stacked([CoriolisInertia.of_turning(f, p) for f, p in zip(found, points, strict=True)])
+
     def factored(self, i: Any, D: Matrix) -> Factored:
         """D ready to solve with; a singular D makes the result an error that names the joint."""
         result = Factored(D)
@@ -229,11 +268,16 @@ class Sweep(ABC):
         """From the common frame to the members of node i; a root of one body is the common frame itself."""
         if self.poses is None:
             (self.poses,) = self.fields(Transform)
-        if node.predecessor[0] < 0 and not isinstance(X, Stack):
+        if _is_common(node):
             self.poses[i] = Transform()
         else:
             self.poses[i] = X @ self.poses[self.parent(i)]
         return self.poses[i]
+
+
+def _is_common(node: Node) -> bool:
+    """True for a root of one body, whose frame is the common one."""
+    return node.predecessor[0] < 0 and len(node.members) == 1
 
 
 def _each(value: Any, function: Any, frames: tuple[Frame, ...]) -> Any:

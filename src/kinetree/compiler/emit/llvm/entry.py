@@ -18,6 +18,7 @@ def define_entry(offset: Offsets) -> str:
     entry.give(f"ptr {entry.call('ptr', '@attempt', ARGUMENTS, 'i1 true')}")
     functions = (
         part.define_check(offset),
+        part.define_states(),
         part.define_plain(offset),
         part.define_cast(offset),
         part.define_apart(),
@@ -40,9 +41,12 @@ class _Attempt:
     def __init__(self, offset: Offsets):
         self.offset = offset
         self.f = f = Function(f"internal ptr @attempt({ARGUMENTS}, i1 %convertible)")
-        self.outs, self.places, self.strides, self.results, self.converted, self.dims = (
-            f.let(f"alloca [{ARRAYS + 1} x i64]") for _ in range(6)
+        self.outs, self.results, self.converted, self.dims = (
+            f.let(f"alloca [{ARRAYS + 1} x i64]") for _ in range(4)
         )
+        self.places = f.let(f"alloca [{2 * ARRAYS} x i64]")
+        self.strides = f.at(self.places, ARRAYS)
+        self.shape = f.let("alloca [2 x i64]")  # of the batch: how many axes, and where their lengths are
         self.variable = f.let("alloca i64")  # changes its meaning from part to part
         self.context = f.member("%self", offset.data)
         self.inputs, self.outputs = f.load(self.context, part.INPUTS), f.load(self.context, part.OUTPUTS)
@@ -51,8 +55,7 @@ class _Attempt:
         f.unless(f.is_("eq", "%nargs", self.inputs), "slow")
         self.given = self._gather()
         self.batch = self._inspect()
-        self.alone = f.is_("eq", self.batch, ALONE)
-        self.single = f.any_of(self.alone, f.is_("eq", self.batch, 1))
+        self.single = f.any_of(*(f.is_("eq", self.batch, count) for count in (ALONE, 1)))
         self._compute()
         self._answer()
         self._convert()
@@ -96,16 +99,15 @@ class _Attempt:
         return given
 
     def _inspect(self) -> str:
-        """The length of the batch, if all objects suit the code and have one batch axis or, inputs, none."""
+        """The states of the batch, if all objects suit the code and have its axes or, inputs, none."""
         f = self.f
         f.store(ALONE, self.variable)
+        f.store(0, self.shape)
         with f.each(0, self.inputs) as k:
             length = self._check(f.load("%args", k, "ptr"), k, part.ALIGNED)
             f.when(f.is_("eq", length, part.UNFIT), "unfit")
-            batch = f.load(self.variable)
-            free = f.any_of(f.is_("eq", length, ALONE), f.is_("eq", batch, ALONE))
-            f.unless(f.any_of(free, f.is_("eq", length, batch)), "slow")
-            f.store(f.call("i64", "@llvm.smax.i64", f"i64 {length}", f"i64 {batch}"), self.variable)
+            longer = f.call("i64", "@llvm.smax.i64", f"i64 {length}", f"i64 {f.load(self.variable)}")
+            f.store(longer, self.variable)
         batch = f.load(self.variable)
         with f.given(self.given), f.each(0, self.outputs) as k:
             item = f.load(self.outs, k, "ptr")
@@ -116,9 +118,10 @@ class _Attempt:
 
     def _check(self, item: str, k: str, needed: int) -> str:
         f = self.f
-        place, stride = f.at(self.places, k), f.at(self.strides, k)
-        about = f"ptr {item}", f"ptr {self.context}", f"ptr {self._spec(k)}", f"i32 {needed}"
-        return f.call("i64", "@check", *about, f"ptr {place}", f"ptr {stride}")
+        wanted = f"ptr {self.context}", f"ptr {self._spec(k)}", f"i32 {needed}"
+        return f.call(
+            "i64", "@check", f"ptr {item}", *wanted, f"ptr {f.at(self.places, k)}", f"ptr {self.shape}"
+        )
 
     def _compute(self) -> None:
         """Run the code, into arrays that are given or made here."""
@@ -169,8 +172,9 @@ class _Attempt:
             f.call("void", "@Py_IncRef", f"ptr {given}")
         with f.given(f.is_null(given)):
             spec = self._spec(place)
-            axes, extra = f.load(spec), f.choose(self.alone, 0, 1)
-            f.store(self.batch, self.dims)
+            axes, extra = f.load(spec), f.load(self.shape)
+            with f.each(0, extra) as axis:
+                f.store(f.load(f.load(self.shape, 1, "ptr"), axis), self.dims, axis)
             with f.each(0, axes) as axis:
                 f.store(f.load(spec, f.add(axis, 1)), self.dims, f.add(axis, extra))
             number = f.let(f"trunc i64 {f.load(self.context, part.NUMBER)} to i32")

@@ -21,7 +21,8 @@ PROGRESS = 13  # three words for a batch
 ARRAY_TYPE, TUPLE_TYPE, NONE, OUT = 16, 17, 18, 19  # objects of Python: two types, None, and the word "out"
 SPECS = 20  # of every argument and result: how many axes, their lengths, their strides, the bytes of a state
 
-AXES = 4  # the most axes of an argument
+AXES = 4  # the most axes of an argument, without those of a batch
+BATCH_AXES = 8  # the most of these
 RESULTS = 8  # the most results
 ARRAYS = 32  # the most arguments and results
 SPEC = 2 * AXES + 2
@@ -32,7 +33,7 @@ PLAIN = C_CONTIGUOUS | FORCE_CAST | ENSURE_ARRAY | ALIGNED | NOT_SWAPPED
 KIND_MASK = ~(0xFF << 24)  # the bytes of a descriptor's word that tell the type and the byte order
 REAL = "fiub"  # the kinds of numbers that are converted: floats, integers, booleans
 
-ALONE, UNFIT = -1, -2  # what `@check` says instead of the length of a batch
+ALONE, UNFIT = -1, -2  # what `@check` says instead of the number of states in a batch
 
 DECLARATIONS = """\
 declare i64 @llvm.smax.i64(i64, i64)
@@ -65,21 +66,19 @@ class Offsets(NamedTuple):
 
 
 def define_check(offset: Offsets) -> str:
-    """`@check`: whether the code can use an object as it is, by its length along the batch; where its data
-    begin, and its stride along the batch.
+    """`@check`: whether the code can use an object as it is, by the number of its states. Where its data
+    begin goes to `place`, its stride along the batch (`@states`) `ARRAYS` words behind.
     """
     f = Function(
-        "internal i64 @check(ptr %object, ptr %context, ptr %spec, i32 %needed, ptr %place, ptr %stride)"
+        "internal i64 @check(ptr %object, ptr %context, ptr %spec, i32 %needed, ptr %place, ptr %batch)"
     )
     f.unless(f.same(f.member("%object", offset.type), f.load("%context", ARRAY_TYPE, "ptr")), "no")
-    kind = f.member(f.member("%object", offset.descr), offset.kind, "i64")
-    kind = f.let(f"and i64 {kind}, {KIND_MASK}")
     flags = f.let(f"and i32 {f.member('%object', offset.flags, 'i32')}, %needed")
     is_plain = f.is_("eq", flags, "%needed", "i32")
-    f.unless(f.all_of(is_plain, f.is_("eq", kind, f.load("%context", KIND))), "no")
+    f.unless(f.all_of(is_plain, _has_type(f, offset)), "no")
     axes = f.load("%spec")
     extra = f.sub(_axes(f, offset), axes)
-    f.unless(f.is_("ult", extra, 2), "no")
+    f.unless(f.is_("ule", extra, BATCH_AXES), "no")
     lengths, steps = f.member("%object", offset.dimensions), f.member("%object", offset.strides)
     with f.each(0, axes) as axis:
         here, there = f.add(axis, extra), f.add(axis, 1)
@@ -88,12 +87,40 @@ def define_check(offset: Offsets) -> str:
         contiguous = f.is_("eq", f.load(steps, here), f.load("%spec", f.add(there, AXES)))
         f.unless(f.any_of(contiguous, f.is_("eq", length, 1)), "no")
     f.store(f.member("%object", offset.data, "i64"), "%place")
-    f.store(0, "%stride")
+    stride = f.at("%place", ARRAYS)
+    f.store(0, stride)
     f.when(f.is_("eq", extra, 0), "alone")
-    f.store(f.load(steps), "%stride")
-    f.give(f"i64 {f.load(lengths)}")
+    shape = f"ptr {lengths}", f"ptr {steps}", f"i64 {extra}"
+    f.give(f"i64 {f.call('i64', '@states', *shape, f'ptr {stride}', 'ptr %batch')}")
     f.block("alone")
     f.give(f"i64 {ALONE}")
+    f.block("no")
+    f.give(f"i64 {UNFIT}")
+    return f.text
+
+
+def define_states() -> str:
+    """`@states`: how many states there are along the batch axes of an array, if they are at equal distances.
+
+    `batch` holds the number of batch axes, and where their lengths are. The first array that has such axes
+    sets it, and the others must have the same.
+    """
+    f = Function("internal i64 @states(ptr %lengths, ptr %steps, i64 %axes, ptr %stride, ptr %batch)")
+    with f.given(f.is_("eq", f.load("%batch"), 0)):
+        f.store("%axes", "%batch")
+        f.store("%lengths", "%batch", 1, "ptr")
+    f.unless(f.is_("eq", f.load("%batch"), "%axes"), "no")
+    count = f.let("alloca i64")
+    f.store(1, count)
+    with f.each(0, "%axes") as axis:
+        length = f.load("%lengths", axis)
+        f.unless(f.is_("eq", length, f.load(f.load("%batch", 1, "ptr"), axis)), "no")
+        f.store(f.mul(f.load(count), length), count)
+    with f.each(1, "%axes") as axis:
+        whole = f.mul(f.load("%steps", axis), f.load("%lengths", axis))
+        f.unless(f.is_("eq", whole, f.load("%steps", f.sub(axis, 1))), "no")
+    f.store(f.load("%steps", f.sub("%axes", 1)), "%stride")
+    f.give(f"i64 {f.load(count)}")
     f.block("no")
     f.give(f"i64 {UNFIT}")
     return f.text
@@ -104,9 +131,10 @@ def define_plain(offset: Offsets) -> str:
     f = Function("internal ptr @plain(ptr %object, ptr %context, ptr %spec)")
     f.unless(f.same(f.member("%object", offset.type), f.load("%context", ARRAY_TYPE, "ptr")), "other")
     f.call("void", "@Py_IncRef", "ptr %object")
-    f.when(f.is_("sgt", f.sub(_axes(f, offset), f.load("%spec")), 1), "several")
+    has_several = f.is_("sgt", f.sub(_axes(f, offset), f.load("%spec")), 1)
+    f.when(f.all_of(has_several, _has_type(f, offset)), "several")
     f.give(f"ptr {f.call('ptr', '@cast', 'ptr %object', 'ptr %context')}")
-    f.block("several")  # batch axes: the general method may do without a copy
+    f.block("several")  # batch axes, not at equal distances: the general method may do without a copy
     f.give("ptr %object")
     f.block("other")
     array = f.call("ptr", "@PyArray_FromAny", "ptr %object", "ptr null", *_any_shape(ENSURE_ARRAY))
@@ -134,6 +162,12 @@ def define_cast(offset: Offsets) -> str:
 
 def _axes(f: Function, offset: Offsets) -> str:
     return f.let(f"sext i32 {f.member('%object', offset.nd, 'i32')} to i64")
+
+
+def _has_type(f: Function, offset: Offsets) -> str:
+    """Whether an array holds numbers of the kernel's type."""
+    kind = f.member(f.member("%object", offset.descr), offset.kind, "i64")
+    return f.is_("eq", f.let(f"and i64 {kind}, {KIND_MASK}"), f.load("%context", KIND))
 
 
 def _any_shape(flags: int) -> tuple[str, ...]:

@@ -1,0 +1,46 @@
+"""`kinetree convert`: a robot from one file format into another."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+from kinetree.cli import source
+from kinetree.cli.status import OK, Misuse
+from kinetree.cli.text import printable
+
+SUMMARY = "a robot from one file format into another"
+DESCRIPTION = """Read a robot and write it to OUT in the format that its ending names: .urdf, .xml, .mjcf or
+.json. What a format cannot say is an error that names it: nothing is lost in silence."""
+EXAMPLES = """  kinetree convert panda.urdf panda.xml
+  kinetree convert humanoid.xml humanoid.json
+  kinetree convert zoo:puma560 puma.urdf --force"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    source.configure(parser)
+    parser.add_argument("output", metavar="OUT", type=Path, help="the file to write")
+    parser.add_argument("--force", action="store_true", help="write over a file that exists")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    import kinetree as kt
+
+    if os.path.lexists(options.output) and not options.force:
+        raise Misuse(f"'{options.output}' exists; --force writes over it")
+    model = source.read(options)
+    try:
+        path = kt.save(model, options.output)
+    except OSError as fault:
+        raise Misuse(f"'{options.output}' cannot be written: {fault.strerror}") from None
+    warnings = [] if model.report is None else [str(f) for f in model.report.warnings]
+    if options.json:
+        print(json.dumps({"model": model.name, "file": str(path), "warnings": warnings}, indent=2))
+    else:
+        print(f"{printable(model.name)}: {printable(path)}  {path.stat().st_size:,} bytes")
+        for warning in warnings:
+            print(f"warning: {printable(warning)}")
+    return OK

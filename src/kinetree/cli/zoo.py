@@ -1,0 +1,44 @@
+"""`kinetree zoo`: the robots that come with the library."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+from typing import Any
+
+from kinetree.cli.source import ZOO, robots
+from kinetree.cli.status import OK
+from kinetree.cli.text import table
+
+SUMMARY = "the robots that come with the library"
+DESCRIPTION = """List the robots of the zoo, with the arguments they take. Use one wherever a command takes
+a FILE, as zoo:NAME or zoo:NAME:ARGUMENT,..."""
+EXAMPLES = """  kinetree zoo
+  kinetree info zoo:chain:20"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    found = [described(name, make) for name, make in robots().items()]
+    if options.json:
+        print(json.dumps(found, indent=2))
+    else:
+        rows = [[f"{ZOO}{robot['name']}", robot["arguments"], robot["summary"]] for robot in found]
+        print(table(rows, ["robot", "arguments", ""]))
+    return OK
+
+
+def described(name: str, make: Any) -> dict[str, str]:
+    """A robot as plain data: its name, the arguments it takes, one sentence."""
+    parameters = inspect.signature(make).parameters.values()
+    arguments = ", ".join(
+        p.name if p.default is p.empty else f"{p.name}={p.default!r}"
+        for p in parameters
+        if p.kind is not p.KEYWORD_ONLY and (p.default is p.empty or isinstance(p.default, int | float))
+    )
+    summary = (inspect.getdoc(make) or "").split("\n\n")[0]
+    return {"name": name, "arguments": arguments, "summary": " ".join(summary.split()).partition(". ")[0]}

@@ -1,0 +1,192 @@
+"""Loops over velocities that are recorded, in a looped trace and in the straight trace of a large robot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinetree import ops
+from kinetree.compiler.ir.graph import Array, Graph, Store
+from kinetree.interpreters import results
+from kinetree.interpreters.eager import EagerSweep
+from kinetree.interpreters.handles import Block, Velocity
+from kinetree.model import Node
+from kinetree.ops import Expr
+from kinetree.spatial import Coordinates
+from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
+from kinetree.sweep.walk import VelocityTree, Walk
+
+if TYPE_CHECKING:
+    pass
+
+BLOCK = 4  # columns at a time: factors are loaded once for all of them
+LARGE = 1e300  # larger than any guarded number
+
+
+class LoopedWalk(Walk):
+    """The velocities, with loops that are recorded in a graph."""
+
+    def __init__(self, tree: Any, nodes: Sequence[Node], graph: Graph):
+        self.tree, self.graph, self.nv = tree, graph, tree.model.nv
+        self.velocities = VelocityTree(nodes)
+        self.least: Array | None = None
+        self._tables: dict[str, Array] = {}
+
+    def lookup(self, name: str, numbers: list[int], index: Any) -> Any:
+        """An entry of a list of integers; the index itself if the list counts from 0."""
+        if numbers == list(range(len(numbers))):
+            return index
+        if name not in self._tables:
+            self._tables[name] = self.graph.array(name, "itable", len(numbers), np.array(numbers, np.int64))
+        return self.graph.load(self._tables[name], index)
+
+    def _velocity(self, place: Any) -> Velocity:
+        """The velocity at a place in the order of the walk."""
+        indices = [index for *_, index in self.velocities.order]
+        return Velocity(self.lookup("velocity_index", indices, place), place)
+
+    def outward(self) -> Iterator[Velocity]:
+        return self._loop(0, 1)
+
+    def inward(self) -> Iterator[Velocity]:
+        return self._loop(self.nv - 1, -1)
+
+    def _loop(self, start: int, step: int) -> Iterator[Velocity]:
+        if self.nv:
+            with self.graph.loop(self.nv, start, step) as place:
+                yield self._velocity(place)
+
+    def above(self, k: Velocity) -> Iterator[Velocity]:
+        above = [place + 1 for place in self.velocities.above]
+        with self.graph.repeat(self.lookup("velocity_above", above, k.order)) as loop:
+            place = self.graph.iadd(loop.variable, -1)
+            yield self._velocity(place)
+            loop.successor = self.lookup("velocity_above", above, place)
+
+    def before(self, k: Velocity) -> Iterator[Velocity]:
+        with self.graph.repeat(self.graph.iadd(k.order, 1)) as loop:
+            place = self.graph.iadd(loop.variable, -1)
+            yield self._velocity(place)
+            loop.successor = place
+
+    def blocks(self) -> Iterator[Block]:
+        """In blocks of a few; what is left over one by one. Columns may come in any order: that of v."""
+        whole, rest = divmod(self.nv, BLOCK)
+        if whole:
+            with self.graph.loop(whole) as n:
+                first = self.graph.imul(n, BLOCK)
+                yield Block([self.graph.iadd(first, k) for k in range(BLOCK)])
+        if rest:
+            with self.graph.loop(rest, whole * BLOCK) as place:
+                yield Block([place])
+
+    def table(self, *dimensions: str | int) -> Any:
+        return self.tree.memory("work", dimensions)
+
+    def column(self, block: Block) -> Column:
+        return Column(self.graph, self.nv, len(block.places))
+
+    def guard(self, k: Velocity, pivot: Any) -> None:
+        scales = 1.0 / (NEGLIGIBLE * inertia_bounds(self.tree.model))
+        if "scale" not in self._tables:
+            self._tables["scale"] = self.graph.array("velocity_scale", "table", scales.size, scales)
+        self.require([pivot * self.graph.load(self._tables["scale"], k.place)])
+
+    def require(self, numbers: Sequence[Any]) -> None:
+        """Do not trust the result unless these numbers are at least 1."""
+        if not numbers:
+            return
+        if self.least is None:
+            self.least = self.graph.array("least", "work", 1)
+            self.graph.root.statements.insert(0, Store(self.least, 0, LARGE))
+        smallest: Any = self.graph.load(self.least, 0)
+        for x in numbers:
+            smallest = ops.min(smallest, x)
+        self.graph.store(self.least, 0, smallest)
+
+
+class Column:
+    """The numbers of one block for each velocity, in memory."""
+
+    def __init__(self, graph: Graph, length: int, width: int):
+        self.graph, self.width = graph, width
+        self.array = graph.array(f"column{len(graph.arrays)}", "work", length * width)
+
+    def _places(self, k: Velocity) -> list[Any]:
+        first = self.graph.imul(k.place, self.width)
+        return [self.graph.iadd(first, n) for n in range(self.width)]
+
+    def __getitem__(self, k: Velocity) -> Coordinates:
+        return Coordinates(self.graph.load(self.array, place) for place in self._places(k))
+
+    def __setitem__(self, k: Velocity, values: Any) -> None:
+        for place, value in zip(self._places(k), values, strict=True):
+            self.graph.store(self.array, place, value)
+
+    def add(self, values: Any, k: Velocity) -> None:
+        for place, value in zip(self._places(k), values, strict=True):
+            self.graph.store(self.array, place, value, accumulate=True)
+
+
+class Memory(results.Output):
+    """A table or output of a straight trace whose velocities are looped over: an array of the program."""
+
+    def __init__(self, tree: MixedSweep, kind: str, dimensions: tuple[str | int, ...]):
+        super().__init__(tree, dimensions)
+        self.graph = tree.graph
+        self.array = self.graph.array(f"{kind}{len(self.graph.arrays)}", kind, math.prod(self.shape))
+        self.graph.clear(self.array)
+
+    def positions(self, dimension: str | int, i: Any) -> Any:
+        if isinstance(i, Block):
+            return tuple(i.places)
+        return i.place if isinstance(i, Velocity) else super().positions(dimension, i)
+
+    def _place(self, index: tuple) -> Any:
+        place: Any = 0
+        for size, k in zip(self.shape, index, strict=True):
+            place = self.graph.iadd(self.graph.imul(place, size), k)
+        return place
+
+    def put(self, index: tuple, value: Any) -> None:
+        self.graph.store(self.array, self._place(index), value if isinstance(value, Expr) else float(value))
+
+    def add(self, value: Any, *key: Any) -> None:
+        index = tuple(self.positions("nv", k) for k in key)
+        self.graph.store(self.array, self._place(index), value, accumulate=True)
+
+    def __getitem__(self, key: Any) -> Any:
+        key = key if type(key) is tuple else (key,)
+        *first, last = (self.positions("nv", k) for k in key)
+        if isinstance(last, tuple):
+            return Coordinates(self.graph.load(self.array, self._place((*first, k))) for k in last)
+        return self.graph.load(self.array, self._place((*first, last)))
+
+
+class MixedSweep(EagerSweep):
+    """The tree of a straight trace, with loops over its velocities."""
+
+    velocities: LoopedWalk
+
+    def __init__(self, graph: Graph, *args: Any):
+        super().__init__(*args)
+        self.graph = graph
+        self.velocities = LoopedWalk(self, self.nodes, graph)
+
+    def memory(self, kind: str, dimensions: tuple[str | int, ...]) -> Memory:
+        return Memory(self, kind, dimensions)
+
+    def array(self, *dimensions: str | int) -> Memory:
+        return self.memory("output", dimensions)
+
+
+def mixed_sweep(graph: Graph) -> Callable[..., EagerSweep]:
+    """What makes such trees, recorded in a graph."""
+    return partial(MixedSweep, graph)
+
+
+__all__ = ["LARGE", "LoopedWalk", "Memory", "MixedSweep", "mixed_sweep"]

@@ -1,0 +1,120 @@
+"""Events: zeros of functions of time and state, found during a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree.errors import ArgumentError
+from kinetree.model import Model
+from kinetree.motion.rollout import NEXT
+from kinetree.motion.run import Run, alone
+from kinetree.motion.trajectory import Event
+from kinetree.stages.function import Function
+
+Array = np.ndarray
+
+
+class Hit(NamedTuple):
+    """A change of sign of an event function in one step of one state."""
+
+    number: int
+    state: tuple[int, ...]
+    row: int  # the step within the piece
+    before: float  # the value at the beginning of the step
+    q: Array  # the state at the beginning of the piece
+    v: Array
+
+
+class Events:
+    """The event functions of a run."""
+
+    def __init__(self, functions: Sequence[Any], model: Model):
+        if callable(functions):
+            functions = (functions,)
+        self.model = model
+        self.functions = tuple(functions)
+        for function in self.functions:
+            if not callable(function):
+                raise ArgumentError(f"simulate: an event must be a function g(t, q, v), not {function!r}")
+
+    def __bool__(self) -> bool:
+        return bool(self.functions)
+
+    def is_terminal(self, number: int) -> bool:
+        return bool(getattr(self.functions[number], "terminal", False))
+
+    def value(self, number: int, t: Any, q: Array, v: Array) -> Any:
+        """An event function of one state, or of many with the batch axes of q and v."""
+        function = self.functions[number]
+        if isinstance(function, Function):
+            seen = {"t": t, "q": q, "v": v}
+            return function(self.model, **{a.name: seen[a.name] for a in function.own_inputs})
+        if q.ndim == 1:
+            return float(function(float(t), q, v))
+        times = np.broadcast_to(t, q.shape[:-1])
+        found = [float(function(float(times[k]), q[k], v[k])) for k in np.ndindex(q.shape[:-1])]
+        return np.array(found).reshape(q.shape[:-1])
+
+    def between(self, times: Array, q: Array, v: Array, Q: Array, V: Array, alive: Array) -> list[Hit]:
+        """The changes of sign between a state and those that follow it, in the order of time."""
+        all_q = np.concatenate([np.broadcast_to(q, Q.shape[:-2] + q.shape[-1:])[..., None, :], Q], -2)
+        all_v = np.concatenate([np.broadcast_to(v, V.shape[:-2] + v.shape[-1:])[..., None, :], V], -2)
+        hits = []
+        for number in range(len(self.functions)):
+            g = np.asarray(self.value(number, times, all_q, all_v))
+            direction = float(getattr(self.functions[number], "direction", 0))
+            changed = crossing(g[..., :-1], g[..., 1:], direction) & alive[..., None]
+            for place in map(tuple, np.argwhere(changed)):
+                *index, row = (int(k) for k in place)
+                start = all_q[(*index, 0)], all_v[(*index, 0)]
+                hits.append(Hit(number, tuple(index), row, float(g[place]), *start))
+        return sorted(hits, key=lambda hit: (hit.row, hit.state))
+
+    def located(self, hit: Hit, run: Run, memory: dict[str, Array], start: int) -> Event:
+        """The event itself: where within the step the function is zero, by steps of other lengths."""
+        single, memory = alone(run, hit.state, memory)
+        q, v = hit.q, hit.v
+        for k in range(start, start + hit.row):
+            found = single.advance(q, v, memory, k, 1, 1)
+            q, v = found["q"][0], found["v"][0]
+            memory = {name: found[name + NEXT] for name in memory}
+        k, whole = start + hit.row, run.dt
+        t = run.t0 + whole * k
+
+        def after(fraction: float) -> tuple[Array, Array]:
+            single.dt = whole * fraction
+            found = single.advance(q, v, memory, k, 1, 1, t)
+            return found["q"][0], found["v"][0]
+
+        fraction = zero(lambda s: self.value(hit.number, t + s * whole, *after(s)), hit.before)
+        at = after(fraction)
+        return Event(hit.number, hit.state, t + fraction * whole, *at, self.is_terminal(hit.number))
+
+
+def crossing(before: Any, after: Any, direction: float) -> Any:
+    """Whether a function changes its sign, in the wanted direction."""
+    rising, falling = (before < 0) & (after >= 0), (before > 0) & (after <= 0)
+    return rising if direction > 0 else falling if direction < 0 else rising | falling
+
+
+def zero(function: Callable[[float], float], before: float) -> float:
+    """Where between 0 and 1 a function changes its sign, by false position (Illinois); `before` is its value
+    at 0."""
+    a, fa, b, fb = 0.0, before, 1.0, function(1.0)
+    for _ in range(100):
+        if fb == 0.0 or b - a < 4e-16:
+            break
+        c = (a * fb - b * fa) / (fb - fa)
+        if not a < c < b:
+            c = (a + b) / 2
+        fc = function(c)
+        if abs(fc) <= 1e-15 * max(abs(before), abs(fb)):
+            return c
+        if (fc > 0) == (fb > 0):
+            b, fb, fa = c, fc, fa / 2
+        else:
+            a, fa, fb = c, fc, fb / 2
+    return b

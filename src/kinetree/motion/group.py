@@ -1,0 +1,116 @@
+"""Velocities and momenta on the group of positions: what changes from a position to one nearby.
+
+Positions of joints that turn freely form a group. With z = ad_u = [u, .] by the brackets of the joint
+(`Joint.brackets`), a curve q exp(u(t)) from q has the velocity v where
+
+    u' = dexp^-1(v) = z / (1 - e^-z) v = v + z v / 2 + z^2 v / 12 - z^4 v / 720 + z^6 v / 30240 - ...
+
+Where velocities are the rates of coordinates, u' = v. The series are cut: `terms` says after which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from kinetree.model import Model
+
+Array = np.ndarray
+Brackets = tuple[tuple[tuple[Any, ...], ...], ...]
+
+
+HALF = 1 / 2
+EVEN = (1 / 12, -1 / 720, 1 / 30240)  # of z / (1 - e^-z), of z^2, z^4, z^6; of z it is 1/2
+TANH = (1 / 4, -1 / 192, 1 / 7680)  # of tanh(z / 4), of z, z^3, z^5
+
+
+def rates(model: Model, u: Array, v: Array, terms: int) -> Array:
+    """u' of the increments u that lead from a position to one that moves with the velocity v."""
+    return _by_joint(model, u, v, lambda c, u, v: _inverse(c, u, v, _bracket, terms))
+
+
+def momenta(model: Model, u: Array, p: Array) -> Array:
+    """The momentum that increments feel if velocities feel p: p . rates(u, x) = momenta(u, p) . x."""
+    return _by_joint(model, u, p, lambda c, u, p: _inverse(c, u, p, _cobracket, 3))
+
+
+def shares(model: Model, u: Array, f: Array) -> Array:
+    """Twice the force at the end of an increment u that does the work of f in its middle.
+
+    (1 + tanh(z / 4))^T f: while the end moves by x, the middle moves by half of (1 + tanh(z / 4)) x.
+    """
+
+    def apply(c: Brackets, u: list, f: list) -> list:
+        power, total = f, f
+        for k, weight in enumerate(TANH):
+            power = _cobracket(c, u, power if k == 0 else _cobracket(c, u, power))
+            total = [a + weight * b for a, b in zip(total, power, strict=True)]
+        return total
+
+    return _by_joint(model, u, f, apply)
+
+
+def coadjoint(model: Model, v: Array, p: Array) -> Array:
+    """ad_v^T p, the rate of the momentum p in axes that turn with the velocity v: p . [v, x] for each x."""
+    zero = np.zeros(model.nv)
+    return _by_joint(model, v, p, _cobracket, zero)
+
+
+def is_flat(model: Model) -> bool:
+    """True if all velocities are rates of coordinates."""
+    return not any(body.joint.brackets() for body, _ in model.coordinate_places[1])
+
+
+def _by_joint(
+    model: Model, u: Array, x: Array, rule: Callable[..., list], rest: Array | None = None
+) -> Array:
+    """A rule for the joints that have brackets; the others keep their part of `x`, or take that of `rest`."""
+    result = np.array(x if rest is None else rest, dtype=np.result_type(u, x))
+    for constants, place in _turning(model):
+        found = rule(constants, [u[k] for k in place], [x[k] for k in place])
+        for k, value in zip(place, found, strict=True):
+            result[k] = value
+    return result
+
+
+def _turning(model: Model) -> Iterator[tuple[Brackets, range]]:
+    for body, place in model.coordinate_places[1]:
+        constants = body.joint.brackets()
+        if constants:
+            yield constants, place["v"]
+
+
+def _inverse(c: Brackets, u: list, v: list, bracket: Callable[..., list], terms: int) -> list:
+    """v + z v / 2 + z^2 v / 12 - ..., with so many even powers."""
+    power = bracket(c, u, v)
+    total = [a + HALF * b for a, b in zip(v, power, strict=True)]
+    for k, weight in enumerate(EVEN[:terms]):
+        power = bracket(c, u, power if k == 0 else bracket(c, u, power))
+        total = [a + weight * b for a, b in zip(total, power, strict=True)]
+    return total
+
+
+def _bracket(c: Brackets, u: list, v: list) -> list:
+    """[u, v], from the constants of the joint."""
+    n = len(u)
+    result: list[Any] = [0] * n
+    for j in range(n):
+        for k in range(n):
+            for l in range(n):
+                if c[j][k][l]:
+                    result[l] = result[l] + c[j][k][l] * (u[j] * v[k])
+    return result
+
+
+def _cobracket(c: Brackets, u: list, p: list) -> list:
+    """The transpose of the bracket with u: p . [u, x] for each x."""
+    n = len(u)
+    result: list[Any] = [0] * n
+    for j in range(n):
+        for k in range(n):
+            for l in range(n):
+                if c[j][k][l]:
+                    result[k] = result[k] + c[j][k][l] * (u[j] * p[l])
+    return result

@@ -1,0 +1,168 @@
+"""What a caller hands to `simulate`: states, and what acts on them, checked once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import ArgumentError, ShapeError
+from kinetree.model import Model
+from kinetree.motion.rollout import ACTIONS, SERIES, STATE, given_name
+from kinetree.motion.steps import step
+from kinetree.stages.function import Function
+
+Array = np.ndarray
+Callback = Callable[[float, Array, Array], Any]
+
+
+@dataclass
+class Acting:
+    """Everything that acts during a run, by how it is known."""
+
+    constant: dict[str, Array] = field(default_factory=dict)  # one value (..., core) for the whole run
+    series: dict[str, Array] = field(default_factory=dict)  # (..., steps, core), a value for each step
+    functions: list[Function] = field(default_factory=list)  # run inside the loop
+    callbacks: dict[str, Callback] = field(default_factory=dict)  # run by Python, step by step
+
+    def batches(self, model: Model) -> list[tuple[int, ...]]:
+        """The batch axes of all arrays."""
+        found = [a.shape[: a.ndim - self._core(model, n)] for n, a in self.constant.items()]
+        return found + [a.shape[: a.ndim - self._core(model, n) - 1] for n, a in self.series.items()]
+
+    def _core(self, model: Model, name: str) -> int:
+        if name in CORES:
+            return CORES[name]
+        number, _, own = name.removeprefix("control").partition("_")
+        return len(next(a for a in self.functions[int(number)].own_inputs if a.name == own).shape)
+
+
+TIMED = ("tau", "f_ext", "setpoint")  # what may change from step to step
+CORES = {a.name: len(a.shape) for a in step.inputs if a.name in ACTIONS} | {
+    "parameters": 2, "gravity": 1, "momentum": 1, "dt": 0, "t": 0,
+}  # fmt: skip
+
+
+def read(model: Model, steps: int, given: dict[str, Any]) -> Acting:
+    """Sort what acts: numbers, functions of a model, Python functions. `given` is by name; None is absent."""
+    acting = Acting()
+    for name, value in given.items():
+        if value is None:
+            continue
+        function = value.func if isinstance(value, functools.partial) else value
+        if isinstance(function, Function):
+            keywords = value.keywords if isinstance(value, functools.partial) else {}
+            _add_function(acting, model, name, function, keywords)
+        elif callable(value):
+            if name not in ("tau", "f_ext"):
+                raise ArgumentError(f"simulate: {name} cannot be a Python function; control and f_ext can")
+            acting.callbacks[name] = value
+        else:
+            _add_numbers(acting, model, steps, name, value)
+    return acting
+
+
+def _add_function(acting: Acting, model: Model, name: str, function: Function, keywords: dict) -> None:
+    """A function of a model that runs inside the loop, with what it takes besides t, q and v."""
+    number = len(acting.functions)
+    gives = [a.name for a in function.outputs]
+    said = "control" if name == "tau" else name
+    if not set(gives) & set(ACTIONS):
+        raise ArgumentError(
+            f"simulate: {said} is the function {function.name}, which gives {', '.join(gives)}: one of its "
+            f"results must be {', '.join(ACTIONS)}"
+        )
+    acting.functions.append(function)
+    for argument in function.own_inputs:
+        if argument.name in STATE:
+            continue
+        value = keywords.get(argument.name)
+        if value is None:
+            if argument.optional:
+                continue
+            raise ArgumentError(
+                f"simulate: {said} is the function {function.name}, which also takes {argument.name!r}: give it "
+                f"as functools.partial({function.name}, {argument.name}=...)"
+            )
+        core = argument.sizes(model)
+        array = _finite(argument.name, value)
+        if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
+            raise ShapeError(
+                f"simulate: {argument.name} of {function.name} has shape {array.shape}, but (..., "
+                f"{', '.join(map(str, core))}) is needed"
+            )
+        acting.constant[given_name(number, argument.name)] = array
+    unknown = set(keywords) - {a.name for a in function.own_inputs}
+    if unknown:
+        raise ArgumentError(f"simulate: {function.name} has no input {', '.join(sorted(unknown))}")
+
+
+def _add_numbers(acting: Acting, model: Model, steps: int, name: str, value: Any) -> None:
+    """An array: constant, or with an axis for the steps before the core."""
+    said = "control" if name == "tau" else name
+    core = next((a.sizes(model) for a in step.inputs if a.name == name), (6,))
+    array = _finite(said, value)
+    fits = array.ndim >= len(core) and array.shape[array.ndim - len(core) :] == core
+    in_time = name in TIMED and array.ndim > len(core) and array.shape[-len(core) - 1] == steps
+    held = name not in TIMED or name == "setpoint" or array.ndim == len(core)
+    if fits and in_time:
+        acting.series[name] = array
+    elif fits and held:
+        acting.constant[name] = array
+    else:
+        sizes = ", ".join(map(str, core))
+        timed = f" or (..., {steps}, {sizes}), a row for each step," if name in TIMED else ""
+        raise ShapeError(f"simulate: {said} has shape {array.shape}, but ({sizes}){timed} is needed")
+
+
+def _finite(name: str, value: Any) -> Array:
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"simulate: {name} is a {type(value).__name__}: give numbers, a function of a model (kt.function), or "
+            "a Python function f(t, q, v)"
+        ) from None
+    if not np.all(np.isfinite(array)):
+        place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        raise ShapeError(f"simulate: {name} is {array[place]} at {place}: all numbers must be finite")
+    return array
+
+
+def read_state(model: Model, q0: Any, v0: Any) -> tuple[Array, Array]:
+    """The initial states as arrays, float32 if both are."""
+    q0, v0 = np.asarray(q0), np.asarray(v0)
+    kind = np.float32 if q0.dtype == v0.dtype == np.float32 else np.float64
+    for name, array, width in (("q0", q0, model.nq), ("v0", v0, model.nv)):
+        if array.dtype.kind not in "fiu" or array.ndim < 1 or array.shape[-1] != width:
+            velocities = name == "v0"
+            raise ShapeError(
+                f"simulate: {name} has shape {array.shape} but model {model.name!r} needs (..., {width}): "
+                f"{model.describe_coordinates(velocities)}."
+            )
+        if not np.all(np.isfinite(array)):
+            raise ShapeError(f"simulate: {name} holds NaN or infinity: all numbers must be finite")
+    return q0.astype(kind), v0.astype(kind)
+
+
+def whole_steps(duration: Any, dt: Any, record: Any) -> tuple[int, float]:
+    """How many steps a run has; the length of a step."""
+    for name, value in (("duration", duration), ("dt", dt)):
+        if not isinstance(value, (int, float, np.floating, np.integer)) or not 0 < value < np.inf:
+            raise ArgumentError(f"simulate: {name} must be a positive number of seconds, got {value!r}")
+    if isinstance(record, bool) or not isinstance(record, (int, np.integer)) or record < 1:
+        raise ArgumentError(f"simulate: record must be a positive whole number of steps, got {record!r}")
+    steps = round(duration / dt)
+    if steps < 1 or abs(steps * dt - duration) > 1e-6 * dt * max(1, steps) ** 0.5 + 1e-9 * duration:
+        raise ArgumentError(f"simulate: duration {duration} s is not a whole number of steps of dt = {dt} s")
+    if steps % record:
+        raise ArgumentError(
+            f"simulate: {steps} steps cannot be recorded every {record}: record must divide their number"
+        )
+    return steps, float(dt)
+
+
+__all__ = ["SERIES", "Acting", "read", "read_state", "whole_steps"]

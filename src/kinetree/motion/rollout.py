@@ -1,0 +1,232 @@
+"""Many steps as one function of a model: the time loop is part of the program.
+
+A rollout starts from a state and makes `records` x `steps` steps; after every `steps` of them the state is
+recorded. It is lowered, compiled and run like any other function, over lanes and threads of a batch.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from kinetree.compiler.ir.graph import Array, Graph
+from kinetree.compiler.ir.program import Program
+from kinetree.derived import nullify_momentum
+from kinetree.model import Model
+from kinetree.motion.steps import step
+from kinetree.ops.control import TRUSTED, Kept, loop
+from kinetree.stages.function import Function
+from kinetree.stages.own import FUNCTIONS
+from kinetree.sweep.signature import MODEL_INPUTS, Argument
+
+OPTIONS = ("integrator", "passive", "limits")
+STATE = ("t", "q", "v")  # what a control sees
+ACTIONS = ("tau", "f_ext", "kp", "kd", "setpoint")  # what it may give, and what callers give instead
+NEXT = "_next"  # what a control remembers at the end
+SERIES = "each_"  # a name with this in front has one value for each step
+
+
+@lru_cache(maxsize=256)
+def rollout(controls: tuple[Function, ...], records: int, steps: int) -> Rollout:
+    """The rollout with these controls and counts, always the same object."""
+    return Rollout(controls, records, steps)
+
+
+class Rollout(Function):
+    """(q, v) after each of some groups of steps, what the controls gave at their beginnings, and `trust`.
+
+    Inputs: q, v, dt, and what acts: tau, f_ext, kp, kd, setpoint, constant or (`each_`) step by step;
+    `each_t`; `momentum`, to which the momentum is reset after each step; and what the controls take besides
+    t, q, v. What several give adds up. An output of a control that has the name of one of its inputs is its
+    memory: it is that input at the next step, and `_next` after the last. `trust` is at least 1 if every step
+    can be trusted.
+    """
+
+    def __init__(self, controls: tuple[Function, ...], records: int, steps: int):
+        self.controls, self.records, self.steps = controls, records, steps
+        n = records * steps
+        own = {a.name: a for a in step.own_inputs}
+        inputs = [own["q"], own["v"], own["dt"], Argument("each_t", (n,), True)]
+        for name in ACTIONS:
+            inputs.append(Argument(name, own[name].shape, True))
+            inputs.append(Argument(SERIES + name, (n, *own[name].shape), True))
+        inputs.append(Argument("momentum", (6,), True))
+        outputs = [Argument("q", (records, "nq")), Argument("v", (records, "nv"))]
+        self.memory: list[str] = []
+        for number, control in enumerate(controls):
+            taken = [a for a in control.own_inputs if a.name not in STATE]
+            inputs += [Argument(given_name(number, a.name), a.shape, a.optional) for a in taken]
+            outputs += [Argument(given_name(number, a.name), (records, *a.shape)) for a in control.outputs]
+            names = {a.name for a in taken}
+            self.memory += [given_name(number, a.name) for a in control.outputs if a.name in names]
+        shapes = {a.name: a.shape for a in inputs}
+        outputs += [Argument(name + NEXT, shapes[name]) for name in self.memory]
+        outputs.append(Argument("trust", ()))
+        options: dict[str, Any] = dict.fromkeys((*OPTIONS, "counts"))
+        super().__init__(_body, inputs, outputs, options)
+        if not all(FUNCTIONS.get(control.name) is control for control in controls):
+            self.__module__ = ""  # what it computes does not follow from the package's own source
+
+    def chosen(self, integrator: str, passive: bool, limits: bool) -> dict[str, Any]:
+        """The options of a job: the caller's, and what else decides the program."""
+        counts = (self.records, self.steps, *(control.name for control in self.controls))
+        return {"integrator": integrator, "passive": passive, "limits": limits, "counts": counts}
+
+    # -- one state of a model as a program
+
+    def lower(
+        self, model: Model, inputs: tuple[str, ...], options: dict[str, Any], mode: str | None = None
+    ) -> Program:
+        graph = Graph()
+        given: dict[str, Array] = {}
+        for argument in self.inputs:
+            if argument.name in inputs:
+                given[argument.name] = graph.array(argument.name, "input", argument.length(model, options))
+        shapes = {a.name: a.sizes(model, options) for a in self.inputs}
+        outputs = [graph.array(f"{a.name}_out", "output", a.length(model, options)) for a in self.outputs]
+
+        def value(name: str, row: Any = 0) -> Any:
+            shape = shapes[name] if not name.startswith(SERIES) else shapes[name][1:]
+            size = int(np.prod(shape))
+            loads = np.empty(size, object)
+            start = graph.imul(row, size) if name.startswith(SERIES) else 0
+            loads[:] = [graph.load(given[name], graph.iadd(start, k)) for k in range(size)]
+            return loads.reshape(shape) if shape else loads[0]
+
+        constants = {
+            name: value(name) for name in given if not name.startswith(SERIES) and name not in ("q", "v")
+        }
+        state = {name: Kept(graph, value(name)) for name in ("q", "v")}
+        memory = {name: Kept(graph, constants[name]) for name in self.memory}
+        shown: dict[str, Kept] = {}
+        with loop(graph, self.records) as record:
+            with loop(graph, self.steps) as k:
+                row = graph.iadd(graph.imul(record, self.steps), k)
+                series = {n.removeprefix(SERIES): value(n, row) for n in given if n.startswith(SERIES)}
+                kept = {name: place.load() for name, place in memory.items()}
+                now = {name: place.load() for name, place in state.items()}
+                q, v, found = self._one(model, now["q"], now["v"], constants, series, kept, options)
+                state["q"].store(q)
+                state["v"].store(v)
+                for name, place in memory.items():
+                    place.store(found[name])
+                self._show(graph, found, k, shown)
+            places = (state["q"], state["v"], *shown.values())
+            for array, place in zip(outputs, places, strict=False):
+                size = array.size // self.records
+                start = graph.imul(record, size)
+                for i in range(size):
+                    graph.store(array, graph.iadd(start, i), graph.load(place.array, i))
+        for array, place in zip(outputs[2 + len(shown) :], memory.values(), strict=False):
+            for i in range(array.size):
+                graph.store(array, i, graph.load(place.array, i))
+        least = graph.guards[0] if graph.guards else TRUSTED
+        graph.store(outputs[-1], 0, least)
+        return Program(
+            name="rollout",
+            inputs=tuple(given.values()),
+            outputs=tuple(outputs),
+            work=tuple(a for a in graph.arrays if a.kind == "work"),
+            tables=tuple(a for a in graph.arrays if a.kind in ("table", "itable")),
+            body=graph.root,
+            graph=graph,
+            guard=None,
+        )
+
+    def _show(self, graph: Graph, found: dict[str, Any], k: Any, shown: dict[str, Any]) -> None:
+        """Keep what the control gave in each step of a record; the first stands in front."""
+        for name, value in found.items():
+            size = int(np.prod(np.shape(value)))
+            array = graph.array(f"shown_{name}", "work", size * self.steps)
+            start = graph.imul(k, size)
+            for i, x in enumerate(np.asarray(value, object).flat):
+                graph.store(array, graph.iadd(start, i), x)
+            shown[name] = _Place(array)
+
+    def _one(
+        self,
+        model: Model,
+        q: Any,
+        v: Any,
+        constants: dict[str, Any],
+        series: dict[str, Any],
+        memory: dict[str, Any],
+        options: dict[str, Any],
+    ) -> tuple[Any, Any, dict[str, Any]]:
+        """The state after one step, and what the control gave in it."""
+        numbers = {a.name: constants[a.name] for a in MODEL_INPUTS if a.name in constants}
+        acting = {name: constants[name] for name in ACTIONS if name in constants}
+        acting |= {name: x for name, x in series.items() if name != "t"}
+        found: dict[str, Any] = {}
+        for number, control in enumerate(self.controls):
+            seen = {"t": series.get("t"), "q": q, "v": v}
+            for a in control.own_inputs:
+                known = given_name(number, a.name)
+                if known in memory or known in constants:
+                    seen[a.name] = memory[known] if known in memory else constants[known]
+            taken = {a.name: seen[a.name] for a in control.own_inputs if a.name in seen}
+            results = control(model, **taken, **numbers)
+            results = tuple(results) if len(control.outputs) > 1 else (results,)
+            for a, value in zip(control.outputs, results, strict=True):
+                found[given_name(number, a.name)] = value
+                if a.name in ACTIONS:
+                    acting[a.name] = acting[a.name] + value if a.name in acting else value
+        acting.setdefault("tau", np.zeros(model.nv))
+        chosen = {name: options[name] for name in OPTIONS}
+        q, v = step(model, q, v, dt=constants["dt"], **acting, **chosen, **numbers)
+        if "momentum" in constants:
+            v = nullify_momentum(model, q, v, constants["momentum"], **numbers)
+        return q, v, found
+
+    # -- in plain Python
+
+    def evaluate(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
+        q, v = arrays["q"], arrays["v"]
+        constants = {n: a for n, a in arrays.items() if not n.startswith(SERIES) and n not in ("q", "v")}
+        memory = {name: arrays[name] for name in self.memory}
+        rows: list[list[Any]] = []
+        for k in range(self.records * self.steps):
+            series = {
+                n.removeprefix(SERIES): a[..., k] if n == "each_t" else _row(self, n, a, k)
+                for n, a in arrays.items()
+                if n.startswith(SERIES)
+            }
+            q, v, found = self._one(model, q, v, constants, series, memory, options)
+            memory = {name: found[name] for name in self.memory}
+            if k % self.steps == 0:
+                rows.append([q, v, *found.values()])
+            rows[-1][:2] = [q, v]
+        cores = [len(a.shape) - 1 for a in self.outputs[: len(rows[-1])]]
+        batch = np.broadcast_shapes(*(np.shape(x)[: np.ndim(x) - c] for x, c in zip(rows[-1], cores)))
+        stacked = [
+            np.stack([np.broadcast_to(x, batch + np.shape(x)[np.ndim(x) - c :]) for x in column], len(batch))
+            for column, c in zip(zip(*rows, strict=True), cores, strict=True)
+        ]
+        return [*stacked, *memory.values(), np.full(batch, TRUSTED)]
+
+
+class _Place:
+    """Where the numbers of a value stand."""
+
+    def __init__(self, array: Array):
+        self.array = array
+
+
+def _row(function: Rollout, name: str, array: np.ndarray, k: int) -> np.ndarray:
+    """What a series has for one step; batch axes lead."""
+    core = next(len(a.shape) for a in function.inputs if a.name == name)
+    return np.take(array, k, array.ndim - core)
+
+
+def given_name(number: int, name: str) -> str:
+    """What an input or output of one of the controls is called in the rollout."""
+    return f"control{number}_{name}"
+
+
+def rollout_of_steps() -> None:
+    """Many steps of a simulation."""
+
+
+_body = rollout_of_steps

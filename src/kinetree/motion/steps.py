@@ -1,0 +1,180 @@
+"""One step in time: a function of a model like the others, by one of several integrators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kinetree import functions as of
+from kinetree import ops
+from kinetree.errors import SimulationError
+from kinetree.model import Model
+from kinetree.motion import flight, group
+from kinetree.motion.joint_forces import Servo, explicit, linear_slope, slopes
+from kinetree.stages import function
+from kinetree.sweep import choice
+
+Array = np.ndarray
+
+INTEGRATORS = ("discrete", "rk4", "variational")
+ITERATIONS = 12  # of the variational step
+CONVERGED = 1e-10  # the last of them changes the velocity by less than this, relative to its size
+
+
+@function("q, v, tau, f_ext?, dt, kp?, kd?, setpoint? -> q, v")
+def step(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    f_ext: Array | None = None,
+    *,
+    dt: Any,
+    integrator: str = "discrete",
+    kp: Array | None = None,
+    kd: Array | None = None,
+    setpoint: Array | None = None,
+    passive: bool = True,
+    limits: bool = True,
+) -> tuple[Array, Array]:
+    """The state (q, v) after a step of `dt` seconds, with `tau` and `f_ext` constant during the step.
+
+        discrete      (M + h slope) a = tau + offset - slope v - C v - g,  v+ = v + h a,  q+ = q (+) h v+
+        rk4           the classical method of Runge and Kutta for (q, v)' on the group of positions
+        variational   the stationary point of the sum of h L(q_m, v_m), q_m = q (+) h/2 v_m,  q+ = q (+) h v_m
+
+    "discrete" (order 1) is implicit in damping, springs, servos, joint friction and stops at joint limits:
+    stiff ones are stable at any step. "rk4" (order 4) is the most accurate for smooth motion. "variational"
+    (order 2) keeps momentum to rounding and energy for ever; its equation is solved to rounding, and a step
+    for which that fails is a SimulationError. Both take passive forces and servos explicitly or at the
+    middle, and have no stops.
+
+    A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
+    joints. `limits`: with stops at the limits of the joints (discrete only); they take all the energy out of
+    an impact. Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
+
+    Reference: discrete steps, Castro and others (arXiv 2312.03908); Munthe-Kaas (1998) for Runge-Kutta
+    methods on groups; Marsden and West (2001), Lee and others (arXiv 1609.02898) for variational integrators.
+    """
+    method = _METHODS[choice("integrator", integrator, *INTEGRATORS)]
+    return method(model, q, v, tau, f_ext, dt, Servo(kp, kd, setpoint), passive, limits)
+
+
+def _discrete(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    f_ext: Any,
+    h: Any,
+    servo: Servo,
+    passive: bool,
+    limits: bool,
+) -> tuple[Array, Array]:
+    force = tau + flight.gyroscopic_difference(model, v, h)
+    joints = slopes(model, q, v, h, servo, passive, limits)
+    if joints is None:
+        a = of.forward_dynamics(model, q, v, force, f_ext)
+    else:
+        offset, slope = joints
+        a = of.augmented_dynamics(model, q, v, force + offset - slope * v, slope * h, f_ext)
+    return advanced(model, q, v, a, h)
+
+
+def advanced(model: Model, q: Array, v: Array, a: Array, h: Any) -> tuple[Array, Array]:
+    """The state after a step with the acceleration `a`: v+ = v + h a, q+ = q (+) h v+; free joints fly."""
+    v_next = v + h * a
+    q_next = model.integrate(q, h * v_next)
+    for i, body in enumerate(model.bodies, 1):
+        if body.joint.is_free:
+            at, moving = model.position_index(body.joint_name), model.coordinate_index(body.joint_name)
+            state = tuple(q[at]), tuple(v[moving]), tuple(a[moving])
+            q_next[at], v_next[moving] = flight.advanced(model, i, *state, h)
+    return q_next, v_next
+
+
+def _rk4(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    f_ext: Any,
+    h: Any,
+    servo: Servo,
+    passive: bool,
+    limits: bool,
+) -> tuple[Array, Array]:
+    def slope(u: Any, x: Array) -> tuple[Array, Array]:
+        """(u', v') at the position q (+) u and the velocity x."""
+        at = q if u is None else model.integrate(q, u)
+        a = of.forward_dynamics(model, at, x, tau + explicit(model, at, x, servo, passive), f_ext)
+        return (x if u is None else group.rates(model, u, x, 1)), a
+
+    u1, a1 = slope(None, v)
+    u2, a2 = slope(h / 2 * u1, v + h / 2 * a1)
+    u3, a3 = slope(h / 2 * u2, v + h / 2 * a2)
+    u4, a4 = slope(h * u3, v + h * a3)
+    turned = model.integrate(q, h / 6 * (u1 + 2 * (u2 + u3) + u4))
+    return turned, v + h / 6 * (a1 + 2 * (a2 + a3) + a4)
+
+
+def _variational(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    f_ext: Any,
+    h: Any,
+    servo: Servo,
+    passive: bool,
+    limits: bool,
+) -> tuple[Array, Array]:
+    """p = M v at both ends; x the velocity in between. With u = h x and z = ad_u on the group,
+
+    p_0 = (z / (e^z - 1))^T M x - h/2 (1 - tanh(z/4))^T Q        Q = C^T x - ad_x^T M x - g + tau
+    p_1 = (z / (1 - e^-z))^T M x + h/2 (1 + tanh(z/4))^T Q
+
+    The first is solved for x by x <- x - (M + h/2 slope)^-1 (p_0(x) - p_0), with the slope of forces at the
+    joints: each iteration gains a factor of about h |x|.
+    """
+    start = of.mass_matrix_product(model, q, v)
+    slope = linear_slope(model, h / 2, servo, passive)
+    extra = None if slope is None else h / 2 * slope
+
+    def terms(x: Array) -> tuple[Array, Array, Array]:
+        """The middle, M x and Q there."""
+        middle = model.integrate(q, h / 2 * x)
+        p = of.mass_matrix_product(model, middle, x)
+        force = tau + explicit(model, middle, x, servo, passive) - of.gravity_force(model, middle)
+        if f_ext is not None:
+            force = force + of.gravity_force(model, middle) - of.bias_force(model, middle, 0 * x, f_ext)
+        turning = of.coriolis_transpose_product(model, middle, x, x) - group.coadjoint(model, x, p)
+        return middle, p, force + turning
+
+    def improved(x: Array, before: Array) -> tuple[Array, Array]:
+        middle, p, Q = terms(x)
+        excess = group.momenta(model, -h * x, p) - h / 2 * group.shares(model, -h * x, Q) - start
+        if extra is None:
+            return x - of.mass_matrix_solve(model, middle, excess), x
+        still, weightless = np.zeros(model.nv), np.zeros(3)
+        return x - of.augmented_dynamics(model, middle, still, excess, extra, gravity=weightless), x
+
+    x, before = ops.repeat(ITERATIONS, improved, v, v)
+    change, size = ops.largest(x - before), ops.largest(x) + ops.largest(v)
+    ops.require(
+        (CONVERGED * size + 1e-290) / (change + 1e-300),
+        f"the variational step of model {model.name!r} does not converge: the step is too long for the motion "
+        "or for the stiffness of its springs and gains; shorten dt, or use integrator='discrete'",
+        SimulationError,
+    )
+    _, p, Q = terms(x)
+    end = model.integrate(q, h * x)
+    arriving = group.momenta(model, h * x, p) + h / 2 * group.shares(model, h * x, Q)
+    return end, of.mass_matrix_solve(model, end, arriving)
+
+
+_METHODS: dict[str, Callable[..., tuple[Array, Array]]] = {
+    "discrete": _discrete, "rk4": _rk4, "variational": _variational
+}  # fmt: skip

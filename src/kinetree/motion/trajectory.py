@@ -1,0 +1,313 @@
+"""What a simulation gives: states over time, and everything that follows from them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree import derived
+from kinetree import functions as of
+from kinetree.errors import ArgumentError
+from kinetree.model import Model
+from kinetree.motion import group
+from kinetree.motion.joint_forces import SMOOTHING
+
+Array = np.ndarray
+
+
+class Failure(NamedTuple):
+    """A state of the batch that could not go on."""
+
+    state: tuple[int, ...]  # where it stands in the batch; () for a single run
+    time: float  # of its last good state, s
+    joint: str  # the joint that moved fastest then, or became infinite first
+    reason: str
+    q: Array  # the last good state
+    v: Array
+
+
+class Event(NamedTuple):
+    """A zero of an event function."""
+
+    number: int  # which of the event functions
+    state: tuple[int, ...]  # where its state stands in the batch
+    time: float
+    q: Array
+    v: Array
+    terminal: bool
+
+
+class Trajectory:
+    """States over time: `t` (T+1,), `q` (..., T+1, nq), `v` (..., T+1, nv); batch axes lead.
+
+    Units and frames are those of the model's functions. What follows from the states (energy, momentum, joint
+    wrenches, ...) is computed when it is asked for. A state of the batch that failed or was ended by an event
+    has NaN from there on; `failed` and `events` say when, and hold its last state.
+
+    Attributes:
+        model: the robot.
+        t: times of the records, s.
+        q, v: positions and velocities.
+        tau: generalised forces of the control from each record on, (..., T+1, nv); zeros if there is none.
+        f_ext: external wrenches from each record on, (..., T+1, nb, 6), or None.
+        extra: what else the controls gave, by name, (..., T+1, ...).
+        failed, events: what happened, in the order of time.
+        settings: how it was made (integrator, dt, passive, limits, ...).
+        parameters, gravity: numbers given instead of the model's own, or None.
+        interrupted: True if it ends early because it was interrupted.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        t: Array,
+        q: Array,
+        v: Array,
+        tau: Array | None = None,
+        *,
+        f_ext: Array | None = None,
+        extra: dict[str, Array] | None = None,
+        failed: tuple[Failure, ...] = (),
+        events: tuple[Event, ...] = (),
+        settings: dict[str, Any] | None = None,
+        parameters: Array | None = None,
+        gravity: Array | None = None,
+        interrupted: bool = False,
+    ):
+        self.model, self.t, self.q, self.v = model, t, q, v
+        self.tau = np.zeros_like(v) if tau is None else tau
+        self.f_ext, self.extra = f_ext, dict(extra or {})
+        self.failed, self.events = tuple(failed), tuple(events)
+        self.settings = dict(settings or {})
+        self.parameters, self.gravity, self.interrupted = parameters, gravity, interrupted
+
+    # -- its parts
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The batch axes; () for a single run."""
+        return self.q.shape[:-2]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch axes and the number of records: what an index into the trajectory refers to."""
+        return self.q.shape[:-1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Trajectory:
+        """A part: states of the batch, then a slice of the records, as for an array of this `shape`."""
+        index = index if isinstance(index, tuple) else (index,)
+        if Ellipsis in index:
+            place = index.index(Ellipsis)
+            fill = (slice(None),) * (len(self.shape) - len(index) + 1)
+            index = (*index[:place], *fill, *index[place + 1 :])
+        index = (*index, *(slice(None),) * (len(self.shape) - len(index)))
+        *states, records = index
+        if len(index) > len(self.shape) or not isinstance(records, slice):
+            raise ArgumentError(
+                f"a trajectory of shape {self.shape} (batch, records) is indexed by states of the batch and a "
+                f"slice of the records, not by {index}; use run.q, run.v or run.at(t) for single records"
+            )
+
+        def part(array: Array | None, core: int) -> Any:
+            if array is None:
+                return None
+            full = np.broadcast_to(array, self.shape + array.shape[array.ndim - core :])
+            return full[(*states, records)]
+
+        numbers = np.arange(int(np.prod(self.batch))).reshape(self.batch)[tuple(states)]
+        kept = {
+            tuple(map(int, np.unravel_index(n, self.batch))): place for place, n in np.ndenumerate(numbers)
+        }
+        failed = [f._replace(state=kept[f.state]) for f in self.failed if f.state in kept]
+        events = [e._replace(state=kept[e.state]) for e in self.events if e.state in kept]
+        given = {name: self._given(name, tuple(states)) for name in ("parameters", "gravity")}
+        return Trajectory(
+            self.model,
+            self.t[records],
+            part(self.q, 1),
+            part(self.v, 1),
+            part(self.tau, 1),
+            f_ext=part(self.f_ext, 2),
+            extra={n: x[(*states, records)] for n, x in self.extra.items()},
+            failed=tuple(failed),
+            events=tuple(events),
+            settings=self.settings,
+            interrupted=self.interrupted,
+            **given,
+        )
+
+    def _given(self, name: str, states: tuple) -> Array | None:
+        array = getattr(self, name)
+        core = 2 if name == "parameters" else 1
+        if array is None or array.ndim == core:
+            return array
+        return np.broadcast_to(array, self.batch + array.shape[array.ndim - core :])[states]
+
+    def at(self, t: Any) -> tuple[Array, Array]:
+        """(q, v) at any time within the run, for one time or an array of times (the axis before the last).
+
+        Positions by the cubic on the group that has the positions and velocities of both records; velocities
+        on the straight line between them.
+        """
+        times = np.atleast_1d(np.asarray(t, float))
+        if times.ndim > 1 or not np.all((times >= self.t[0]) & (times <= self.t[-1])):
+            raise ArgumentError(
+                f"at: times must be numbers from {self.t[0]:g} to {self.t[-1]:g} s, where the run is; got {t}"
+            )
+        k = np.clip(np.searchsorted(self.t, times, "right") - 1, 0, max(len(self.t) - 2, 0))
+        last = np.minimum(k + 1, len(self.t) - 1)
+        h = np.where(last > k, self.t[last] - self.t[k], 1.0)[:, None]
+        s = (times[:, None] - self.t[k][:, None]) / h
+        q0, q1, v0, v1 = self.q[..., k, :], self.q[..., last, :], self.v[..., k, :], self.v[..., last, :]
+        d = self.model.difference(q0, q1)
+        ending = np.moveaxis(group.rates(self.model, np.moveaxis(d, -1, 0), np.moveaxis(v1, -1, 0), 3), 0, -1)
+        u = (3 - 2 * s) * s**2 * d + s * (1 - s) * h * ((1 - s) * v0 - s * ending)
+        q, v = self.model.integrate(q0, u), v0 + s * (v1 - v0)
+        return (q, v) if np.ndim(t) else (q[..., 0, :], v[..., 0, :])
+
+    # -- what follows from the states
+
+    def _model_inputs(self, names: tuple[str, ...] = ("parameters", "gravity")) -> dict[str, Any]:
+        """The numbers given instead of the model's own, with an axis for the records."""
+        given = {"parameters": (self.parameters, 2), "gravity": (self.gravity, 1)}
+        return {
+            name: np.expand_dims(array, array.ndim - core)
+            for name, (array, core) in given.items()
+            if array is not None and name in names
+        }
+
+    @cached_property
+    def kinetic_energy(self) -> Array:
+        """(..., T+1), J."""
+        return of.kinetic_energy(self.model, self.q, self.v, **self._model_inputs())
+
+    @cached_property
+    def potential_energy(self) -> Array:
+        """(..., T+1), J: of gravity, and of the joints' springs if they acted."""
+        height = of.potential_energy(self.model, self.q, **self._model_inputs())
+        springs = self.settings.get("passive", True) and np.any(self.model.stiffness)
+        return height + derived.spring_energy(self.model, self.q) if springs else height
+
+    @cached_property
+    def energy(self) -> Array:
+        """(..., T+1): kinetic and potential energy, J."""
+        return self.kinetic_energy + self.potential_energy
+
+    @cached_property
+    def momentum(self) -> Array:
+        """(..., T+1, 6): [angular; linear] about the world origin, world axes, N m s and N s."""
+        return of.momentum(self.model, self.q, self.v, **self._model_inputs())
+
+    @cached_property
+    def joint_force(self) -> Array:
+        """(..., T+1, nv): all generalised forces at the joints: control, servos, damping, friction, springs.
+
+        Stops at limits are not in it: they act within a step.
+        """
+        total = self.tau
+        if self.settings.get("passive", True):
+            total = total + derived.passive_force(self.model, self.q, self.v, smoothing=SMOOTHING)
+        kp, kd = self.extra.get("kp"), self.extra.get("kd")
+        if kp is not None:
+            setpoint = self.extra.get("setpoint", self.model.neutral())
+            total = total + kp * self.model.difference(self.q, np.broadcast_to(setpoint, self.q.shape))
+        return total if kd is None else total - kd * self.v
+
+    @cached_property
+    def acceleration(self) -> Array:
+        """(..., T+1, nv): accelerations under the forces of each record."""
+        args = (self.q, self.v, self.joint_force)
+        return of.forward_dynamics(self.model, *args, f_ext=self.f_ext, **self._model_inputs())
+
+    @cached_property
+    def power(self) -> Array:
+        """(..., T+1): of all forces but gravity and springs, W; what changes the energy."""
+        working = self.joint_force
+        if self.settings.get("passive", True) and np.any(self.model.stiffness):
+            rest = np.broadcast_to(self.model.spring_reference, self.q.shape)
+            working = working - self.model.stiffness * self.model.difference(self.q, rest)
+        total = np.sum(self.v * working, -1)
+        if self.f_ext is not None:
+            total = total + np.sum(self.f_ext * of.body_velocities(self.model, self.q, self.v), (-2, -1))
+        return total
+
+    @cached_property
+    def energy_error(self) -> Array:
+        """(..., T+1): the energy less its first value and the work done since (by trapezoids), J.
+
+        Zero but for the errors of integrator and trapezoids, where no stop was hit.
+        """
+        work = np.cumsum((self.power[..., 1:] + self.power[..., :-1]) / 2 * np.diff(self.t), -1)
+        work = np.concatenate([np.zeros((*self.batch, 1)), work], -1)
+        return self.energy - self.energy[..., :1] - work
+
+    @cached_property
+    def joint_wrenches(self) -> Array:
+        """(..., T+1, nb, 6): the wrench through each joint on its body, body axes, N m and N."""
+        args = (self.q, self.v, self.acceleration)
+        return of.joint_wrenches(self.model, *args, f_ext=self.f_ext, **self._model_inputs())
+
+    # -- pictures, tables and files
+
+    def plot(self, *args: Any, **options: Any) -> Any:
+        """Positions, velocities, energy and momentum over time, as a matplotlib figure."""
+        from kinetree import pictures  # type: ignore[attr-defined]
+
+        return pictures.plot(self, *args, **options)
+
+    def show(self, *args: Any, **options: Any) -> Any:
+        """The motion in the browser."""
+        from kinetree import pictures  # type: ignore[attr-defined]
+
+        return pictures.show(self, *args, **options)
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything to a file: `.npz`, `.csv`, or `.parquet` (which needs pyarrow).
+
+        The model is part of the file. It is written beside `path` first: an error leaves what was there
+        before.
+        """
+        from kinetree.motion.files import save
+
+        return save(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Trajectory:
+        """The trajectory that `save` wrote."""
+        from kinetree.motion.files import load
+
+        return load(path)
+
+    def to_pandas(self) -> Any:
+        """A pandas table with a row for each record of each state."""
+        from kinetree.motion.files import to_pandas
+
+        return to_pandas(self)
+
+    def to_xarray(self) -> Any:
+        """An xarray dataset with the axes batch..., time, and position or velocity by name."""
+        from kinetree.motion.files import to_xarray
+
+        return to_xarray(self)
+
+    def __repr__(self) -> str:
+        states = f"{int(np.prod(self.batch))} states of " if self.batch else ""
+        lines = [f"Trajectory of {states}{self.model.name!r}: {self.t[0]:g} to {self.t[-1]:g} s"]
+        lines.append(f"{len(self.t)} records, {self.settings.get('integrator', 'unknown')} integrator")
+        if self.failed:
+            first = self.failed[0]
+            lines.append(f"{len(self.failed)} failed, first at {first.time:g} s: {first.reason}")
+        if self.events:
+            lines.append(f"{len(self.events)} events, first at {self.events[0].time:g} s")
+        if self.interrupted:
+            lines.append("interrupted")
+        return ", ".join(lines)
+
+
+__all__ = ["Event", "Failure", "Trajectory"]
