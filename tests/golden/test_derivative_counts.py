@@ -19,9 +19,9 @@ ENOUGH = {
 }  # fmt: skip
 
 FUNCTIONS = (
-    "inverse_dynamics forward_dynamics bias_force gravity_force mass_matrix mass_matrix_product mass_matrix_solve "
-    "kinetic_energy potential_energy placements body_velocities body_accelerations center_of_mass momentum "
-    "centroidal_momentum coriolis_product jacobian"
+    "inverse_dynamics forward_dynamics bias_force gravity_force mass_matrix mass_matrix_product "
+    "mass_matrix_solve kinetic_energy potential_energy placements body_velocities body_accelerations "
+    "center_of_mass momentum centroidal_momentum coriolis_product jacobian"
 ).split()
 
 
