@@ -75,6 +75,7 @@ def _entry(b: Any, c: Any, k: Any) -> Any:
 
 def solved(tree: Sweep, N: Any, r: Any, b: Any, x: Any, sign: int = 1) -> None:
     """Write the matrix x = M^-1 b, or -M^-1 b."""
+    b = tree.velocities.in_blocks(b)
     for c in tree.velocities.blocks():
         z = tree.velocities.column(c)
         solve(tree, N, r, z, partial(_entry, b, c), sign)
