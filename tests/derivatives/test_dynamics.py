@@ -119,7 +119,7 @@ def test_compiled_derivatives(seed, hold, mode):
 
 
 def test_a_large_robot_keeps_the_loops_over_columns(monkeypatch):
-    """The program is straight but for the columns, which are solved for in loops: some at a time, then the rest."""
+    """The program is straight but for the columns, which are solved for in loops."""
     monkeypatch.setattr(sweeps, "SOLVED_OPERATIONS", 100.0)
     for c in (robot("chain", 6), robot("spacecraft")):
         c.f_ext = 0 * c.f_ext
