@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.compiler.emit import python
-from kinetree.compiler.ir.graph import Array, Graph
+from kinetree.compiler.ir.graph import Graph
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes import differentiate
 from kinetree.compiler.passes.simplify import simplify
@@ -42,8 +42,6 @@ from kinetree.sweep.numbers import holds_expressions, origin
 from kinetree.sweep.signature import Argument
 
 UNROLLED_NODES = 250  # up to so many, a sweep without pairs is differentiated in reverse without loops
-DENSE_COLUMNS = 8  # on how many coordinates a number in a sweep depends, as a rule
-LONGEST = 40_000  # operations; a matrix that takes more is found column by column, in a loop
 Values = dict[str, list[Any]]  # the numbers of each input, in order
 
 
@@ -212,7 +210,7 @@ class Derivative(Function):
             t.graph.store(unit, k, 0.0)
         with loop(t.graph, total) as k:
             t.graph.store(unit, k, 1.0)
-            parts = _split([t.graph.load(unit, n) for n in range(total)], widths)
+            parts = split_up([t.graph.load(unit, n) for n in range(total)], widths)
             yield k, self.pushed(t, parts)[1]
             t.graph.store(unit, k, 0.0)
 
@@ -282,72 +280,11 @@ class Vjp(Derivative):
             sums: Any = 0.0
             for weight, slope in zip(weights, slopes, strict=True):
                 sums = sum((w * x for w, x in zip(weight, slope, strict=True)), sums)
-            t.graph.store(gradient, k, _number(sums))
-        return list(_split([t.graph.load(gradient, n) for n in range(total)], widths).values())
+            t.graph.store(gradient, k, as_number(sums))
+        return list(split_up([t.graph.load(gradient, n) for n in range(total)], widths).values())
 
 
-class Jacobian(Derivative):
-    suffix = "jacobian"
-
-    def signature_of(self) -> tuple[list[Argument], list[Argument]]:
-        matrices = []
-        for of in self.of or self.results:
-            rows = self.tangent(of, self.results[of])
-            for n in self.wrt:
-                columns = self.tangent(n, self.arguments[n])
-                matrices.append(Argument(f"d_{of}_d_{n}", (*rows.shape, *columns.shape)))
-        return [], matrices
-
-    def derived(self, t: Trace) -> list[Any]:
-        own = lowered(self.backward_job(t))
-        arrays = dict(zip(self.results, own.outputs, strict=True))
-        chosen = [arrays[of] for of in self.of or self.results]
-        columns = sum(self.widths(t).values())
-        way = "forward" if columns <= 2 * sum(a.size for a in chosen) else "reverse"
-        is_sweep = isinstance(self.base, SweepFunction)
-        size = own.ops["flops"] * (min(columns, DENSE_COLUMNS) if is_sweep else columns)
-        if not own.is_straight or (way == "forward" and size > LONGEST):
-            return self._by_columns(t)
-        names = [a.name for a in chosen]
-        increments = {n: inc.of_positions(t.model) for n in self.wrt if self.is_position(self.arguments[n])}
-        program = differentiate.jacobian(own, names, self.wrt, way, increments, keep=True)
-        found = spliced(t.graph, program, [t.values[a.name] for a in own.inputs])
-        results = dict(zip(self.results, found, strict=False))
-        matrices = found[len(own.outputs) :]
-        places = [(of, n) for of in self.of or self.results for n in self.wrt]
-        for k, (of, name) in enumerate(places):
-            if self.is_position(self.results[of]):
-                width = self.tangent(name, self.arguments[name]).length(t.model, t.options)
-                rows = inc.velocity_rows(t.model, results[of])
-                split = [matrices[k][c::width] for c in range(width)]
-                turned = [inc.product(rows, column) for column in split]
-                matrices[k] = [column[r] for r in range(len(rows)) for column in turned]
-        return matrices
-
-    def _by_columns(self, t: Trace) -> list[list[Any]]:
-        """The matrices of a long program, or of one with loops."""
-        widths = self.widths(t)
-        total, chosen = sum(widths.values()), self.of or tuple(self.results)
-        places: dict[str, Array] = {}
-        for k, slopes in self.columns(t):
-            for of, slope in zip(self.results, slopes, strict=True):
-                if of in chosen:
-                    name = f"matrix_{len(t.graph.arrays)}"
-                    places[of] = t.graph.array(name, "work", total * len(slope))
-                    for row, x in enumerate(slope):
-                        t.graph.store(places[of], t.graph.iadd(k, row * total), _number(x))
-        found = []
-        for of in chosen:
-            array = places[of]
-            rows = [
-                _split([t.graph.load(array, start + n) for n in range(total)], widths)
-                for start in range(0, array.size, total)
-            ]
-            found += [[x for row in rows for x in row[name]] for name in self.wrt]
-        return found
-
-
-def _split(numbers: list[Any], widths: Mapping[str, int]) -> Values:
+def split_up(numbers: list[Any], widths: Mapping[str, int]) -> Values:
     """The numbers that belong to each name, one after the other."""
     rest = iter(numbers)
     return {name: [next(rest) for _ in range(width)] for name, width in widths.items()}
@@ -357,7 +294,7 @@ def _plain(results: Mapping[str, Argument]) -> list[Argument]:
     return [Argument(name, a.shape) for name, a in results.items()]
 
 
-def _number(x: Any) -> Any:
+def as_number(x: Any) -> Any:
     return float(x) if isinstance(x, int) else x
 
 

@@ -168,8 +168,9 @@ class Function(ABC):
         if result is None:
             return executable
 
-        is_named = isinstance(result, type) and issubclass(result, tuple)
-        make: Any = partial(tuple.__new__, result) if is_named else lambda parts: result(*parts)
+        make: Any = lambda parts: result(*parts)  # noqa: E731
+        if isinstance(result, type) and issubclass(result, tuple):  # named: no need to pass its parts one by one
+            make = partial(tuple.__new__, result)
 
         def finished(*arrays: Any, out: Any = None) -> Any:
             return make(executable(*arrays) if out is None else executable(*arrays, out=out))

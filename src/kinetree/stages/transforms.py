@@ -7,8 +7,9 @@ from typing import Any
 
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
-from kinetree.stages.derivative import Derivative, Jacobian, Jvp, Vjp, derivative
+from kinetree.stages.derivative import Derivative, Jvp, Vjp, derivative
 from kinetree.stages.function import Function
+from kinetree.stages.matrices import Jacobian
 
 Names = str | Sequence[str] | None
 Given = Sequence[Any] | Mapping[str, Any]
