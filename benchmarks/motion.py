@@ -15,6 +15,7 @@ ROBOTS = {"arm7": kt.zoo.arm7, "quadruped": kt.zoo.quadruped, "humanoid": kt.zoo
 # ours: MuJoCo's of the same order
 INTEGRATORS = {"discrete": "mjINT_IMPLICITFAST", "rk4": "mjINT_RK4"}
 BATCHES = {1: 1000, 4096: 64}  # states: steps
+PEERS = 64  # states that MuJoCo runs of a batch: the time of one is the same in any batch
 STEP = 1e-3
 
 HEAD = """\
@@ -37,7 +38,8 @@ def row(robot: str, integrator: str, states: int, seconds: float) -> dict[str, A
     if theirs is not None:
         contestants["mujoco"] = theirs
     timings = race(contestants, seconds)
-    each = {name: (timing / (states * steps))._asdict() for name, timing in timings.items()}
+    counts = {"ours": states * steps, "mujoco": min(states, PEERS) * steps}
+    each = {name: (timing / counts[name])._asdict() for name, timing in timings.items()}
     return {"robot": robot, "integrator": integrator, "states": states, "steps": steps, "step": each}
 
 
@@ -51,7 +53,7 @@ def _mujoco(model: Model, integrator: str, q: Any, v: Any, steps: int) -> Call |
     peer = MuJoCo(model)
     peer.model.opt.timestep = STEP
     peer.model.opt.integrator = getattr(mujoco.mjtIntegrator, INTEGRATORS[integrator])
-    q, v = np.atleast_2d(q), np.atleast_2d(v)
+    q, v = np.atleast_2d(q)[:PEERS], np.atleast_2d(v)[:PEERS]
     size = mujoco.mj_stateSize(peer.model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
     start = np.zeros((len(q), size))
     for k in range(len(q)):
