@@ -46,7 +46,8 @@ def main() -> int:
 
 
 def run(asked: argparse.Namespace) -> dict[str, Any]:
-    results: dict[str, Any] = {"machine": machine.description(), "robots": [], "calls": [], "motion": [], "sizes": []}
+    results: dict[str, Any] = {"machine": machine.description()}
+    results |= {part: [] for part in ("robots", "calls", "motion", "sizes")}
     _say(*table.machine_lines(results["machine"]), "", table.ROBOT_HEAD)
     for robot, make in cases.ROBOTS.items():
         if asked.robots not in robot:

@@ -40,7 +40,7 @@ class Run:
         self.timed = any(a.name == "t" for f in acting.functions for a in f.own_inputs)
 
     def piece(self, records: int, record: int, states: int) -> int:
-        """How many records one call should make of so many: a power of two, so that few kernels serve all runs.
+        """How many of all records one call should make: a power of two, so that few kernels serve all runs.
 
         A single state needs few calls; of a batch, what one call records should stay near the processor.
         """
