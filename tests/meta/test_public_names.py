@@ -86,7 +86,9 @@ FUNCTIONS = {
     "operators": "q v=",
 }
 JOINTS = "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free".split()
-ERRORS = "KinetreeError ModelError ShapeError FrameError TraceError CompileError SingularError SimulationError".split()
+ERRORS = """
+    KinetreeError ModelError ShapeError FrameError TraceError CompileError SingularError SimulationError
+""".split()
 ZOO = """
     pendulum double_pendulum cart_pole chain tree auto_tree star puma560
     arm7 quadruped biped humanoid spacecraft
@@ -98,7 +100,8 @@ MODEL = """
 """.split()
 VALUES = {"frame": "pole", "frames": "pole", "forces": {}, "impulse": np.zeros(6), "C": np.zeros((2, 2))}
 ELSEWHERE = """
-    Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators interop Trajectory
+    Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators interop
+    Trajectory
 """.split()
 
 

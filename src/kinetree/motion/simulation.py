@@ -12,7 +12,7 @@ from kinetree.motion.events import Events
 from kinetree.motion.inputs import Acting
 from kinetree.motion.progress import Progress
 from kinetree.motion.rollout import NEXT, given_name, rollout
-from kinetree.motion.run import Run
+from kinetree.motion.run import LONG_PIECE, Run
 from kinetree.motion.trajectory import Failure, Trajectory
 
 Array = np.ndarray
@@ -55,7 +55,7 @@ class Simulation:
 
     def run(self, events: Events, bar: Progress) -> None:
         stepwise = bool(self.acting.callbacks) or bool(events)
-        record = 1 if stepwise else self.record
+        record = 1 if stepwise else divisor(self.record, LONG_PIECE)
         states = int(np.prod(self.batch))
         piece = 1 if self.acting.callbacks else self.engine.piece(self.steps // record, record, states)
         q, v = self.q[..., 0, :], self.v[..., 0, :]
@@ -241,6 +241,11 @@ class Simulation:
                 add(name, _wide(np.repeat(row, count, held.ndim - core), self.batch, core + 1))
         tau, f_ext = totals.pop("tau", None), totals.pop("f_ext", None)
         return totals, None if tau is None else tau, f_ext
+
+
+def divisor(count: int, most: int) -> int:
+    """The largest divisor of a number that is not larger than `most`."""
+    return next(k for k in range(min(count, most), 0, -1) if count % k == 0)
 
 
 def _wide(array: Array, batch: tuple[int, ...], core: int) -> Array:
