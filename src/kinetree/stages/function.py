@@ -14,7 +14,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -169,7 +169,7 @@ class Function(ABC):
             return executable
 
         is_named = isinstance(result, type) and issubclass(result, tuple)
-        make: Any = partial(tuple.__new__, result) if is_named else lambda parts: result(*parts)
+        make: Any = partial(tuple.__new__, cast(type, result)) if is_named else lambda parts: result(*parts)
 
         def finished(*arrays: Any, out: Any = None) -> Any:
             return make(executable(*arrays) if out is None else executable(*arrays, out=out))

@@ -303,7 +303,7 @@ class CudaKernel:
                 self._loaded[where.number, rows] = made
                 return made
         raise CompileError(
-            f"{self.name}: what the graphics driver made of the kernel differs from what the CPU computes, at "
+            f"{self.name}: the kernel that the graphics driver made differs from what the CPU computes, at "
             "every level of optimisation: use target='cpu', and report the model and the driver's version"
         )
 
