@@ -42,6 +42,7 @@ HOMES = {
         "rotor_error system_velocity external_wrenches"
     ),
     "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
+    "kinetree.kinematics": "inverse_kinematics",
     "kinetree.motion": "step simulate Trajectory",
     "kinetree.stages": "compile function Function",
     "kinetree.stages.targets.c": "export_c",
