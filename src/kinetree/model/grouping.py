@@ -21,7 +21,7 @@ from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import IDENTITY, cross, dot, scale, sub, sym_vec
 
-PREDECESSOR, DETACHED = -1, -2  # carriers that are no member of the node
+PREDECESSOR, DETACHED = -1, -2  # carriers that are not members of the node
 Location = tuple[int, int]  # node index, member index
 WORLD_LOCATION: Location = (-1, 0)
 

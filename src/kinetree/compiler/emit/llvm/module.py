@@ -18,6 +18,8 @@ from kinetree.compiler.ir.program import Program
 from kinetree.compiler.runtime.machine import Target
 from kinetree.ops import PRIMITIVES
 
+LARGE = 128  # elements of a result that is not worth copying
+
 
 @dataclass(frozen=True)
 class Module:
@@ -38,9 +40,13 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     results = gather(program) if lanes > 1 else None
     values = len(results.values) if results else 0
     places = layout(program, number, len(angles), width if lanes == 1 else 1, values)
-    direct = {}
-    if lanes == 1 and program.guard is None:  # one state's inputs are all copied before anything is stored
-        direct = {array: len(program.inputs) + k for k, array in enumerate(program.outputs)}
+    # one state's inputs are all copied before anything is stored, so results go straight to the caller's
+    # arrays; small ones only if no guard can refuse the state, which leaves them alone
+    direct = {
+        array: len(program.inputs) + k
+        for k, array in enumerate(program.outputs)
+        if lanes == 1 and (program.guard is None or array.size >= LARGE)
+    }
     printer = Printer(program, number, places, hoisted, target.has_fma, results, direct)
     functions = printer.core()
     if angles:
