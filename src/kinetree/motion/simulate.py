@@ -69,7 +69,8 @@ def simulate(
             with whole batches. All are held constant during a step (but evaluated continuously with error
             control). A function of a model may also give f_ext, kp, kd and setpoint. What it takes besides t,
             q, v is given by functools.partial; what it gives under the same name is its memory for the next
-            step.
+            step. A controller of `kt.control` is all of that. Several, as a list, add up, and a function may
+            take `tau`, the sum of those before it.
         f_ext: wrenches on the bodies, (nb, 6), (T, nb, 6), (..., T, nb, 6), or a function as for `control`.
         record: keep every k-th step.
         passive: with damping, friction and springs of the joints.
@@ -107,7 +108,7 @@ def simulate(
     steps, dt = inputs.whole_steps(duration, dt, record)
     q, v = inputs.read_state(model, q0, v0)
     given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint}
-    acting = inputs.read(model, steps, given | {"parameters": parameters, "gravity": gravity})
+    acting = inputs.read(model, steps, given | {"parameters": parameters, "gravity": gravity}, (q, v))
     if reset_momentum is not False and reset_momentum is not None:
         numbers: dict[str, Any] = {
             n: acting.constant[n] for n in ("parameters", "gravity") if n in acting.constant
