@@ -64,8 +64,8 @@ def read(model: Model, steps: int, given: dict[str, Any], state: tuple[Array, Ar
             if name in acting.callbacks or name in acting.constant or name in acting.series:
                 said = "control" if name == "tau" else name
                 raise ArgumentError(
-                    f"simulate: of several parts of {said}, one may be an array or a Python function; the others "
-                    "must be functions of a model or controllers"
+                    f"simulate: of several parts of {said}, one may be an array or a Python function; the "
+                    "others must be functions of a model or controllers"
                 )
             if not callable(value):
                 _add_numbers(acting, model, steps, name, value)

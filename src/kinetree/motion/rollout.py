@@ -39,9 +39,9 @@ class Rollout(Function):
 
     Inputs: q, v, dt, and what acts: tau, f_ext, kp, kd, setpoint, constant or (`each_`) step by step;
     `each_t`; `momentum`, to which the momentum is reset after each step; and what the controls take besides
-    t, q, v and tau. What several give adds up; `tau` is the sum of those before. An output of a control that has the name of one of its inputs is its
-    memory: it is that input at the next step, and `_next` after the last. `trust` is at least 1 if every step
-    can be trusted.
+    t, q, v and tau. What several give adds up; the tau that a control sees is the sum of those before it. An
+    output of a control that has the name of one of its inputs is its memory: it is that input at the next
+    step, and `_next` after the last. `trust` is at least 1 if every step can be trusted.
     """
 
     def __init__(self, controls: tuple[Function, ...], records: int, steps: int):

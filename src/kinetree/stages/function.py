@@ -20,6 +20,7 @@ import numpy as np
 from kinetree.compiler.ir.program import Program
 from kinetree.errors import KinetreeError, ShapeError
 from kinetree.model import Model
+from kinetree.names import MODULE_OF
 from kinetree.stages.arguments import bound, chosen, documentation, signature
 from kinetree.stages.job import Job
 from kinetree.stages.splice import inlined
@@ -245,5 +246,5 @@ def _changed(function: Function, options: dict[str, Any]) -> Function:
 
 def _named(module: str, name: str) -> Any:
     """The function with this name: how functions are unpickled."""
-    home = "kinetree" if module.partition(".")[0] == "kinetree" else module
+    home = "kinetree" if module.partition(".")[0] == "kinetree" and name in MODULE_OF else module
     return getattr(importlib.import_module(home), name)
