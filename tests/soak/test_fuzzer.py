@@ -20,7 +20,7 @@ def _own_cache(tmp_path_factory, monkeypatch):
 @pytest.mark.parametrize("number", range(12))
 def test_fresh_trials(number):
     """The seeds are new in every run: a failure names the one that repeats it."""
-    for k in range(max(1, round(3 * scale()))):
+    for k in range(max(1, round(5 * scale()))):
         fuzzer.run(FIRST + 1000 * number + k)
 
 

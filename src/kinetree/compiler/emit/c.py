@@ -47,7 +47,7 @@ def c_source(
     functions: list[Function] = []
     for name, program, *_ in programs:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-            raise CompileError(f"C export: {name!r} is not a name for a C function: use letters, digits and _")
+            raise CompileError(f"C export: {name!r} is not a name for C: use letters, digits and _")
         if any(f.name == name for f in functions):
             raise CompileError(f"C export: two functions are called {name!r}")
         functions.append(

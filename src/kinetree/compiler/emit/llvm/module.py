@@ -58,6 +58,7 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     needed = {number} if printer.needs_sincos else set()
     needed |= {wide} if angles else set()
     functions += [sincos.define(kind, target.has_fma) for kind in sorted(needed, key=lambda k: k.lanes)]
+    functions += [sincos.define_large()] if needed and target.has_fma else []
     functions += [each(op, number) for op in sorted(printer.library)]
     functions += _copies(program, number, wide, results, target.has_fma)
     streamed = [(k, a) for k, a in enumerate(program.outputs) if is_streamed(a, number)]
@@ -99,7 +100,8 @@ def _copies(
 
 def _declarations(number: Number, wide: Number, library: set[str]) -> list[str]:
     lines = []
-    for kind in sorted({number, wide, Number(number.dtype, 1)}, key=lambda k: k.lanes):
+    double = Number("float64", 1)  # for large angles
+    for kind in sorted({number, wide, Number(number.dtype, 1), double}, key=lambda k: (k.lanes, k.dtype)):
         v, suffix = kind.vector, kind.suffix
         lines.append(f"declare {v} @llvm.fma.{suffix}({v}, {v}, {v})")
         lines += [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs", "floor")]
