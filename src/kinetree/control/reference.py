@@ -10,9 +10,10 @@ import numpy as np
 
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
-from kinetree.stages import function
 from kinetree.stages.function import Function
+from kinetree.stages.own import OwnFunction
 from kinetree.stages.transforms import jvp_of
+from kinetree.sweep.signature import read as signature
 
 Array = np.ndarray
 
@@ -74,11 +75,11 @@ def _completed(reference: Function) -> Callable[..., Any]:
 
 
 def _with_rate(reference: Function) -> Function:
+    """The reference and its velocity, as a function that belongs where the reference does."""
     change = jvp_of(reference)
 
-    @function("t -> q, v")
     def moving(model: Model, t: Any) -> Any:
         return tuple(change(model, t=t, d_t=1.0))
 
-    moving.__module__ = reference.__module__
-    return moving
+    moving.__name__, moving.__module__ = f"{reference.name}_moving", reference.__module__
+    return OwnFunction(moving, *signature("t -> q, v"), {})

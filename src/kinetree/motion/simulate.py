@@ -54,9 +54,8 @@ def simulate(
 
     The time loop is machine code: one call makes many steps, batches run in SIMD lanes and threads, other
     Python threads run meanwhile. What a state gives does not depend on the batch it is in. A state that
-    diverges stops
-    alone: it is NaN from then on, and `failed` says when, which joint and why, with its last good state.
-    Ctrl-C ends the run and keeps what is done.
+    diverges stops alone: it is NaN from then on, and `failed` says when, which joint and why, with its last
+    good state. Ctrl-C ends the run and keeps what is done.
 
     Args:
         model: the robot.
