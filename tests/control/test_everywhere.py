@@ -83,6 +83,28 @@ def test_it_is_exported_as_c_that_passes_its_own_test(name, tmp_path):
     assert subprocess.run([str(built)], capture_output=True).returncode == 0
 
 
+def test_c_takes_the_time_and_goals_that_it_needs(tmp_path):
+    two = kt.zoo.double_pendulum()
+    hold = kt.control.ComputedTorque(two, np.zeros(2), kp=1.0, kd=1.0)
+    plain = (hold.export_c(tmp_path, prefix="plain")[0]).read_text()
+    more = (hold.export_c(tmp_path, prefix="more", optional=["goal_v", "goal_a"])[0]).read_text()
+    timed = (ALL["ComputedTorque"].export_c(tmp_path, prefix="timed")[0]).read_text()
+    assert "goal_q" in plain and "goal_v" not in plain and "*t," not in plain
+    assert "goal_v" in more and "goal_a" in more
+    assert "goal_q" not in timed and "t: 1" in timed
+
+
+def test_it_runs_with_error_control():
+    two = kt.zoo.double_pendulum()
+    follow = ALL["ComputedTorque"]
+    options = {"duration": 0.5, "dt": 0.05, "control": follow}
+    exact = kt.simulate(two, np.zeros(2), np.zeros(2), integrator="dopri5", **options)
+    near = kt.simulate(
+        two, np.zeros(2), np.zeros(2), duration=0.5, dt=1e-4, record=500, control=follow, integrator="rk4"
+    )
+    np.testing.assert_allclose(near.q, exact.q, atol=1e-3)
+
+
 def test_batches_of_gains_and_goals():
     robot = kt.zoo.double_pendulum()
     goals = np.array([[0.1, 0.2], [0.3, -0.2], [0.0, 0.5]])

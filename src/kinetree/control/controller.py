@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ class Controller:
 
     def __call__(self, t: Any, q: Any, v: Any, **given: Any) -> Any:
         """What the law gives at a time and state; `given` replaces gains and goals, and is its memory."""
-        known = {"t": t, "q": q, "v": v} | self.numbers | given
+        known = {"q": q, "v": v} | self.numbers | given | ({"t": t} if self._is_timed else {})
         names = [a.name for a in self.law.own_inputs]
         unknown = set(given) - set(names)
         if unknown:
@@ -77,11 +77,20 @@ class Controller:
             )
         return functools.partial(self.law, **self.numbers, **self.start(q, v))
 
-    def export_c(self, directory: str | Path, **options: Any) -> list[Path]:
-        """Write the law as C99 (`kt.export_c`); gains, goals and what it remembers are arguments."""
-        names = [a.name for a in self.law.own_inputs if a.optional]
-        given = [name for name in names if name in self.numbers or name == "t"]
+    def export_c(self, directory: str | Path, *, optional: Sequence[str] = (), **options: Any) -> list[Path]:
+        """Write the law as C99; gains, goals and what it remembers are arguments.
+
+        `optional`: further inputs of the law that the C function takes, such as "goal_v" and "goal_a".
+        Other options are those of `kt.export_c`.
+        """
+        given = [*self.numbers, *optional, *(["t"] if self._is_timed else [])]
         return export_c([self.law], self.model, directory, optional=given, **options)
+
+    @property
+    def _is_timed(self) -> bool:
+        """Whether the law needs to know the time: always, or because it follows a reference."""
+        named = [a for a in self.law.own_inputs if a.name == "t"]
+        return bool(named) and (not named[0].optional or self.law.options.get("reference") is not None)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} controller of {self.model.name!r}: {', '.join(self.numbers)}>"
