@@ -1,4 +1,4 @@
-"""`python -m benchmarks.control`: control laws and inverse kinematics of the 7-joint arm, in processor time."""
+"""`python -m benchmarks.control`: control laws and inverse kinematics of the 7-joint arm, processor times."""
 
 from __future__ import annotations
 
@@ -35,15 +35,31 @@ def laws(arm: kt.Model) -> dict[str, kt.control.Controller]:
     }
 
 
-def microseconds(call: Callable[[], object], count: int) -> float:
-    """The median processor time of a call, divided by what it does so many times."""
-    call()
+def microseconds(repeats: int, call: Callable[..., object], *args: object, **keywords: object) -> float:
+    """The median processor time of a call."""
+    call(*args, **keywords)
     times = []
     for _ in range(ROUNDS):
         begin = time.process_time()
-        call()
+        for _ in range(repeats):
+            call(*args, **keywords)
         times.append(time.process_time() - begin)
-    return float(np.median(times)) / count * 1e6
+    return float(np.median(times)) / repeats * 1e6
+
+
+def row(arm: kt.Model, name: str, law: kt.control.Controller) -> tuple[float, float, float]:
+    """The times of a law: its kernel, a call by hand, and a simulated step with it."""
+    given = law.start(POSTURE, SPEED) | ({"tau": SPEED} if name == "MomentumObserver" else {})
+    known = {"q": POSTURE, "v": SPEED} | law.numbers | given
+    names = [a.name for a in law.law.own_inputs if a.name in known]
+    kernel = kt.compile(law.law, arm, inputs=names)
+    control = [np.zeros(7), law] if name == "MomentumObserver" else law
+    run = {"duration": STEPS * 1e-3, "dt": 1e-3, "control": control, "record": 64}
+    return (
+        microseconds(2000, kernel, *(np.asarray(known[n]) for n in names)),
+        microseconds(500, law, 0.0, POSTURE, SPEED, **given),
+        microseconds(1, kt.simulate, arm, POSTURE, SPEED, **run) / STEPS,
+    )
 
 
 def main() -> None:
@@ -51,28 +67,12 @@ def main() -> None:
     threads.set_threads(1)
     print(f"{'law of the 7-joint arm':22} {'kernel':>9} {'by hand':>9} {'step in the loop':>17}   [us]")
     for name, law in laws(arm).items():
-        given = law.start(POSTURE, SPEED) | ({"tau": SPEED} if name == "MomentumObserver" else {})
-        known = {"q": POSTURE, "v": SPEED} | law.numbers | given
-        names = [a.name for a in law.law.own_inputs if a.name in known]
-        kernel, arrays = kt.compile(law.law, arm, inputs=names), [np.asarray(known[n]) for n in names]
-        control = [np.zeros(7), law] if name == "MomentumObserver" else law
-        columns = (
-            microseconds(lambda: [kernel(*arrays) for _ in range(2000)], 2000),
-            microseconds(lambda: [law(0.0, POSTURE, SPEED, **given) for _ in range(500)], 500),
-            microseconds(
-                lambda: kt.simulate(
-                    arm, POSTURE, SPEED, duration=STEPS * 1e-3, dt=1e-3, control=control, record=64
-                ),
-                STEPS,
-            ),
-        )
-        print(f"{name:22} {columns[0]:9.2f} {columns[1]:9.2f} {columns[2]:17.2f}")
-    goals = kt.frame_placement(arm, arm.random_state(1, POSES)[0], "flange")
-    found = kt.inverse_kinematics(arm, {"flange": goals})
-    taken = microseconds(lambda: kt.inverse_kinematics(arm, {"flange": goals}), POSES)
-    print(
-        f"inverse kinematics: {taken:.2f} us a pose, {found.success.sum()} of {POSES} reachable poses solved"
-    )
+        kernel, hand, step = row(arm, name, law)
+        print(f"{name:22} {kernel:9.2f} {hand:9.2f} {step:17.2f}")
+    targets = {"flange": kt.frame_placement(arm, arm.random_state(1, POSES)[0], "flange")}
+    solved = kt.inverse_kinematics(arm, targets).success.sum()
+    taken = microseconds(1, kt.inverse_kinematics, arm, targets) / POSES
+    print(f"inverse kinematics: {taken:.2f} us a pose, {solved} of {POSES} reachable poses solved")
 
 
 if __name__ == "__main__":
