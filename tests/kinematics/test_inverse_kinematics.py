@@ -65,6 +65,20 @@ def test_it_begins_where_it_is_told(arm):
     assert np.abs(found.q - q).max() < 0.2  # the branch of solutions at hand, not another one
 
 
+def test_a_start_is_not_given_up_while_it_leads_somewhere(arm):
+    """From a start far away, more steps than one kernel call makes are taken before another start is."""
+    from kinetree.kinematics.descent import pose_descent
+
+    q0 = np.array([0.0, 1.0, 0.0, 1.5, 0.0, 1.0, 0.0])
+    goals = reachable(arm, "flange", 200, 12)
+    long = pose_descent(arm, q0, goals[:, None], np.ones((1, 2)), 0.1, frames=("flange",), iterations=30)
+    short = pose_descent(arm, q0, goals[:, None], np.ones((1, 2)), 0.1, frames=("flange",), iterations=10)
+    slow = (long[1][:, 0] < 1e-9) & (short[1][:, 0] > 1e-6) & (short[1][:, 0] < 0.1)
+    assert slow.sum() > 5
+    found = kt.inverse_kinematics(arm, {"flange": goals[slow]}, q0)
+    np.testing.assert_allclose(found.q, long[0][slow], atol=1e-4)
+
+
 def test_several_frames_of_a_floating_robot():
     robot = kt.zoo.quadruped()
     q, _ = robot.random_state(3, 50)

@@ -101,8 +101,8 @@ class _Problems:
         count = len(goals)
         self.used = np.zeros(count, int)  # how many of the starts each problem has had
         self.next = np.empty((count, model.nq))
-        self.last = np.full(count, np.nan)  # the error after the last attempt from the same start
-        self.best, self.error = np.empty((count, model.nq)), np.full(count, np.inf)
+        self.last = np.full(count, np.inf)  # the error after the last attempt from the same start
+        self.best, self.error = np.full((count, model.nq), np.nan), np.full(count, np.inf)
         self.errors = np.full((count, len(self.own)), np.inf)
         self.fresh = np.ones(count, bool)  # takes the next of the starts
 
@@ -116,8 +116,7 @@ class _Problems:
         open_ = np.flatnonzero(~(self.error <= tolerance))
         if not len(open_):
             return False
-        fresh = open_[self.fresh[open_]]
-        self._start(fresh)
+        self._start(open_[self.fresh[open_]])
         q, error = self._descend(open_, self.next[open_])
         self.fresh[open_] = ~(error < PROGRESS * self.last[open_])
         self.next[open_], self.last[open_] = q, error
@@ -128,13 +127,13 @@ class _Problems:
         open_ = np.flatnonzero(~(self.error <= tolerance))
         damping = np.full(len(self.goals), DAMPING)
         for _ in range(SETTLING):
+            if not len(open_):
+                return
             before = self.error[open_]
             self._descend(open_, self.best[open_], damping[open_])
             damping[open_] *= np.where(self.error[open_] < before, 1.0, 4.0)
             lower = self.error[open_] < (1 - SETTLED) * before
             open_ = open_[lower | (damping[open_] < MOST_DAMPING)]
-            if not len(open_):
-                break
 
     def _descend(self, problems: Array, q: Array, damping: Any = DAMPING) -> tuple[Array, Array]:
         """Positions and errors of problems after some steps from q; the best are kept."""
@@ -152,10 +151,11 @@ class _Problems:
         position so far. Limbs that do not depend on each other find their places one after the other.
         """
         number = self.used[problems]
-        worst = self.errors[problems][:, self.limbs].argmax(-1) if len(self.limbs) else number
-        again = self.own[self.limbs[worst]] if len(self.limbs) > 1 else np.ones((1, self.model.nq), bool)
-        again = again | (number % 2 == 0)[:, None]
-        self.next[problems] = np.where(again, self.starts[number], self.best[problems])
+        self.next[problems] = self.starts[number]
+        some = problems[number % 2 == 1]
+        if len(self.limbs) > 1 and len(some):
+            worst = self.limbs[self.errors[some][:, self.limbs].argmax(-1)]
+            self.next[some] = np.where(self.own[worst], self.next[some], self.best[some])
         self.used[problems] += 1
         self.last[problems] = np.inf
 
