@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,7 @@ class Controller:
                 f"{type(model).__name__}"
             )
         self.model = model
-        self.law = law.with_options(**(options or {}))
-        self.law.sees_numbers = False
+        self.law = _nominal(law, tuple((options or {}).items()))
         self.numbers = {name: value for name, value in numbers.items() if value is not None}
         for argument in self.law.own_inputs:
             if argument.name in self.numbers:
@@ -94,6 +94,14 @@ class Controller:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} controller of {self.model.name!r}: {', '.join(self.numbers)}>"
+
+
+@lru_cache(maxsize=1024)
+def _nominal(law: Function, options: tuple) -> Function:
+    """The law with its options, for the model as it is; made once, so that it is compiled once."""
+    chosen = law.with_options(**dict(options))
+    chosen.sees_numbers = False
+    return chosen
 
 
 def _filled(kind: type, name: str, value: Any, core: tuple[int, ...]) -> Array:

@@ -201,7 +201,7 @@ class Function(ABC):
 
     def __reduce__(self) -> Any:
         if self.changed is not None:
-            return _changed, self.changed
+            return _changed, self.changed, {"sees_numbers": self.sees_numbers}
         return _named, (self.__module__, self.name)
 
     def __repr__(self) -> str:
