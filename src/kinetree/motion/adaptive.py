@@ -19,7 +19,7 @@ from kinetree.motion.run import Run, alone, fastest
 from kinetree.motion.trajectory import Event, Failure
 
 if TYPE_CHECKING:
-    from kinetree.motion.simulate import Simulation
+    from kinetree.motion.simulation import Simulation
 
 Array = np.ndarray
 

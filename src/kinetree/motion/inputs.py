@@ -142,8 +142,8 @@ def _finite(name: str, value: Any) -> Array:
         array = np.asarray(value, float)
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"simulate: {name} is a {type(value).__name__}: give numbers, a function of a model "
-            "(kt.function) or any f(t, q, v)"
+            f"simulate: {name} is a {type(value).__name__}: give numbers, a function of a model, or "
+            "any f(t, q, v)"
         ) from None
     if not np.all(np.isfinite(array)):
         place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
