@@ -51,9 +51,8 @@ def simulate(
 
     The time loop is machine code: one call makes many steps, batches run in SIMD lanes and threads, other
     Python threads run meanwhile. What a state gives does not depend on the batch it is in. A state that
-    diverges stops
-    alone: it is NaN from then on, and `failed` says when, which joint and why, with its last good state.
-    Ctrl-C ends the run and keeps what is done.
+    diverges stops alone: it is NaN from then on, and `failed` says when, which joint and why, with its last
+    good state. Ctrl-C ends the run and keeps what is done.
 
     Args:
         model: the robot.
@@ -66,7 +65,8 @@ def simulate(
             with whole batches. All are held constant during a step (but evaluated continuously with error
             control). A function of a model may also give f_ext, kp, kd and setpoint. What it takes besides t,
             q, v is given by functools.partial; what it gives under the same name is its memory for the next
-            step.
+            step. A controller of `kt.control` is all of that. Several, as a list, add up, and a function may
+            take `tau`, the sum of those before it.
         f_ext: wrenches on the bodies, (nb, 6), (T, nb, 6), (..., T, nb, 6), or a function as for `control`.
         record: keep every k-th step.
         passive: with damping, friction and springs of the joints.
@@ -104,7 +104,7 @@ def simulate(
     steps, dt = inputs.whole_steps(duration, dt, record)
     q, v = inputs.read_state(model, q0, v0)
     given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint}
-    acting = inputs.read(model, steps, given | {"parameters": parameters, "gravity": gravity})
+    acting = inputs.read(model, steps, given | {"parameters": parameters, "gravity": gravity}, (q, v))
     if reset_momentum is not False and reset_momentum is not None:
         numbers: dict[str, Any] = {
             n: acting.constant[n] for n in ("parameters", "gravity") if n in acting.constant
