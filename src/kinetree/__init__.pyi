@@ -11,9 +11,13 @@ from kinetree import alternatives as alternatives
 from kinetree import errors as errors
 from kinetree import interop as interop
 from kinetree import ops as ops
+from kinetree import pictures as pictures
+from kinetree import robots as robots
 from kinetree import spatial as spatial
 from kinetree import textbook as textbook
 from kinetree import zoo as zoo
+from kinetree.algorithms.derivatives import ForwardDynamicsDerivatives
+from kinetree.algorithms.derivatives import InverseDynamicsDerivatives
 from kinetree.compiler.runtime import cache as cache
 from kinetree.compiler.runtime import threads as threads
 from kinetree.derived import Admissibility
@@ -31,6 +35,8 @@ from kinetree.joints import Spherical as Spherical
 from kinetree.joints import Universal as Universal
 from kinetree.model import Model as Model
 from kinetree.model import ModelBuilder as ModelBuilder
+from kinetree.motion import Trajectory as Trajectory
+from kinetree.motion import simulate as simulate
 from kinetree.soa import operators as operators
 from kinetree.spatial.inertia import Inertia as Inertia
 from kinetree.spatial.pose import Pose as Pose
@@ -534,6 +540,43 @@ def hybrid_dynamics(
     Reference: Featherstone (2008) section 9.2; listed by Boyden.
     """
 
+def augmented_dynamics(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    tau: _Numbers,
+    extra: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Accelerations when the inertia `extra` is added along each velocity, felt by that velocity alone.
+
+        (M + diag(extra)) a + C v + g = tau
+
+    A force that falls with the velocity at the end of a step, tau - d (v + h a), is such an inertia h d: so
+    one step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
+    dynamics, with D = S^T U + diag(extra). Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        tau (..., nv): generalised forces, N m or N.
+        extra (..., nv): inertia added along each velocity, kg m^2 or kg.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        a (..., nv)
+
+    Reference: Featherstone (2008) table 7.1; Castro and others, convex implicit steps (arXiv 2312.03908).
+    """
+
 def bias_force(
     model: Model,
     q: _Numbers,
@@ -627,12 +670,12 @@ def inverse_mass_matrix(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """M(q)^-1, column by column: the accelerations that a unit force at each velocity produces.
+    """M(q)^-1, by factors of the mass matrix that have its zeros.
 
-        M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)
+        M = L^T D L        M^-1 = L^-1 D^-1 L^-T
 
-    The articulated inertias are found once; each column is one pass along the path to the root, where the
-    force is felt, and one outward. Zeros fold away. Cost O(N^2).
+    L and its inverse have entries for pairs of velocities on one path only. Cost O(N d^2 + N^2 d); in deep
+    trees the columns are found one by one from articulated inertias, O(N^2).
 
     Args:
         model: the robot.
@@ -643,7 +686,8 @@ def inverse_mass_matrix(
     Returns:
         inverse (..., nv, nv)
 
-    Reference: Jain, spatial operator algebra part 4; the column recursion of Carpentier (2018).
+    Reference: Featherstone (2005), Efficient factorization of the joint-space inertia matrix; for deep trees
+    Jain, spatial operator algebra part 4.
     """
 
 def mass_matrix_rate(
@@ -1012,6 +1056,89 @@ def christoffel_symbols(
         Gamma (..., nv, nv, nv)
 
     Reference: thesis Alg. 5, corrected and for joints with any number of degrees of freedom.
+    """
+
+def inverse_dynamics_derivatives(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    f_ext: _Numbers | None = None,
+    hold: Literal["body", "world"] = "body",
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> InverseDynamicsDerivatives:
+    """The derivatives of inverse dynamics along increments of q, along v and along a: (dtau/dq, dtau/dv, M).
+
+    A unit of velocity k of node j moves all that is outboard of it like a rigid body, and changes what is
+    left:
+
+        d_k V_i = S_k x V_i + dV_k                    dV = V_p x S + dS v
+        d_k A_i = S_k x A_i + dV_k x V_i + dA_k       dA = A_p x S + V_p x dV + V_j x dS v + d(S a + S-ring v)
+        d_k f_i = S_k x* f_i + I_i dA_k + 2 B_i dV_k
+
+    Summed outboard (I^C, B^C, F^C) and carried along the path to the root, for i inboard of j
+
+        dtau_i/dq_j = S_i^T (I dA_j + 2 B dV_j + S_j x* F)      dtau_i/dv_j = S_i^T (I W_j + 2 B S_j)
+        dtau_j/dq_i = S_j^T (I dA_i + 2 B dV_i)                 dtau_j/dv_i = S_j^T (I W_i + 2 B S_i)
+
+    with W = dV + V x S + S-ring; for i = j the term S x* F becomes dS^T F. External forces stay constant in
+    the axes of their bodies as q changes (`hold="body"`), or in those of the world, about the bodies' origins
+    (`hold="world"`). Cost O(N d).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        hold: the axes in which f_ext stays constant as q changes.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        dq (..., nv, nv), dv (..., nv, nv), M (..., nv, nv)
+
+    Reference: Singh, Russell and Wensing (2022), extended to joints whose S depends on q, and to groups.
+    """
+
+def forward_dynamics_derivatives(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    tau: _Numbers,
+    f_ext: _Numbers | None = None,
+    hold: Literal["body", "world"] = "body",
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> ForwardDynamicsDerivatives:
+    """The derivatives of forward dynamics along increments of q, along v and along tau: (da/dq, da/dv, M^-1).
+
+        da/dq = -M^-1 dtau/dq        da/dv = -M^-1 dtau/dv        at a = M^-1 (tau - bias)
+
+    with the derivatives of inverse dynamics, and M = L^T D L on the paths of the tree. `hold` as there. Cost
+    O(N^2 d).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        tau (..., nv): generalised forces, N m or N.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        hold: the axes in which f_ext stays constant as q changes.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        dq (..., nv, nv), dv (..., nv, nv), inverse (..., nv, nv)
+
+    Reference: Carpentier and Mansard (2018); the factors of Featherstone (2005).
     """
 
 def kinetic_energy(
@@ -1967,3 +2094,61 @@ def motor_torques(
 
 def rotor_ratios(model: Model) -> _Array:
     """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv)."""
+
+def step(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    tau: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    dt: _Numbers,
+    integrator: Literal["discrete", "rk4", "variational"] = "discrete",
+    kp: _Numbers | None = None,
+    kd: _Numbers | None = None,
+    setpoint: _Numbers | None = None,
+    passive: bool = True,
+    limits: bool = True,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> tuple[_Array, _Array]:
+    """The state (q, v) after a step of `dt` seconds, with `tau` and `f_ext` constant during the step.
+
+        discrete      (M + h slope) a = tau + offset - slope v - C v - g,  v+ = v + h a,  q+ = q (+) h v+
+        rk4           the classical method of Runge and Kutta for (q, v)' on the group of positions
+        variational   the stationary point of the sum of h L(q_m, v_m), q_m = q (+) h/2 v_m,  q+ = q (+) h v_m
+
+    "discrete" (order 1) is implicit in damping, springs, servos, joint friction and stops at joint limits:
+    stiff ones are stable at any step. "rk4" (order 4) is the most accurate for smooth motion. "variational"
+    (order 2) keeps momentum to rounding and energy for ever; its equation is solved to rounding, and a step
+    for which that fails is a SimulationError. Both take passive forces and servos explicitly or at the
+    middle, and have no stops.
+
+    A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
+    joints. `limits`: with stops at the limits of the joints (discrete only); they take all the energy out of
+    an impact. Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        tau (..., nv): generalised forces, N m or N.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        dt (...): length of the step, s.
+        integrator: "discrete" or "rk4" or "variational".
+        kp (..., nv): gain of servos on positions, N m/rad or N/m; zero if left out.
+        kd (..., nv): gain of servos on velocities, N m s/rad or N s/m; zero if left out.
+        setpoint (..., nq): positions that servos hold, rad or m; the neutral position if left out.
+        passive: with damping, friction and springs of the joints.
+        limits: with stops at the limits of the joints.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        q (..., nq), v (..., nv)
+
+    Reference: discrete steps, Castro and others (arXiv 2312.03908); Munthe-Kaas (1998) for Runge-Kutta
+    methods on groups; Marsden and West (2001), Lee and others (arXiv 1609.02898) for variational integrators.
+    """

@@ -57,7 +57,7 @@ HOMES = {
 
 # package -> its modules that are public by their own names
 NAMESPACES = {
-    "kinetree": "alternatives errors interop ops spatial textbook zoo",
+    "kinetree": "alternatives errors interop ops pictures robots spatial textbook zoo",
     "kinetree.compiler.runtime": "cache threads",
 }
 

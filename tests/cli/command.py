@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-COMMANDS = ("info", "check", "convert", "bench", "export", "zoo", "demo")
+COMMANDS = ("info", "check", "convert", "simulate", "view", "bench", "export", "zoo", "demo")
 
 
 def kinetree(

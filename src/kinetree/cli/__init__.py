@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn, Protocol
 
-from kinetree.cli import bench, check, convert, demo, export, info, zoo
+from kinetree.cli import bench, check, convert, demo, export, info, simulate, view, zoo
 from kinetree.cli.status import BROKEN_PIPE, FINDINGS, INTERNAL, INTERRUPTED, MISUSE, Misuse
 from kinetree.cli.text import closest, printable
 from kinetree.errors import KinetreeError
@@ -37,6 +37,8 @@ COMMANDS: dict[str, Command] = {
     "info": info,
     "check": check,
     "convert": convert,
+    "simulate": simulate,
+    "view": view,
     "bench": bench,
     "export": export,
     "zoo": zoo,

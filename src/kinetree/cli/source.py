@@ -41,15 +41,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def read(options: argparse.Namespace) -> Model:
     """The robot that FILE names."""
     check_format(options.format)
-    if options.file.startswith(ZOO):
-        return from_zoo(options.file)
+    return from_zoo(options.file) if options.file.startswith(ZOO) else load(opened(options.file), options)
+
+
+def load(document: Document, options: argparse.Namespace) -> Model:
+    """The robot that a document describes."""
     import kinetree as kt
 
-    found = opened(options.file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kt.errors.FileWarning)  # commands show the report
         return kt.load(
-            found,
+            document,
             format=options.format,
             repair=options.repair,
             snap=options.snap,
