@@ -11,17 +11,21 @@ RUN       := $(VENV)/.stamp-run
 DEVELOP   := $(VENV)/.stamp-develop
 PEERS     := $(VENV)/.stamp-peers
 DOCS      := $(VENV)/.stamp-docs
+ALL       := $(VENV)/.stamp-all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs generate soak clean distclean
+.PHONY: help demo test test-all lint bench docs generate soak clean distclean
 
 help:  ## say what there is
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 demo: $(RUN)  ## build two robots, print their dynamics and the checks they satisfy
 	@$(BIN)/python -m kinetree demo
 
 test: lint $(PEERS)  ## lint, then every test (a few minutes)
+	$(BIN)/python -m pytest -q -n $(JOBS)
+
+test-all: lint $(ALL)  ## install every extra, then run every test
 	$(BIN)/python -m pytest -q -n $(JOBS)
 
 lint: $(DEVELOP)  ## style, types and layers
@@ -65,6 +69,10 @@ $(DEVELOP): $(RUN)
 $(PEERS): $(DEVELOP)
 	@$(BIN)/python -m pip install --quiet --editable '.[peers]' \
 	    || echo "note: Pinocchio or MuJoCo cannot be installed here; comparisons with them are skipped"
+	@touch $@
+
+$(ALL): $(PEERS)
+	@$(BIN)/python -m pip install --quiet --editable '.[all]'
 	@touch $@
 
 $(DOCS): $(RUN)

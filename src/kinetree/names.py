@@ -41,10 +41,15 @@ HOMES = {
         "nullify_momentum operational_space_inertia impulse_response passive_force spring_energy "
         "rotor_error system_velocity external_wrenches"
     ),
+    "kinetree.differential": "inverse_dynamics_second_derivatives inverse_dynamics_hessian linearize",
     "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
     "kinetree.motion": "step simulate Trajectory",
     "kinetree.stages": "compile function Function",
+    "kinetree.stages.transforms": "jvp vjp jvp_of vjp_of jacobian_of",
     "kinetree.stages.targets.c": "export_c",
+    "kinetree.identification": (
+        "torque_regressor energy_regressor momentum_regressor regressor_columns base_parameters identify"
+    ),
     "kinetree.io.load": "load",
     "kinetree.io.save": "save",
     "kinetree.joints": "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free",

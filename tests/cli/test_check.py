@@ -86,15 +86,15 @@ def test_names_cannot_steer_the_terminal(tmp_path):
 
 def test_fix_writes_a_file_that_loads(bad):
     run = kinetree("check", bad, "--fix")
-    mended = bad.with_name("bad.mended.urdf")
-    assert run.returncode == 0 and "mended" in run.stdout, run.stdout + run.stderr
+    repaired = bad.with_name("bad.repaired.urdf")
+    assert run.returncode == 0 and "repaired" in run.stdout, run.stdout + run.stderr
     assert bad.read_text() == urdf(ixx="0.5", lower="3")  # the file itself is left alone
-    assert kinetree("check", mended).returncode == 0
-    assert kt.load(mended).nv == 2
+    assert kinetree("check", repaired).returncode == 0
+    assert kt.load(repaired).nv == 2
 
 
 def test_fix_never_writes_over_a_file_unasked(bad):
-    target = bad.with_name("bad.mended.urdf")
+    target = bad.with_name("bad.repaired.urdf")
     target.write_text("precious")
     assert "--force" in assert_one_line_error(kinetree("check", bad, "--fix"), 2)
     assert target.read_text() == "precious"
@@ -103,29 +103,29 @@ def test_fix_never_writes_over_a_file_unasked(bad):
 
 
 def test_fix_writes_where_it_is_told(bad, tmp_path):
-    target = tmp_path / "mended.urdf"
+    target = tmp_path / "repaired.urdf"
     assert kinetree("check", bad, "--fix", "--output", target).returncode == 0
     assert kt.load(target).nv == 2
 
 
-def test_fix_says_what_it_cannot_mend(tmp_path):
+def test_fix_says_what_it_cannot_repair(tmp_path):
     path = tmp_path / "worse.urdf"
     path.write_text(urdf(lower="3", mass="much"))
     run = kinetree("check", path, "--fix")
-    assert run.returncode == 1 and run.stderr == "" and "cannot be mended" in run.stdout
+    assert run.returncode == 1 and run.stderr == "" and "cannot be repaired" in run.stdout
     assert "limits-swapped" in run.stdout and "much" in run.stdout
     assert [p.name for p in tmp_path.iterdir()] == ["worse.urdf"]
     (data,) = json.loads(kinetree("check", path, "--fix", "--json").stdout)
-    assert "much" in data["failure"] and "mended" not in data
+    assert "much" in data["failure"] and "repaired" not in data
 
 
-def test_fix_writes_nothing_when_there_is_nothing_to_mend(good):
+def test_fix_writes_nothing_when_there_is_nothing_to_repair(good):
     assert kinetree("check", good, "--fix").returncode == 0
     assert sorted(p.name for p in good.parent.iterdir()) == ["good.urdf"]
 
 
 def test_a_place_that_cannot_be_written(bad, tmp_path):
-    run = kinetree("check", bad, "--fix", "--output", tmp_path / "nowhere" / "mended.urdf")
+    run = kinetree("check", bad, "--fix", "--output", tmp_path / "nowhere" / "repaired.urdf")
     assert "cannot be written" in assert_one_line_error(run, 2)
 
 
@@ -140,11 +140,11 @@ def test_many_places_of_one_rule_are_cut_short(tmp_path):
 
 
 def test_fix_does_not_follow_a_dangling_link(bad):
-    target = bad.with_name("bad.mended.urdf")
+    target = bad.with_name("bad.repaired.urdf")
     target.symlink_to(bad.with_name("secret.urdf"))
     for words in ((), ("--force",)):
         assert target.name in assert_one_line_error(kinetree("check", bad, "--fix", *words), 2)
-    assert sorted(path.name for path in bad.parent.iterdir()) == ["bad.mended.urdf", "bad.urdf"]
+    assert sorted(path.name for path in bad.parent.iterdir()) == ["bad.repaired.urdf", "bad.urdf"]
 
 
 def test_a_pipe_is_refused_at_once(tmp_path):

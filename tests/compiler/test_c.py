@@ -223,7 +223,7 @@ def test_wrong_requests():
     program = random_straight(0)
     with pytest.raises(CompileError, match="dtype 'float16' is not one of float64, float32"):
         c_source([("f", program, [], [])], dtype="float16")
-    with pytest.raises(CompileError, match="is no name for a C function"):
+    with pytest.raises(CompileError, match="is not a name for C"):
         c_source([("f()", program, [], [])])
     with pytest.raises(CompileError, match="two functions are called 'f'"):
         c_source([("f", program, [], []), ("f", program, [], [])])

@@ -109,7 +109,7 @@ def test_arrays():
     rejected(small.program(inputs=(small.y,)), "expected kind input")
     rejected(small.program(inputs=(small.x, small.x)), "listed twice")
     rejected(small.program(work=(Array("x", "work", 1),)), "two arrays are called 'x'")
-    rejected(small.program(inputs=()), "is no array of the program")
+    rejected(small.program(inputs=()), "is not an array of the program")
     rejected(small.program(guard=Array("g", "output", 2)), "exactly one element")
     rejected(small.program(work=(Array("w", "work", -1),)), "negative size")
 
@@ -117,7 +117,7 @@ def test_arrays():
 def test_clear():
     small = Small()
     small.statements.insert(0, Clear(small.x))
-    rejected(small.program(), "is cleared but is no output")
+    rejected(small.program(), "is cleared but is not an output")
     small = Small()
     small.statements.insert(1, Clear(small.y))
     rejected(small.program(), "at the beginning")

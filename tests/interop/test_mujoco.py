@@ -157,3 +157,19 @@ def test_the_text_is_a_file_for_everyone():
 def test_what_mujoco_refuses_is_named(name):
     with pytest.raises(kt.errors.ModelError, match=f"model '{name}': MuJoCo refuses it: .*inertia"):
         to_mujoco(zoo(name))
+
+
+def test_the_spring_of_a_ball(rng):
+    """MuJoCo pulls by the stiffness times the rotation vector from the relaxed attitude, as we do."""
+    inertial = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+    body = f'<body name="b"><joint name="j" type="ball" stiffness="3" damping="0.5"/>{inertial}</body>'
+    twin = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    model, maps = from_mujoco(twin)
+    assert model.bodies[0].stiffness == (3.0, 3.0, 3.0)
+    q, v = model.random_state(rng)
+    data = mujoco.MjData(twin)
+    data.qpos[:], data.qvel[:] = maps.q(q), maps.v(q, v)
+    mujoco.mj_forward(twin, data)
+    assert np.allclose(kt.passive_force(model, q, v), maps.tau_back(data.qpos, data.qfrc_passive), atol=1e-12)
+    again = kt.load(to_mjcf(model)).bodies[0]
+    assert (again.stiffness, again.damping) == (model.bodies[0].stiffness, model.bodies[0].damping)

@@ -149,7 +149,7 @@ def loaded(seeds: range) -> int:
 
 
 def test_mutated_files_can_be_linted_and_fixed():
-    mended = 0
+    repaired = 0
     for seed in range(0, FILES, 20):
         content = mutated(seed)
         findings = lint(content)
@@ -158,10 +158,10 @@ def test_mutated_files_can_be_linted_and_fixed():
         except kt.errors.ModelError:
             continue
         if changes:
-            mended += 1
+            repaired += 1
             left = {f.rule for f in lint(text) if f.fixable and f.severity == "error"}
             assert not left, (seed, left, findings)
-    assert mended or FILES < 1000
+    assert repaired or FILES < 1000
 
 
 def test_mutation_is_repeatable():

@@ -51,8 +51,8 @@ def test_the_linter_reads_what_the_loader_refuses(name):
         assert findings[0].severity == "error"
 
 
-@pytest.mark.parametrize("name", [n for n, (_, rule) in HOSTILE.items() if rule and RULES[rule].mendable])
-def test_what_can_be_mended_loads_under_repair(name):
+@pytest.mark.parametrize("name", [n for n, (_, rule) in HOSTILE.items() if rule and RULES[rule].repairable])
+def test_what_can_be_repaired_loads_under_repair(name):
     content, rule = HOSTILE[name]
     model = kt.load(content, repair=True)
     assert rule in {f.rule for f in model.report.repaired}

@@ -70,7 +70,7 @@ def test_the_linter_reports_what_cannot_be_read(tmp_path):
     assert [f.rule for f in lint("{}")] == ["json"]
 
 
-def test_the_mended_file_has_no_mendable_finding_left():
+def test_the_repaired_file_has_no_repairable_finding_left():
     text, changes = fix(BROKEN)
     assert not [f for f in lint(text) if f.fixable]
     assert {f.rule for f in changes} >= {"inertia-triangle", "axis-zero", "mimic-unknown", "motion-massless"}
@@ -96,24 +96,24 @@ def test_a_file_without_faults_is_returned_as_it_is(name):
     assert not changes and text == SEEDS[name].replace('"1 1 0"', '"1 0 0"')
 
 
-def test_mending_mjcf():
+def test_repairing_mjcf():
     text = MJCF_LEG.replace('range="-40 40"', 'range="40 -40" damping="-1"')
     text = text.replace('mass="1.5"', 'mass="-1.5"').replace('axis="1 0 0" range', 'axis="0 0 0" range')
     assert {"mass-negative", "limits-swapped", "axis-zero"} <= rules(text)
-    mended, _ = fix(text)
-    assert not [f for f in lint(mended) if f.fixable]
-    assert 'fullinertia="0.1 0.1 0.01 0 0.001 0"' in mended and "<actuator>" in mended
+    repaired, _ = fix(text)
+    assert not [f for f in lint(repaired) if f.fixable]
+    assert 'fullinertia="0.1 0.1 0.01 0 0.001 0"' in repaired and "<actuator>" in repaired
 
 
-def test_mending_gives_the_model_that_repair_gives():
-    mended, repaired = kt.load(fix(BROKEN)[0]), kt.load(BROKEN, repair=True)
-    assert mended.joint_names == repaired.joint_names
-    for ours, theirs in zip(mended.bodies, repaired.bodies):
+def test_repairing_gives_the_model_that_repair_gives():
+    repaired, repaired = kt.load(fix(BROKEN)[0]), kt.load(BROKEN, repair=True)
+    assert repaired.joint_names == repaired.joint_names
+    for ours, theirs in zip(repaired.bodies, repaired.bodies):
         assert ours.inertia.parameters == pytest.approx(theirs.inertia.parameters, rel=1e-12, abs=1e-15)
         assert ours.joint == theirs.joint and ours.limits == theirs.limits
 
 
-def test_names_are_mended_wherever_they_stand():
+def test_names_are_repaired_wherever_they_stand():
     bad = BROKEN.replace('"arm"', '"ar&#39;m"')
     text, _ = fix(bad)
     assert "ar_m" in text and not [f for f in lint(text) if f.fixable]

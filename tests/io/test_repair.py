@@ -122,8 +122,8 @@ def test_impossible_inertias(moments, rule, repair):
 def test_the_nearest_physical_inertia(rng):
     for _ in range(100):
         A = rng.standard_normal((3, 3))
-        mended = np.array(nearest_physical(tuple(map(tuple, A + A.T))))
-        low, middle, high = np.linalg.eigvalsh(mended)
+        repaired = np.array(nearest_physical(tuple(map(tuple, A + A.T))))
+        low, middle, high = np.linalg.eigvalsh(repaired)
         assert low > 0 and low + middle >= high * (1 - 1e-12)
     good = ((1.0, 0.1, 0.0), (0.1, 1.2, 0.0), (0.0, 0.0, 0.9))
     assert np.allclose(nearest_physical(good), good, atol=1e-14)

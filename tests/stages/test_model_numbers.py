@@ -10,11 +10,7 @@ import kinetree as kt
 
 CASES = {
     "inverse_dynamics": ("q", "v", "a"), "forward_dynamics": ("q", "v", "tau"), "mass_matrix": ("q",),
-    "coriolis_matrix": ("q", "v"), "christoffel_symbols": ("q",), "gravity_force": ("q",),
-    "kinetic_energy": ("q", "v"), "potential_energy": ("q",), "center_of_mass": ("q",),
-    "centroidal_momentum_matrix": ("q",), "inverse_mass_matrix": ("q",), "joint_wrenches": ("q", "v", "a"),
-    "placements": ("q",), "system_velocity": ("q", "v"), "rotor_wrenches": ("q", "v", "a"),
-    "mass_matrix_partials": ("q",),
+    "coriolis_matrix": ("q", "v"), "center_of_mass": ("q",), "joint_wrenches": ("q", "v", "a"),
 }  # fmt: skip
 
 
@@ -33,7 +29,7 @@ def inputs(model: kt.Model, names: tuple[str, ...], rng: np.random.Generator) ->
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_equals_a_model_with_these_numbers(name, seed):
     rng = np.random.default_rng([seed, len(name)])
     model = random_mechanism(rng, 5 + seed).build() if seed else kt.zoo.quadruped()
@@ -41,12 +37,7 @@ def test_equals_a_model_with_these_numbers(name, seed):
     function, arrays = getattr(kt, name), inputs(model, CASES[name], rng)
     expected = function(other, *arrays, target="eager")
     size = 1e-11 * max(1.0, float(np.abs(expected).max(initial=0)))
-    modes = (
-        [None, "looped"]
-        if name not in ("system_velocity", "rotor_wrenches", "mass_matrix_partials")
-        else [None]
-    )
-    for mode in modes:
+    for mode in (None, "looped"):
         kernel = kt.compile(function, model, inputs=("parameters", "gravity"), mode=mode)
         np.testing.assert_allclose(
             kernel(*arrays, parameters, np.array(gravity)), expected, rtol=0, atol=size

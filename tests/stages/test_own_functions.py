@@ -63,9 +63,9 @@ def test_equals_the_same_in_numpy(robot):
 
 
 @pytest.mark.parametrize("target", ["eager", "c"])
-@pytest.mark.parametrize("name", ["arm7", "quadruped"])
-def test_on_other_targets(name, target):
-    model = ROBOTS[name]()
+@pytest.mark.parametrize("make", [kt.zoo.arm7, kt.zoo.spacecraft])
+def test_on_other_targets(make, target):
+    model = make()
     q, v, tau, goal = state(model, 1, (2,))
     assert_equal_results(several(model, q, v, tau, goal, target=target), several(model, q, v, tau, goal))
 

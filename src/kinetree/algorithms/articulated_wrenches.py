@@ -53,10 +53,10 @@ def articulated_wrenches(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any, *, s
     alpha[tree.world] = -tree.gravity
     for i in tree.outward():
         before = X[i] @ alpha[tree.parent(i)]
-        uncoriolised = before + S[i] @ D[i].solve(u[i] - U[i].T @ before)
-        alpha[i] = uncoriolised + c[i]
+        without_coriolis = before + S[i] @ D[i].solve(u[i] - U[i].T @ before)
+        alpha[i] = without_coriolis + c[i]
         if outboard:
-            part, other = P[i] @ uncoriolised, z[i]
+            part, other = P[i] @ without_coriolis, z[i]
         else:
             part = P[i] @ before - U[i] @ D[i].solve(U[i].T @ before)
             other = z[i] + U[i] @ D[i].solve(u[i])

@@ -25,7 +25,7 @@ dynamics wrong or singular; a note is worth knowing. The exit status is 1 if the
 a warning; with --fix, if one is left."""
 EXAMPLES = """  kinetree check panda.urdf
   kinetree check --level warning --json robots/*.urdf
-  kinetree check --fix --output mended.urdf hand.urdf"""
+  kinetree check --fix --output repaired.urdf hand.urdf"""
 
 LEVELS = ("error", "warning", "note")
 CLEAN = {"error": "no errors", "warning": "no errors or warnings", "note": "nothing to say"}
@@ -33,11 +33,11 @@ PLACES = 4  # shown for each rule, unless all are asked for
 
 
 class Checked(NamedTuple):
-    """What was found in a file, and what --fix made of it: a mended file and what is left, or why not."""
+    """What was found in a file, and what --fix made of it: a repaired file and what is left, or why not."""
 
     path: Path
     findings: list[Finding]
-    mended: Path | None = None
+    repaired: Path | None = None
     left: list[Finding] | None = None
     failure: str = ""
 
@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--all", action="store_true", help=f"list every place, not only {PLACES} of each kind"
     )
     parser.add_argument(
-        "--fix", action="store_true", help="write NAME.mended.SUFFIX beside each mendable FILE"
+        "--fix", action="store_true", help="write NAME.repaired.SUFFIX beside each repairable FILE"
     )
     parser.add_argument(
         "--output", metavar="PATH", type=Path, help="with --fix and one FILE: the file to write"
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output and not (options.fix and len(options.files) == 1):
         raise Misuse("--output goes with --fix and exactly one FILE")
     if zoo := [file for file in options.files if file.startswith(ZOO)]:
-        raise Misuse(f"'{zoo[0]}' is no file; the robots of the zoo need no check")
+        raise Misuse(f"'{zoo[0]}' is not a file; the robots of the zoo need no check")
     if STANDARD_INPUT in options.files and options.fix and not options.output:
         raise Misuse("--fix writes beside FILE, and standard input is nowhere: give --output")
     paths = [Path(file) if file == STANDARD_INPUT else existing(file) for file in options.files]
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def check(path: Path, options: argparse.Namespace) -> Checked:
-    """Lint one file and, if it was asked for, write the mended one."""
+    """Lint one file and, if it was asked for, write the repaired one."""
     from kinetree.io.files import write_text
     from kinetree.io.fix import fix
     from kinetree.io.lint import lint
@@ -91,7 +91,7 @@ def check(path: Path, options: argparse.Namespace) -> Checked:
     findings = lint(document)
     if not (options.fix and any(f.fixable for f in findings)):
         return Checked(path, findings)
-    target = options.output or path.with_suffix(f".mended{path.suffix}")
+    target = options.output or path.with_suffix(f".repaired{path.suffix}")
     if os.path.lexists(target) and not options.force:
         raise Misuse(f"'{target}' exists; --force writes over it, --output names another file")
     try:
@@ -113,14 +113,14 @@ def as_json(checked: Checked, shown: tuple[str, ...]) -> dict[str, Any]:
     }
     if checked.failure:
         data["failure"] = checked.failure
-    if checked.mended is not None:
-        data["mended"] = str(checked.mended)
+    if checked.repaired is not None:
+        data["repaired"] = str(checked.repaired)
         data["left"] = [f.to_dict() for f in checked.left or () if f.severity in shown]
     return data
 
 
 def write(style: Style, checked: list[Checked], shown: tuple[str, ...], options: argparse.Namespace) -> None:
-    """Print what was found, file by file and rule by rule, the gravest first."""
+    """Print what was found, file by file and rule by rule, the most severe first."""
     paint = {"error": style.bad, "warning": style.doubtful, "note": style.dim}
     for each in checked:
         rules: dict[tuple[int, str], list[Finding]] = {}
@@ -140,12 +140,12 @@ def write(style: Style, checked: list[Checked], shown: tuple[str, ...], options:
                 print(style.dim(f"       and {len(found) - len(places)} more; --all lists them"))
             print(style.dim(f"       {style.glyph('→', '->')} {printable(first.remedy)}"))
         if each.failure:
-            print(f"  {style.bad('cannot be mended')}: {printable(each.failure)}")
-        if each.mended is not None:
-            print(f"  {style.good('mended')}: {printable(each.mended)}, {summary(each.left or [])} left")
+            print(f"  {style.bad('cannot be repaired')}: {printable(each.failure)}")
+        if each.repaired is not None:
+            print(f"  {style.good('repaired')}: {printable(each.repaired)}, {summary(each.left or [])} left")
     found = [f for each in checked for f in each.findings]
     fixable = sum(f.fixable for f in found)
-    hint = f"; --fix mends {fixable}" if fixable and not options.fix else ""
+    hint = f"; --fix repairs {fixable}" if fixable and not options.fix else ""
     print(f"\n{plural(len(checked), 'file')}: {summary(found)}{hint}")
 
 

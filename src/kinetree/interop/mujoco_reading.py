@@ -181,6 +181,10 @@ class _Reader:
             out["limits"] = Limits(lower, upper, (np.inf,) * kind.nv, tuple(efforts))
             out["stiffness"] = tuple(float(twin.jnt_stiffness[j]) for j in by)
             out["spring_reference"] = tuple(float(twin.qpos_spring[twin.jnt_qposadr[j]]) for j in by)
+        elif len(joints) == 1 and not kind.is_free:  # a ball: one spring, towards any attitude
+            (j,) = joints
+            w, x, y, z = (float(a) for a in twin.qpos_spring[twin.jnt_qposadr[j] : twin.jnt_qposadr[j] + 4])
+            out["stiffness"], out["spring_reference"] = float(twin.jnt_stiffness[j]), (x, y, z, w)
         return out
 
 

@@ -259,7 +259,7 @@ def part_sizes(joint: Any) -> list[tuple[int, int]]:
 
 
 def _chart(joint: Joint, nq: int, parts: int, owner: str = "") -> Chart:
-    """How the coordinates of our joint look in so many Pinocchio joints with `nq` positions."""
+    """How the coordinates of our joint look in several Pinocchio joints with `nq` positions."""
     if parts == 1 and (joint.type_name, nq) in CHARTS:
         return CHARTS[joint.type_name, nq]()
     if nq != joint.nq or (parts == 1 and joint.type_name == "planar"):

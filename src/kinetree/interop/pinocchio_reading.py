@@ -92,7 +92,7 @@ class _Reader:
         return frame.type == self.pin.FrameType.BODY
 
     def _is_fixed(self, frame: Any) -> bool:
-        """True for a body behind a fixed joint; the universe is no such joint."""
+        """True for a body behind a fixed joint; the universe is not one."""
         before = frame.parentFrame
         return before > 0 and self.frames[before].type == self.pin.FrameType.FIXED_JOINT
 

@@ -60,7 +60,7 @@ class LoopedSweep(Sweep):
         return f"{stem}{self._names}"
 
     def table(self, key: Any, data: np.ndarray, kind: str) -> Array:
-        """The constant array with these data, made once."""
+        """The constant array with these data, cached."""
         found = self.tables.get(key)
         if found is None:
             dtype = np.int64 if kind == "itable" else float

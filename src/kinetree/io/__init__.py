@@ -1,1 +1,1 @@
-"""Robots in and out: URDF, MJCF and kinetree's own JSON; a linter and a mender for robot files."""
+"""Robots in and out: URDF, MJCF and kinetree's own JSON; a linter for robot files that can repair them."""

@@ -19,7 +19,7 @@ _NUMBERS = 10_000  # numbers in one attribute
 
 
 def parse_number(text: str, infinite: bool = False) -> float | None:
-    """The finite number that `text` writes, or None: commas, hexadecimal and NaN are no numbers."""
+    """The finite number that `text` writes, or None: commas, hexadecimal and NaN are not numbers."""
     if _NUMBER.match(text):
         value = float(text)
         if infinite and abs(value) >= UNBOUNDED:
@@ -158,10 +158,10 @@ def name_of(element: Element, log: Log, attribute: str = "name") -> str | None:
     if name is None or name == "":
         return None
     if not is_name(name):
-        mended = clean_name(name)
+        repaired = clean_name(name)
         problem = (
             f"the name {shorten(name)!r} is blank, too long, or has quotes, brackets or control characters"
         )
-        log.mend("name-invalid", element.where, problem, f"renamed to {mended!r}")
-        return mended
+        log.repairable("name-invalid", element.where, problem, f"renamed to {repaired!r}")
+        return repaired
     return name

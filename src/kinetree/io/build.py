@@ -18,7 +18,7 @@ from kinetree.spatial.pose import Pose
 def build(
     robot: Description, log: Log, *, base: str | None = None, snap: float = 0.0, merge: bool = True
 ) -> Model | None:
-    """The model of a description, checked, mended, snapped and merged; None if `log` has errors.
+    """The model of a description, checked, repaired, snapped and merged; None if `log` has errors.
 
     The findings of `log` are its report.
     """

@@ -19,7 +19,7 @@ _LARGE = 2.0  # m, radius of gyration that no link of a robot reaches
 
 
 def check_inertias(robot: Description, log: Log) -> None:
-    """Record what is wrong with the inertia of every link, and mend it where `log` says so."""
+    """Record what is wrong with the inertia of every link, and repair it where `log` says so."""
     moving = {joint.child for joint in robot.joints.values() if not joint.is_fixed}
     for link in robot.links.values():
         if link.name == WORLD or link.virtual:
@@ -32,10 +32,10 @@ def check_inertias(robot: Description, log: Log) -> None:
 
 
 def _checked(link: Link, inertia: Inertia, log: Log) -> Inertia:
-    """The inertia of a link, mended where `log` says so."""
+    """The inertia of a link, repaired where `log` says so."""
     mass, com, moments = inertia.mass, inertia.com, inertia.about_com
     if mass < 0:
-        log.mend("mass-negative", link.where, f"the mass is {mass:g} kg", f"mass set to {-mass:g} kg")
+        log.repairable("mass-negative", link.where, f"the mass is {mass:g} kg", f"mass set to {-mass:g} kg")
         inertia, mass = Inertia(-mass, com, sym_matrix(moments)), -mass
     if max(map(abs, moments)) <= _POINT * max(mass, *map(abs, inertia.second)):
         if mass > 0:
@@ -47,7 +47,7 @@ def _checked(link: Link, inertia: Inertia, log: Log) -> Inertia:
     rule, problem = "inertia-negative", fault(central, _ROUNDING, spins=True)
     if problem is None:
         rule, problem = "inertia-triangle", fault(central, _ROUNDING)
-    if problem is not None and log.mend(rule, link.where, problem, "nearest physical inertia"):
+    if problem is not None and log.repairable(rule, link.where, problem, "nearest physical inertia"):
         inertia = Inertia(mass, com, nearest_physical(sym_matrix(moments)))
     radius = sqrt(max(sum(moments[:3]), 0.0) / 2 / mass) if mass > 0 else 0.0
     if radius > _LARGE:  # placeholders and wrong units show in the radius of gyration
@@ -59,13 +59,13 @@ def nearest_physical(inertia: Matrix, floor: float = 1e-3) -> Matrix:
     """The inertia nearest to `inertia` (Frobenius norm of the second moments) that some body has.
 
     An inertia I is that of a body if and only if its matrix of second moments, Sigma = tr(I)/2 1 - I, has
-    no negative eigenvalue. Such ones are raised to `floor` times the largest, so that it is no mere plate.
+    no negative eigenvalue. Such ones are raised to `floor` times the largest: more than a plate.
     """
     I: NDArray[np.float64] = np.array(inertia)
     moments, axes = np.linalg.eigh(np.trace(I) / 2 * np.eye(3) - I)
     largest = max(float(moments[-1]), 0.0) or float(np.abs(I).max())
     raised = np.maximum(moments, floor * largest)
     sigma = (axes * raised) @ axes.T
-    mended = np.trace(sigma) * np.eye(3) - sigma
-    mended = (mended + mended.T) / 2
-    return tuple(tuple(float(x) for x in row) for row in mended)  # type: ignore[return-value]
+    repaired = np.trace(sigma) * np.eye(3) - sigma
+    repaired = (repaired + repaired.T) / 2
+    return tuple(tuple(float(x) for x in row) for row in repaired)  # type: ignore[return-value]

@@ -34,7 +34,7 @@ def load(
     Args:
         source: a path, or the text of a file; a text begins with `<` or `{`.
         format: "urdf", "mjcf" or "json"; recognised by content if None.
-        repair: mend what can be mended (see `kinetree.io.rules`); every change is in `model.report.repaired`.
+        repair: repair what can be (see `kinetree.io.rules`); every change is in `model.report.repaired`.
         snap: placements within this many radians of a right angle become exact, offsets of at most this many
             metres become zero, axes within it of a coordinate axis become exact. 0 keeps the file's numbers.
         base: "free" lets the root link float, "fixed" welds it to the world, None keeps what the file says (a

@@ -104,10 +104,10 @@ def read_orientation(element: Element, compiler: Compiler, log: Log) -> Rotation
         a, b, c = (compiler.angle(v) for v in values)
         return from_euler((a, b, c), compiler.eulerseq)
     if is_degenerate(name, values):
-        log.mend(
+        log.repairable(
             "quaternion",
             element.where,
-            f"{name}={shorten(element.get(name) or '')!r} is no orientation",
+            f"{name}={shorten(element.get(name) or '')!r} is not an orientation",
             "set to the identity",
         )
         return Rotation.identity()
@@ -129,7 +129,7 @@ _NEUTRAL = {
 
 
 def is_degenerate(name: str, values: tuple[float, ...]) -> bool:
-    """Whether numbers of the right count are no orientation: zero vectors, parallel axes."""
+    """Whether numbers of the right count are not an orientation: zero vectors, parallel axes."""
     x, y, z = values[:3]
     if name == "quat":
         return hypot(*values) < 1e-12

@@ -57,7 +57,7 @@ def _read_joint(robot: Description, element: Element, prefix: str, log: Log) -> 
 
 
 def _why_not(robot: Description, follower: Joint, leader: Joint | None, c: tuple[float, ...]) -> str:
-    """Why a joint equality is no mimic joint; "" if it is one."""
+    """Why a joint equality is not a mimic joint; "" if it is one."""
     if leader is None:
         return "it holds the joint at a position"
     if any(c[2:]):

@@ -61,7 +61,7 @@ def _geom_inertia(element: Element, compiler: Compiler, where: Where, log: Log) 
     density = number(element, "density", _DENSITY, log)
     given = number(element, "mass", 0.0, log) if element.get("mass") is not None else None
     if density < 0 or (given is not None and given < 0):
-        log.mend(
+        log.repairable(
             "mass-negative", element.where, "a geom has negative mass or density", "its mass was set to 0"
         )
         return None

@@ -94,7 +94,7 @@ def read_joint(
 def _axis(element: Element, frame: Pose, log: Log) -> Vector:
     x, y, z = vector(element, "axis", 3, (0.0, 0.0, 1.0), log)
     if norm((x, y, z)) < 1e-12:
-        log.mend("axis-zero", element.where, "the axis is the zero vector", "axis set to 0 0 1")
+        log.repairable("axis-zero", element.where, "the axis is the zero vector", "axis set to 0 0 1")
         return (0.0, 0.0, 1.0)
     return unit(mat_vec(frame.R, (x, y, z)))
 
@@ -108,7 +108,7 @@ def _coefficient(element: Element, name: str, log: Log) -> float:
     if any(values[1:]):
         log.add("unsupported", element.where, f"{name} is a polynomial: only its first coefficient is used")
     if values and values[0] < 0:
-        log.mend("coefficient-negative", element.where, f"{name} is {values[0]:g}", f"{name} set to 0")
+        log.repairable("coefficient-negative", element.where, f"{name} is {values[0]:g}", f"{name} set to 0")
         return 0.0
     return values[0] if values else 0.0
 
@@ -124,10 +124,10 @@ def _limits(element: Element, kind: str, compiler: Compiler, log: Log) -> Limits
     limited = choice(element, "limited", ("true", "false", "auto"), "auto", log)
     if limited == "true" or (limited == "auto" and compiler.autolimits and lower != upper):
         if lower > upper:
-            mended = log.mend(
+            repaired = log.repairable(
                 "limits-swapped", element.where, f"range {lower:g} {upper:g}", "limits exchanged"
             )
-            lower, upper = (upper, lower) if mended else (-inf, inf)
+            lower, upper = (upper, lower) if repaired else (-inf, inf)
         if kind == "hinge":
             lower, upper = compiler.angle(lower), compiler.angle(upper)
         if kind in _AXIAL:

@@ -191,7 +191,7 @@ class Reader:
     def _claim(self, names: Names, kind: str, name: str, element: Element) -> str:
         claimed = names.claim(name)
         if claimed != name:
-            self.log.mend(
+            self.log.repairable(
                 "name-duplicate",
                 element.where,
                 f"a second {kind} is called {name!r}",

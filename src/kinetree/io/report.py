@@ -45,8 +45,8 @@ class Finding:
 
     @property
     def fixable(self) -> bool:
-        """Whether `repair=True` mends such a finding."""
-        return RULES[self.rule].mendable
+        """Whether `repair=True` repairs such a finding."""
+        return RULES[self.rule].repairable
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as `kinetree check --json` prints it."""
@@ -90,9 +90,9 @@ class Log:
         close = get_close_matches(name[:80], islice(options, 300), 1)
         return f"Did you mean {close[0]!r}?" if close else ""
 
-    def mend(self, rule: str, where: Where, problem: str, change: str, remedy: str = "") -> bool:
-        """Record a finding that can be mended; True if it is to be mended, as `change` says."""
-        assert RULES[rule].mendable, rule
+    def repairable(self, rule: str, where: Where, problem: str, change: str, remedy: str = "") -> bool:
+        """Record a finding that can be repaired; True if it is to be repaired, as `change` says."""
+        assert RULES[rule].repairable, rule
         self.add(rule, where, problem, remedy, change if self.repair else "")
         return self.repair
 
@@ -175,5 +175,5 @@ SEVERITIES = ("error", "warning", "note")
 
 
 def by_severity(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings with the gravest first, each severity in file order."""
+    """Findings with the most severe first, each severity in file order."""
     return sorted(findings, key=lambda f: SEVERITIES.index(f.severity))

@@ -3,7 +3,7 @@
 `lint`, the load report, the errors and the page "What is wrong with my robot file?" all read this table.
 Severities:
 
-* `error`: there is no model without a change; `load` refuses, or mends it under `repair=True` if it can;
+* `error`: there is no model without a change; `load` refuses, or repairs it under `repair=True` if it can;
 * `warning`: the file loads, but its dynamics is wrong, singular or not what was meant;
 * `note`: the file loads and its dynamics is what it says; worth knowing all the same.
 """
@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """What a rule means: severity, consequence, remedy, and whether `repair=True` mends it."""
+    """What a rule means: severity, consequence, remedy, and whether `repair=True` repairs it."""
 
     severity: str
     matters: str
     remedy: str
-    mendable: bool = False
+    repairable: bool = False
 
 
 _FIX = "Fix the file, or load with repair=True."
@@ -98,7 +98,7 @@ RULES: dict[str, Rule] = {
     "axis-missing": Rule(
         "note", "the default axis of URDF, 1 0 0, was used", "Write <axis xyz='1 0 0'/> if this is meant."
     ),
-    "quaternion": Rule("error", "a zero quaternion is no rotation", _FIX, True),
+    "quaternion": Rule("error", "a zero quaternion is not a rotation", _FIX, True),
     "planar-normal": Rule(
         "note",
         "the plane of motion is normal to the axis, as URDF says; some tools always use z",
@@ -202,7 +202,7 @@ def table() -> str:
     """All rules as a Markdown table."""
     head = ["| rule | severity | how much it matters | what to do | `repair=True` |", "|---|---|---|---|---|"]
     rows = [
-        f"| `{name}` | {severity} | {matters} | {remedy} | {'mends' if mendable else ''} |"
-        for name, (severity, matters, remedy, mendable) in RULES.items()
+        f"| `{name}` | {severity} | {matters} | {remedy} | {'repairs' if repairable else ''} |"
+        for name, (severity, matters, remedy, repairable) in RULES.items()
     ]
     return "\n".join(line.replace("<", "&lt;") for line in [*head, *rows])

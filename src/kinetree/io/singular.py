@@ -104,7 +104,7 @@ def _report(robot: Description, model: Model, body: int, added: Inertia, log: Lo
         link = robot.links[next(rigid, link.name)]
     problem = f"the joint moves {joint.child!r}, and neither it nor anything behind it resists the motion"
     change = f"link {link.name!r} got {added.mass:.3g} kg and {added.second[0]:.3g} kg m^2"
-    if not log.mend("motion-massless", joint.where, problem, change):
+    if not log.repairable("motion-massless", joint.where, problem, change):
         return False
     link.add(added)
     return True

@@ -17,7 +17,7 @@ def numbers(values: Iterable[Any]) -> str:
 def number(x: Any) -> str:
     """The shortest text that reads back as the same double."""
     if not ops.is_literal(x):
-        raise ModelError(f"{x!r} is no plain number: substitute values before saving")
+        raise ModelError(f"{x!r} is not a plain number: substitute values before saving")
     value = float(x) + 0.0  # no negative zeros
     if not abs(value) <= LARGEST:
         raise ModelError(f"{value:g} is too large: files hold numbers up to {LARGEST:g}: save as JSON")

@@ -64,7 +64,7 @@ def _ends_exist(robot: Description, joint: Joint, log: Log) -> bool:
     for role, name in (("parent", joint.parent), ("child", joint.child)):
         if name not in robot.links and not (role == "parent" and name == WORLD):
             problem = f"{role} link {shorten(name)!r} does not exist"
-            if not log.mend(
+            if not log.repairable(
                 "tree-unknown-link",
                 joint.where,
                 problem,
@@ -122,7 +122,7 @@ def _join_roots(robot: Description, roots: list[str], motion: Motion, carried: b
         link = robot.links[name]
         if count or carried:
             problem = (
-                f"link {name!r} is no child of any joint, and neither is {'world' if carried else roots[0]!r}"
+                f"link {name!r} is not the child of any joint, and neither is {'world' if carried else roots[0]!r}"
             )
             log.add("tree-several-roots", link.where, problem)
         joints.append(
@@ -164,7 +164,7 @@ def check_mimics(robot: Description, log: Log) -> None:
             joint = robot.joints[joint.mimic.joint]
         if any(joint is member for member in path):  # the chain came back to itself
             names = " -> ".join(shorten(member.name) for member in path[:4])
-            log.mend(
+            log.repairable(
                 "mimic-cycle", joint.where, f"joints follow each other in a circle: {names}", "mimic removed"
             )
             joint.mimic = None
@@ -174,12 +174,12 @@ def _mimic_is_sound(robot: Description, joint: Joint, mimic: Mimic, log: Log) ->
     leader = robot.joints.get(mimic.joint)
     if leader is None:
         problem = f"follows {shorten(mimic.joint)!r}, which does not exist"
-        log.mend(
+        log.repairable(
             "mimic-unknown", joint.where, problem, "mimic removed", log.suggest(mimic.joint, robot.joints)
         )
         return False
     if leader.is_fixed and joint.motion.nv == 1:
-        if log.mend(
+        if log.repairable(
             "mimic-not-scalar",
             joint.where,
             f"follows the fixed joint {leader.name!r}",
@@ -188,7 +188,7 @@ def _mimic_is_sound(robot: Description, joint: Joint, mimic: Mimic, log: Log) ->
             joint.placement, joint.motion = joint.at(mimic.offset), Fixed()
         return False
     if joint.motion.nv != 1 or leader.motion.nv != 1:
-        log.mend(
+        log.repairable(
             "mimic-not-scalar",
             joint.where,
             f"a {joint.motion.type_name} joint follows the {leader.motion.type_name} joint {leader.name!r}",

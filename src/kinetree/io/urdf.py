@@ -42,7 +42,7 @@ def read_urdf(document: Document, log: Log) -> Description:
             joint.name = joints.claim(joint.name)
         elif joint.name in robot.joints:
             name = joints.claim(joint.name)
-            log.mend(
+            log.repairable(
                 "name-duplicate",
                 joint.where,
                 f"a second joint is called {joint.name!r}",
@@ -66,7 +66,7 @@ def read_urdf(document: Document, log: Log) -> Description:
 
 
 def _rename_world(root: Element, names: Names, log: Log) -> dict[str, str]:
-    """A link called "world" that hangs on a joint is no world: give it another name."""
+    """A link called "world" that hangs on a joint is not the world: give it another name."""
     ends = (child for joint in root.all("joint", "drake:joint") for child in joint.all("child"))
     if not any(end.get("link") == WORLD for end in ends):
         return {}
@@ -86,11 +86,11 @@ def _add_link(robot: Description, element: Element, renamed: dict[str, str], nam
         log.add("element-repeated", element.where, f"the same link is already on line {twin.where.line}")
         return
     if twin is not None:
-        mended = names.claim(name)
-        log.mend(
-            "name-duplicate", element.where, f"a second link is called {name!r}", f"renamed to {mended!r}"
+        repaired = names.claim(name)
+        log.repairable(
+            "name-duplicate", element.where, f"a second link is called {name!r}", f"renamed to {repaired!r}"
         )
-        name = mended
+        name = repaired
     inertials = list(element.all("inertial"))
     if len(inertials) > 1:
         log.add(

@@ -85,10 +85,10 @@ def _reflect(
         log.add(
             "rotor-incomplete",
             element.where,
-            f"the rotor drives {shorten(name)!r}, which is no joint with one degree of freedom",
+            f"the rotor drives {shorten(name)!r}, which is not a joint with one degree of freedom",
         )
     elif inertia < 0:
-        log.mend("coefficient-negative", element.where, f"the rotor inertia is {inertia:g}", "rotor ignored")
+        log.repairable("coefficient-negative", element.where, f"the rotor inertia is {inertia:g}", "rotor ignored")
     elif inertia > 0 and not isinstance(joint.armature, tuple):
         n = 1.0 if ratio is None else ratio
         joint.armature += n * n * inertia

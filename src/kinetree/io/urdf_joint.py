@@ -92,10 +92,10 @@ def read_axis(element: Element, log: Log) -> Vector:
     x, y, z = vector(axis_element, "xyz", 3, _DEFAULT_AXIS, log)
     length = norm((x, y, z))
     if length < 1e-12:
-        log.mend("axis-zero", element.where, "the axis is the zero vector", "axis set to 1 0 0")
+        log.repairable("axis-zero", element.where, "the axis is the zero vector", "axis set to 1 0 0")
         return _DEFAULT_AXIS
     if abs(length - 1) > 1e-3:
-        log.mend("axis-not-unit", element.where, f"the axis has length {length:.6g}", "normalised")
+        log.repairable("axis-not-unit", element.where, f"the axis has length {length:.6g}", "normalised")
     return unit((x, y, z))
 
 
@@ -123,8 +123,8 @@ def _limits(element: Element, type_name: str, log: Log) -> Limits:
         lower, upper = (number(limit, side, 0.0, log, infinite=True) for side in ("lower", "upper"))
     if lower > upper:
         problem = f"the lower limit {lower:g} is above the upper limit {upper:g}"
-        mended = log.mend("limits-swapped", element.where, problem, "limits exchanged")
-        lower, upper = (upper, lower) if mended else (-inf, inf)
+        repaired = log.repairable("limits-swapped", element.where, problem, "limits exchanged")
+        lower, upper = (upper, lower) if repaired else (-inf, inf)
     return Limits(lower, upper, *(_magnitude(limit, side, element, log) for side in ("velocity", "effort")))
 
 
@@ -134,7 +134,7 @@ def _magnitude(limit: Element, side: str, element: Element, log: Log) -> float:
     if value >= 0:
         return value
     problem, change = f"the {side} limit is {value:g}", "its absolute value is used"
-    return -value if log.mend("limits-negative", element.where, problem, change) else inf
+    return -value if log.repairable("limits-negative", element.where, problem, change) else inf
 
 
 def _read_dynamics(joint: Joint, element: Element, log: Log) -> None:
@@ -145,7 +145,7 @@ def _read_dynamics(joint: Joint, element: Element, log: Log) -> None:
         values = per_degree(dynamics, name, joint.motion.nv, 0.0, log)
         least = min(values) if isinstance(values, tuple) else values
         if least < 0:
-            log.mend("coefficient-negative", element.where, f"{name} is {least:g}", f"{name} set to 0")
+            log.repairable("coefficient-negative", element.where, f"{name} is {least:g}", f"{name} set to 0")
             values = 0.0
         setattr(joint, name, values)
 
@@ -159,7 +159,7 @@ def _read_mimic(joint: Joint, element: Element, log: Log) -> None:
         log.add("attribute-missing", element.where, "<mimic> names no joint")
         return
     if joint.is_fixed:
-        log.mend("mimic-fixed", element.where, f"a fixed joint follows {shorten(leader)!r}", "mimic removed")
+        log.repairable("mimic-fixed", element.where, f"a fixed joint follows {shorten(leader)!r}", "mimic removed")
         return
     multiplier, offset = number(mimic, "multiplier", 1.0, log), number(mimic, "offset", 0.0, log)
     joint.mimic = Mimic(leader, multiplier, offset)

@@ -32,6 +32,9 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, ClassVar, Self, TypeVar
 
+import numpy as np
+
+from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints.steps import Step, Vector
 from kinetree.spatial.inertia import Inertia
@@ -220,6 +223,12 @@ class Joint(ABC):
         lengths = " and ".join(f"{x} has length {math.hypot(*x):.6g}" for x in found)
         return f"its quaternion [x y z w] = {lengths}, and not 1"
 
+    def velocity(self, q: Numbers, rate: Numbers) -> Numbers:
+        """The v whose rates are given, rate(q, v) = rate; the nearest one if no v has them."""
+        units = [tuple(int(j == k) for j in range(self.nv)) for k in range(self.nv)]
+        A = np.array([self.rate(q, unit) for unit in units], object)
+        return tuple(ops.solve(A @ A.T, A @ np.array(rate, object)))
+
     def neutral(self) -> Numbers:
         """The position in which successor and predecessor coincide."""
         return sum(((0.0, 0.0, 0.0, 1.0) if c == "quaternion" else (0.0,) for c in self.coordinates), ())
@@ -274,6 +283,9 @@ class CoordinateJoint(Joint):
 
     def rate(self, q: Numbers, v: Numbers) -> Numbers:
         return tuple(v)
+
+    def velocity(self, q: Numbers, rate: Numbers) -> Numbers:
+        return tuple(rate)
 
 
 J = TypeVar("J", bound=Joint)

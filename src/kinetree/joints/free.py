@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kinetree.joints.base import Joint, Numbers
 from kinetree.joints.fixed import BASIS
-from kinetree.joints.spherical import coordinate_matrix
+from kinetree.joints.spherical import coordinate_matrix, turning
 from kinetree.joints.steps import BALL, Step, X, Y, Z
 from kinetree.spatial.even import cotangent_defect_ratio, sine_defect_ratio, versine_ratio
 from kinetree.spatial.quaternion import (
@@ -63,6 +63,9 @@ class Free(Joint):
     def rate(self, q: Numbers, v: Numbers) -> Numbers:
         half = (v[0] / 2, v[1] / 2, v[2] / 2, 0)
         return (*quaternion_product(q[:4], half), *mat_t_vec(coordinate_matrix(q[:4]), tuple(v[3:])))
+
+    def velocity(self, q: Numbers, rate: Numbers) -> Numbers:
+        return (*turning(q[:4], rate[:4]), *mat_vec(coordinate_matrix(q[:4]), tuple(rate[4:])))
 
     def complement(self, q: Numbers) -> Subspace:
         return Subspace(())

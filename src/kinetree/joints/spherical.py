@@ -52,6 +52,9 @@ class Spherical(Joint):
     def rate(self, q: Numbers, v: Numbers) -> Numbers:
         return quaternion_product(q, (v[0] / 2, v[1] / 2, v[2] / 2, 0))
 
+    def velocity(self, q: Numbers, rate: Numbers) -> Numbers:
+        return turning(q, rate)
+
     def unfelt(self, inertia: Inertia) -> Inertia:
         """The mass, as a point at the centre of the ball."""
         return point_mass(inertia)
@@ -60,13 +63,20 @@ class Spherical(Joint):
         return Subspace(BASIS[3:])
 
 
+def turning(q: Numbers, rate: Numbers) -> Numbers:
+    """The body angular velocity of a quaternion that changes at some rate; a change of its length is none."""
+    x, y, z, w = q
+    twice = 2 / (x * x + y * y + z * z + w * w)
+    return tuple(part * twice for part in quaternion_product(quaternion_conjugate(q), rate)[:3])
+
+
 def point_mass(inertia: Inertia) -> Inertia:
     """The mass alone, at the origin: no rotation about the origin moves it."""
     return Inertia.from_moments(inertia.mass, (0, 0, 0), (0, 0, 0, 0, 0, 0))
 
 
 def coordinate_matrix(q: Numbers) -> tuple:
-    """E = R^T of a quaternion of any length but zero, which is no rotation and gives NaN."""
+    """E = R^T of a quaternion of any length but zero, which is not a rotation and gives NaN."""
     try:
         return transpose(quaternion_matrix(q))
     except ZeroDivisionError:

@@ -106,7 +106,7 @@ def normalize(model: Model, q: Any) -> np.ndarray:
         if np.any(size == 0):
             raise StateError(
                 f"normalize: joint '{body.joint_name}' of model '{model.name}': its quaternion is zero"
-                f"{_first(size == 0)[1]}, which is no rotation: start from model.neutral()"
+                f"{_first(size == 0)[1]}, which is not a rotation: start from model.neutral()"
             )
         with np.errstate(invalid="ignore"):  # what is not finite becomes NaN
             scaled = np.moveaxis(own / size[..., None], -1, 0)  # no overflow, whatever the length

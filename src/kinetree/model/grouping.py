@@ -21,7 +21,7 @@ from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import IDENTITY, cross, dot, scale, sub, sym_vec
 
-PREDECESSOR, DETACHED = -1, -2  # carriers that are no member of the node
+PREDECESSOR, DETACHED = -1, -2  # carriers that are not members of the node
 Location = tuple[int, int]  # node index, member index
 WORLD_LOCATION: Location = (-1, 0)
 
@@ -42,26 +42,30 @@ class Grouping:
 
     def _groups(self) -> list[tuple[int, ...]]:
         """The sets of bodies that form a node, ordered by their first body."""
-        first = list(range(len(self.bodies) + 1))  # union-find: the representative is the smallest body
-
-        def root(i: int) -> int:
-            while first[i] != i:
-                first[i] = i = first[first[i]]
-            return i
-
-        for follower, rule in self.layout.follows.items():
-            parent = self.topology.parent
-            meeting = self.topology.common_ancestor(parent(follower), parent(rule.leader))
-            for i in (follower, rule.leader):
-                while i != meeting:
-                    a, b = sorted((root(i), root(follower)))
-                    first[b] = a
-                    i = parent(i)
         if not self.layout.follows:
             return [(i,) for i in range(1, len(self.bodies) + 1)]
+        first = list(range(len(self.bodies) + 1))  # union-find: the representative is the smallest body
+        top = first.copy()  # likewise, along joints: how far up a body is in one group with its parents
+
+        def root(of: list[int], i: int) -> int:
+            while of[i] != i:
+                of[i] = i = of[of[i]]
+            return i
+
+        parent, depths = self.topology.parent, self.topology.depths
+        for follower, rule in self.layout.follows.items():
+            meeting = self.topology.common_ancestor(parent(follower), parent(rule.leader))
+            for i in (follower, rule.leader):  # both, and all bodies between them and where their paths meet
+                while True:
+                    a, b = sorted((root(first, i), root(first, follower)))
+                    first[b] = a
+                    i = root(top, i)
+                    if depths[i] <= depths[meeting] + 1:
+                        break
+                    top[i] = i = parent(i)
         groups: dict[int, list[int]] = {}
         for i in range(1, len(self.bodies) + 1):
-            groups.setdefault(root(i), []).append(i)
+            groups.setdefault(root(first, i), []).append(i)
         return [tuple(group) for group in groups.values()]
 
     def _node(self, index: int, group: tuple[int, ...]) -> Node:

@@ -26,6 +26,10 @@ class Follow(NamedTuple):
     multiplier: Any
     offset: Any
 
+    def followed(self, multiplier: Any, offset: Any) -> Follow:
+        """What a joint that follows this one follows: multipliers multiply, offsets compose."""
+        return Follow(self.leader, multiplier * self.multiplier, offset + multiplier * self.offset)
+
 
 class Layout(NamedTuple):
     """Where the coordinates of each joint start; entries are indexed by body, the world (0) included."""
@@ -48,11 +52,11 @@ def layout_of(bodies: Sequence[Body], joint_index: dict[str, int], model: str) -
         if body.mimic is None:
             nq += body.joint.nq
             nv += body.joint.nv
-    follows = {
-        i: _resolved(i, bodies, joint_index, model)
-        for i, body in enumerate(bodies, 1)
-        if body.mimic is not None
-    }
+    follows: dict[int, Follow] = {}
+    for i, body in enumerate(bodies, 1):
+        if body.mimic is not None and i not in follows:
+            _resolve(i, bodies, joint_index, model, follows)
+    follows = dict(sorted(follows.items()))
     couplings: list[Coupling] = [Own(0, 0, 0, 0)]
     for i, body in enumerate(bodies, 1):
         if i in follows:
@@ -63,31 +67,41 @@ def layout_of(bodies: Sequence[Body], joint_index: dict[str, int], model: str) -
     return Layout(nq, nv, tuple(q_start), tuple(v_start), follows, tuple(couplings))
 
 
-def _resolved(i: int, bodies: Sequence[Body], joint_index: dict[str, int], model: str) -> Follow:
-    """The independent joint behind a chain of mimic joints: multipliers multiply, offsets compose."""
-    multiplier: Any = 1
-    offset: Any = 0
-    chain: list[str] = []
-    rule = bodies[i - 1].mimic
-    while rule is not None:
-        owner = f"model '{model}': mimic joint '{bodies[i - 1].joint_name}'"
-        chain.append(bodies[i - 1].joint_name)
-        if rule.joint not in joint_index:
-            raise unknown(rule.joint, "joint", joint_index, owner)
-        if rule.joint in chain:
-            cycle = " -> ".join([*chain[chain.index(rule.joint) :], rule.joint])
-            raise ModelError(f"{owner} follows itself ({cycle}): one joint of the chain must be independent")
-        offset = offset + multiplier * rule.offset
-        multiplier = multiplier * rule.multiplier
-        i = joint_index[rule.joint]
-        leader = bodies[i - 1].joint
-        if leader.nv != 1:
+def _resolve(
+    i: int, bodies: Sequence[Body], joint_index: dict[str, int], model: str, follows: dict[int, Follow]
+) -> None:
+    """Find the independent joint behind a chain of mimic joints, for all that are not in `follows` yet."""
+    chain: dict[int, None] = {}  # in order
+    while i not in follows and bodies[i - 1].mimic is not None:
+        chain[i] = None
+        i = _leader(i, bodies, joint_index, model)
+        if i in chain:
+            names = [bodies[k - 1].joint_name for k in chain]
+            cycle = " -> ".join([*names[list(chain).index(i) :], bodies[i - 1].joint_name])
             raise ModelError(
-                f"{owner} cannot follow '{rule.joint}', a {leader.type_name} joint with {leader.nv} degrees "
-                "of freedom: only joints with one can be followed"
+                f"model '{model}': mimic joint '{names[-1]}' follows itself ({cycle}): one joint of them "
+                "must be independent"
             )
-        rule = bodies[i - 1].mimic
-    return Follow(i, multiplier, offset)
+    known = follows.get(i, Follow(i, 1, 0))
+    for k in reversed(chain):
+        rule = bodies[k - 1].mimic
+        assert rule is not None
+        known = follows[k] = known.followed(rule.multiplier, rule.offset)
+
+
+def _leader(i: int, bodies: Sequence[Body], joint_index: dict[str, int], model: str) -> int:
+    """The body whose joint the joint of body `i` follows directly."""
+    owner, rule = f"model '{model}': mimic joint '{bodies[i - 1].joint_name}'", bodies[i - 1].mimic
+    assert rule is not None
+    if rule.joint not in joint_index:
+        raise unknown(rule.joint, "joint", joint_index, owner)
+    leader = bodies[joint_index[rule.joint] - 1].joint
+    if leader.nv != 1:
+        raise ModelError(
+            f"{owner} cannot follow '{rule.joint}', a {leader.type_name} joint with {leader.nv} degrees "
+            "of freedom: only joints with one can be followed"
+        )
+    return joint_index[rule.joint]
 
 
 def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[dict[str, np.ndarray], list]:

@@ -85,14 +85,14 @@ def _states(work: Simulation, index: tuple[int, ...], reached: int) -> Iterator[
     """Times and states of the records, where something depends on them."""
     if work.acting.functions or work.acting.callbacks:
         for k in range(reached + 1):
-            yield work.t0 + k * work.dt * work.record, work.q[(*index, k)], work.v[(*index, k)]
+            yield work.t0 + work.dt * (k * work.record), work.q[(*index, k)], work.v[(*index, k)]
 
 
 def _one(
     work: Simulation, system: System, index: tuple[int, ...], events: Events, tolerance: float, method: str
 ) -> int:
     """One state; the last record that it reached."""
-    times = work.t0 + work.dt * work.record * np.arange(work.steps // work.record + 1)
+    times = work.t0 + work.dt * (work.record * np.arange(work.steps // work.record + 1))
     q, v = work.q[(*index, 0)], work.v[(*index, 0)]
     row, end = 1, times[-1]
     breaks = [end]

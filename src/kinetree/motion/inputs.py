@@ -84,8 +84,8 @@ def _add_function(acting: Acting, model: Model, name: str, function: Function, k
             if argument.optional:
                 continue
             raise ArgumentError(
-                f"simulate: {said} is the function {function.name}, which also takes {argument.name!r}: give it "
-                f"as functools.partial({function.name}, {argument.name}=...)"
+                f"simulate: {said} is the function {function.name}, which also takes {argument.name!r}: give "
+                f"it as functools.partial({function.name}, {argument.name}=...)"
             )
         core = argument.sizes(model)
         array = _finite(argument.name, value)
@@ -123,8 +123,8 @@ def _finite(name: str, value: Any) -> Array:
         array = np.asarray(value, float)
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"simulate: {name} is a {type(value).__name__}: give numbers, a function of a model (kt.function), or "
-            "a Python function f(t, q, v)"
+            f"simulate: {name} is a {type(value).__name__}: give numbers, a function of a model (kt.function) "
+            "or any f(t, q, v)"
         ) from None
     if not np.all(np.isfinite(array)):
         place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])

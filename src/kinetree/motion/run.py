@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.errors import KinetreeError, SimulationError
+from kinetree.errors import KinetreeError
 from kinetree.model import Model
 from kinetree.motion.inputs import Acting
 from kinetree.motion.rollout import NEXT, SERIES, Rollout, rollout
@@ -82,8 +82,8 @@ class Run:
 
     def explained(
         self, index: tuple[int, ...], q: Array, v: Array, memory: dict[str, Array], start: int, steps: int
-    ) -> Failure:
-        """Why one state does not reach the end of a piece: it is made again, step by step.
+    ) -> Failure | None:
+        """Why one state does not make so many steps of a piece: they are made again, one by one.
 
         `q`, `v` and `memory` are those of the state at step `start`.
         """
@@ -97,7 +97,7 @@ class Run:
                 return Failure(index, self.t0 + self.dt * k, joint, reason, np.array(q), np.array(v))
             memory = {name: found[name + NEXT] for name in memory}
             q, v = after
-        raise SimulationError("a state that failed in a batch does not fail alone")  # bits are the same
+        return None  # it fails beyond the end of the run
 
     def _cause(
         self,

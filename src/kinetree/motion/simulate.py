@@ -280,6 +280,8 @@ class Simulation:
         for place in map(tuple, np.argwhere(bad)):
             index = tuple(int(k) for k in place)
             failure = self.engine.explained(index, q[index], v[index], self.memory, self.done, count * record)
+            if failure is None:
+                continue
             self.failed.append(failure)
             self._stop(index, round((failure.time - self.t0) / self.dt), found, record)
 
@@ -315,7 +317,7 @@ class Simulation:
         if not self.alive.any() and self.done < self.steps and not self.batch:
             finite = np.isfinite(self.q[:count]).all(-1)
             count = int(finite.sum())
-        t = self.t0 + self.dt * self.record * np.arange(count)
+        t = self.t0 + self.dt * (self.record * np.arange(count))
         if self.done >= self.steps and self.batch:
             count = len(t)
         extra, tau, f_ext = self._recorded(count)
@@ -388,8 +390,9 @@ def _warn_of_limits(run: Trajectory) -> None:
             if run.model.coordinate_index(name).start in places["v"][beyond]
         ]
         warnings.warn(
-            f"simulate: {', '.join(map(repr, names[:5]))}{' and others' if len(names) > 5 else ''} went beyond "
-            f"the limits: {run.settings['integrator']} has no stops. Use integrator='discrete', or limits=False",
+            f"simulate: {', '.join(map(repr, names[:5]))}{' and others' if len(names) > 5 else ''} went "
+            f"beyond the limits: {run.settings['integrator']} has no stops. Use integrator='discrete', or "
+            "limits=False",
             stacklevel=3,
         )
 

@@ -163,10 +163,13 @@ def _variational(
 
     x, before = ops.repeat(ITERATIONS, improved, v, v)
     change, size = ops.largest(x - before), ops.largest(x) + ops.largest(v)
+    given = ops.dot(q, q) + ops.dot(v, v) + ops.dot(tau, tau)  # not finite: then the result is not either
+    hopeless = ops.where(ops.less(given, np.inf), 0.0, 2.0)
+    fine = ops.where(ops.less_equal(change, CONVERGED * size), 2.0, hopeless)
     ops.require(
-        (CONVERGED * size + 1e-290) / (change + 1e-300),
-        f"the variational step of model {model.name!r} does not converge: the step is too long for the motion "
-        "or for the stiffness of its springs and gains; shorten dt, or use integrator='discrete'",
+        fine,
+        f"the variational step of model {model.name!r} does not converge: the step is too long for the "
+        "motion or for the stiffness of its springs and gains; shorten dt, or use integrator='discrete'",
         SimulationError,
     )
     _, p, Q = terms(x)

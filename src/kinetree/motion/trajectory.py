@@ -111,8 +111,8 @@ class Trajectory:
         *states, records = index
         if len(index) > len(self.shape) or not isinstance(records, slice):
             raise ArgumentError(
-                f"a trajectory of shape {self.shape} (batch, records) is indexed by states of the batch and a "
-                f"slice of the records, not by {index}; use run.q, run.v or run.at(t) for single records"
+                f"a trajectory of shape {self.shape} (batch, records) is indexed by states of the batch and "
+                f"a slice of the records, not by {index}; use run.q, run.v or run.at(t) for single records"
             )
 
         def part(array: Array | None, core: int) -> Any:

@@ -202,7 +202,7 @@ class _Plan:
 
 
 def doubles(arrays: list) -> list | None:
-    """The arguments as arrays of doubles; None if that is not what they are meant to be."""
+    """The arguments as numbers that machine code takes as doubles; None if they are of other kinds."""
     single = True
     for k, a in enumerate(arrays):
         if type(a) is float:  # the machine code takes it as it is
@@ -220,7 +220,7 @@ def doubles(arrays: list) -> list | None:
             single = False
     if single and arrays:
         return None
-    return [a.astype(FLOAT64) if type(a) is ndarray and a.dtype is not FLOAT64 else a for a in arrays]
+    return arrays
 
 
 def _named(module: str, name: str) -> Any:

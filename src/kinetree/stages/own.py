@@ -51,7 +51,7 @@ class OwnFunction(Function):
                 values[argument.name] = loads.reshape(shape) if shape else loads[0]
         results = self._run(model, values, options)
         outputs = tuple(
-            _stored(graph, argument.name, value)
+            stored(graph, argument.name, value)
             for argument, value in zip(self.outputs, results, strict=True)
         )
         return Program(
@@ -137,7 +137,7 @@ def _number(state: Any) -> Any:
     return state if np.ndim(state) else state[()] if isinstance(state, np.ndarray) else state
 
 
-def _stored(graph: Graph, name: str, value: np.ndarray) -> Array:
+def stored(graph: Graph, name: str, value: np.ndarray) -> Array:
     """An output array with the numbers of a result."""
     taken = {array.name for array in graph.arrays}
     array = graph.array(f"{name}_out" if name in taken else name, "output", value.size)

@@ -35,6 +35,7 @@ WORDS = {
     "a": Word("accelerations", ("nv",), "rad/s^2 or m/s^2"),
     "tau": Word("generalised forces", ("nv",), "N m or N"),
     "x": Word("any vector over the velocities", ("nv",)),
+    "weights": Word("one number for each generalised force", ("nv",)),
     "known": Word("accelerations of the joints in `accelerate`, generalised forces of the others", ("nv",)),
     "dt": Word("length of the step", (), "s"),
     "kp": Word("gain of servos on positions", ("nv",), "N m/rad or N/m", "zero"),

@@ -34,12 +34,12 @@ def c_source(
 
     Args:
         programs: (public name, program, one line about each input, one line about each output).
-        prefix: begins every name and file; anything that is no identifier is made one.
+        prefix: begins every name and file; anything that is not an identifier is made one.
         dtype: "float64" or "float32".
         title: first line of the header's comment, e.g. the model's name; escaped.
         samples: for the self-test, by public name, states (one array per input); otherwise random numbers.
     Raises:
-        CompileError: unknown dtype, a name that is no identifier, or two equal names.
+        CompileError: unknown dtype, a name that is not an identifier, or two equal names.
     """
     if dtype not in DTYPES:
         raise CompileError(f"C export: dtype {dtype!r} is not one of {', '.join(DTYPES)}")
@@ -47,7 +47,7 @@ def c_source(
     functions: list[Function] = []
     for name, program, *_ in programs:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-            raise CompileError(f"C export: {name!r} is no name for a C function: use letters, digits and _")
+            raise CompileError(f"C export: {name!r} is not a name for C: use letters, digits and _")
         if any(f.name == name for f in functions):
             raise CompileError(f"C export: two functions are called {name!r}")
         functions.append(
@@ -62,7 +62,7 @@ def c_source(
 
 
 def identifier(text: str) -> str:
-    """A C identifier made of a text: what is no letter or digit becomes _; never reserved, never empty."""
+    """A C identifier made of a text: what is not a letter or digit becomes _; never reserved, never empty."""
     plain = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_").lower()[:48]
     return plain if plain and plain[0].isalpha() else f"k{plain}"
 

@@ -133,7 +133,7 @@ class _Checker:
     def access(self, where: Any, array: Any, index: Any, kinds: tuple[str, ...]) -> None:
         """An element of an array of the program, of an allowed kind and not surely outside."""
         if not isinstance(array, Array) or array not in self.members:
-            self.fail(f"{where}: {array!r} is no array of the program")
+            self.fail(f"{where}: {array!r} is not an array of the program")
         if array.kind not in kinds:
             self.fail(f"{where}: {array!r} must be of kind {' or '.join(kinds)}")
         self.operand(where, index, "integer")
@@ -155,7 +155,7 @@ class _Checker:
 
     def clear(self, clear: Clear) -> None:
         if clear.array not in self.members or clear.array.kind not in ("output", "work"):
-            self.fail(f"{clear.array!r} is cleared but is no output or work array of the program")
+            self.fail(f"{clear.array!r} is cleared but is not an output or work array of the program")
         place = len(self.cleared)
         if clear.array in self.cleared or self.program.body.statements[place] is not clear:
             self.fail(f"{clear.array!r} must be cleared once, at the beginning")
@@ -194,7 +194,7 @@ class _Checker:
             self.first(statement.body, statement.variable, "variable")
             self.block(_closed_by(statement))
         else:
-            self.fail(f"{statement!r} is no statement")
+            self.fail(f"{statement!r} is not a statement")
 
     def first(self, body: Block, value: Expr, op: str) -> None:
         if not body.statements or body.statements[0] is not value or value.op != op:

@@ -110,7 +110,7 @@ class Rebuild:
 
 
 class Folding(Rebuild):
-    """A pass that writes every operation anew, so that whatever is known by now folds."""
+    """A pass that writes every operation again, so that whatever is known by now folds."""
 
     def expr(self, old: Expr, args: tuple) -> Any:
         fold = PRIMITIVES[old.op].fold

@@ -152,7 +152,7 @@ def _store_all(graph: Graph, array: Array, values: dict[int, Any]) -> None:
 
 
 class _Only(Folding):
-    """Drops the stores to arrays that are no outputs any more."""
+    """Drops the stores to arrays that are no longer outputs."""
 
     def store(self, old: Store, index: Any, value: Any) -> None:
         if old.array in self.program.results:

@@ -3,7 +3,7 @@
 A product that is used exactly once, by a sum or a difference, becomes part of it: a b + c, a b - c or c -
 a b with one rounding. Of two such products in one sum the one computed later goes in. The choice is made
 here and nowhere else, so a result does not depend on how a program is split, on the number of lanes, or
-on a compiler's mood.
+on compiler settings.
 """
 
 from __future__ import annotations

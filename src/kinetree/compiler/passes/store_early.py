@@ -17,10 +17,10 @@ from kinetree.ops import PRIMITIVES, Expr
 
 def store_early(program: Program) -> Program:
     """The same program with its results stored early."""
-    return _Hasten(program).run()
+    return _StoreEarly(program).run()
 
 
-class _Hasten(Rebuild):
+class _StoreEarly(Rebuild):
     def __init__(self, program: Program):
         super().__init__(program)
         results = set(program.results)

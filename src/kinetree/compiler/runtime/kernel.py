@@ -25,8 +25,8 @@ class Kernel:
 
     Batch axes lead and broadcast; `out=` may be any array, also one of the inputs. A state gives the same
     bits wherever it stands in a batch of any size, and for any number of threads. A state with NaN or
-    infinity among its inputs gives NaN. Machine code is made when it is first needed: scalar code for one
-    state, SIMD code for a batch.
+    infinity among its inputs gives NaN; what a state that is refused leaves in `out=` is not defined. Machine
+    code is made when it is first needed: scalar code for one state, SIMD code for a batch.
 
     A subclass may say more about what goes wrong (`wrong_shape`, `singular`), and how a kernel is made again
     in another process (`__reduce__`).
@@ -99,7 +99,7 @@ class Kernel:
         self.on_threads()
 
     def on_threads(self) -> None:
-        """Decide anew which batches are worth more than one thread."""
+        """Decide again which batches are worth more than one thread."""
         if self._context is not None and self._batch is not None:
             self._context.allow(pool.longest_alone(self._batch.variant.nanoseconds, self._threads))
 

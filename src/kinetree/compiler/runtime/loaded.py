@@ -70,7 +70,7 @@ class Loaded:
         return result
 
     def run(self, addresses: list[int], strides: list[int], count: int, threads: int, block: int) -> int:
-        """Run states at equal distances in up to so many threads; the first singular one, or -1.
+        """Run states at equal distances, in at most this many threads; the first singular one, or -1.
 
         This thread's machine code opens the batch to the others, and returns when no state is left and nobody
         works on one any more. So an interrupt (Ctrl-C) leaves no thread behind that writes to the arrays.

@@ -81,11 +81,11 @@ def _serve(inbox: SimpleQueue[Callable[[], object]]) -> None:
             continue
 
 
-def _start_anew() -> None:
+def _start_again() -> None:
     """A forked child has the queue and the lock of its parent, but not the threads."""
     global _lock, _inbox, _pool
     _lock, _inbox, _pool = threading.Lock(), SimpleQueue(), []
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_anew)
+    os.register_at_fork(after_in_child=_start_again)

@@ -128,7 +128,7 @@ class Library:
             for name, text in self.files.items():
                 Path(folder, name).write_text(text, encoding="ascii")
             built = Path(folder, "robot.so")
-            command = [compiler, "-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-shared"]
+            command = [compiler, "-std=c99", "-O1", "-ffp-contract=off", "-fPIC", "-shared"]
             run = subprocess.run(
                 [*command, str(Path(folder, "robot.c")), "-o", str(built), "-lm"],
                 capture_output=True,

@@ -83,7 +83,7 @@ class Function:
         self.do(f"store {kind} {value}, ptr {self.at(base, index)}")
 
     def member(self, base: str, offset: int, kind: str = "ptr") -> str:
-        """What stands so many bytes after the start of an object."""
+        """What stands a number of bytes after the start of an object."""
         return self.let(f"load {kind}, ptr {self.at(base, offset, 'i8')}")
 
     # -- control flow

@@ -18,6 +18,8 @@ from kinetree.compiler.ir.program import Program
 from kinetree.compiler.runtime.machine import Target
 from kinetree.ops import PRIMITIVES
 
+LARGE = 128  # elements of a result that is not worth copying
+
 
 @dataclass(frozen=True)
 class Module:
@@ -38,9 +40,13 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     results = gather(program) if lanes > 1 else None
     values = len(results.values) if results else 0
     places = layout(program, number, len(angles), width if lanes == 1 else 1, values)
-    direct = {}
-    if lanes == 1 and program.guard is None:  # one state's inputs are all copied before anything is stored
-        direct = {array: len(program.inputs) + k for k, array in enumerate(program.outputs)}
+    # one state's inputs are all copied before anything is stored, so results go straight to the caller's
+    # arrays; small ones only if no guard can refuse the state, which leaves them alone
+    direct = {
+        array: len(program.inputs) + k
+        for k, array in enumerate(program.outputs)
+        if lanes == 1 and (program.guard is None or array.size >= LARGE)
+    }
     printer = Printer(program, number, places, hoisted, target.has_fma, results, direct)
     functions = printer.core()
     if angles:
@@ -52,6 +58,7 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     needed = {number} if printer.needs_sincos else set()
     needed |= {wide} if angles else set()
     functions += [sincos.define(kind, target.has_fma) for kind in sorted(needed, key=lambda k: k.lanes)]
+    functions += [sincos.define_large()] if needed and target.has_fma else []
     functions += [each(op, number) for op in sorted(printer.library)]
     functions += _copies(program, number, wide, results, target.has_fma)
     streamed = [(k, a) for k, a in enumerate(program.outputs) if is_streamed(a, number)]
@@ -93,7 +100,8 @@ def _copies(
 
 def _declarations(number: Number, wide: Number, library: set[str]) -> list[str]:
     lines = []
-    for kind in sorted({number, wide, Number(number.dtype, 1)}, key=lambda k: k.lanes):
+    double = Number("float64", 1)  # for large angles
+    for kind in sorted({number, wide, Number(number.dtype, 1), double}, key=lambda k: (k.lanes, k.dtype)):
         v, suffix = kind.vector, kind.suffix
         lines.append(f"declare {v} @llvm.fma.{suffix}({v}, {v}, {v})")
         lines += [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs", "floor")]

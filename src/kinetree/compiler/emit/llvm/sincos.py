@@ -1,15 +1,20 @@
-"""Sine and cosine of a vector: reduction by multiples of pi/2 in three parts, then two polynomials.
+"""Sine and cosine of a vector: reduction by multiples of pi/2, then two polynomials.
 
-With k = round(2 x / pi), r + e = x - k pi/2 and |r| <= pi/4. pi/2 = A + B + C, where A is pi/2 rounded, so
-that r1 = x - k A is exact with a fused multiply-add, and B has so few bits that r1 - r is exact whether or
-not r1 and k B cancel; so r + e carries far more bits than one number. The polynomials interpolate
-(sin r - r) / r^3 and (cos r - 1 + r^2/2) / r^4 at Chebyshev nodes in r^2. Where r is not small, its error e
-matters little: it is added to the sine as it is, and left out of the cosine. Both stay below 1 ulp.
+With k = round(2 x / pi), r + e = x - k pi/2 and |r| <= pi/4. Up to `FAR`, pi/2 = A + B + C, where A is pi/2
+rounded, so that r1 = x - k A is exact with a fused multiply-add, and B has so few bits that r1 - r is exact
+whether or not r1 and k B cancel; so r + e carries far more bits than one number. Beyond `FAR` the lanes
+concerned multiply by 2/pi in integers (Payne and Hanek): of its 1200 bits only those matter that are left of
+x 2/pi modulo 4.
 
-Beyond `FAR`, at infinity and at NaN, the lanes concerned ask the C library; without fused multiply-add all.
+The polynomials interpolate (sin r - r) / r^3 and (cos r - 1 + r^2/2) / r^4 at Chebyshev nodes in r^2. Where r
+is not small, its error e matters little: it is added to the sine as it is, and left out of the cosine. Both
+stay below 1 ulp. Nothing is asked of a library, so every processor with fused multiply-add gives the same
+bits; without it the C library is asked.
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 from kinetree.compiler.emit.llvm.types import Number
 
@@ -62,70 +67,77 @@ def define(number: Number, fused: bool) -> str:
     return "\n".join([head, "entry:", *body, "}", _far(number, every=not fused)])
 
 
-def _near(number: Number) -> list[str]:
-    """The polynomials, and a branch to the C library for lanes beyond `FAR`."""
-    vector, dtype = number.vector, number.dtype
-    lines: list[str] = []
+class _Lines:
+    """Lines of LLVM text on numbers of one kind."""
 
-    def constant(value: float) -> str:
-        return number.constant(value)
+    def __init__(self, number: Number):
+        self.number = number
+        self.lines: list[str] = []
 
-    def op(result: str, operation: str, a: str, b: str) -> str:
-        lines.append(f"  %{result} = {operation} {vector} {a}, {b}")
+    def let(self, result: str, text: str) -> str:
+        self.lines.append(f"  %{result} = {text}")
         return f"%{result}"
 
-    def fma(result: str, a: str, b: str, c: str) -> str:
-        lines.append(
-            f"  %{result} = call {vector} @llvm.fma.{number.suffix}({vector} {a}, {vector} {b}, {vector} {c})"
+    def op(self, result: str, operation: str, a: str, b: str) -> str:
+        return self.let(result, f"{operation} {self.number.vector} {a}, {b}")
+
+    def fma(self, result: str, a: str, b: str, c: str) -> str:
+        vector = self.number.vector
+        return self.let(
+            result, f"call {vector} @llvm.fma.{self.number.suffix}({vector} {a}, {vector} {b}, {vector} {c})"
         )
-        return f"%{result}"
 
-    def horner(prefix: str, coefficients: tuple[float, ...]) -> str:
-        value = constant(coefficients[-1])
+    def horner(self, prefix: str, coefficients: tuple[float, ...]) -> str:
+        value = self.number.constant(coefficients[-1])
         for k, c in enumerate(reversed(coefficients[:-1])):
-            value = fma(f"{prefix}{k}", value, "%z", constant(c))
+            value = self.fma(f"{prefix}{k}", value, "%z", self.number.constant(c))
         return value
 
+    def polynomials(self, r: str, e: str, i: str) -> None:
+        """%sin_near and %cos_near of r + e in the quadrant that the two lowest bits of i name."""
+        number, constant = self.number, self.number.constant
+        vector, dtype, integer, boolean = number.vector, number.dtype, number.integer, number.boolean
+        one = number.integer_constant(1)
+        z = self.op("z", "fmul", r, r)
+        w = self.fma("w", z, constant(-0.5), constant(1.0))
+        v = self.op("v", "fmul", z, r)
+        sine = self.op("s", "fadd", r, self.fma("s_low", v, self.horner("p", SINE[dtype]), e))
+        rest = self.fma("rest", z, constant(-0.5), self.op("d1", "fsub", constant(1.0), w))
+        zz = self.op("zz", "fmul", z, z)
+        cosine = self.op("c", "fadd", w, self.fma("c_low", zz, self.horner("q", COSINE[dtype]), rest))
+        low = self.let("low", f"and {integer} {i}, {one}")
+        odd = self.let("odd", f"icmp ne {integer} {low}, {number.integer_constant(0)}")
+        after = self.let("next", f"add {integer} {i}, {one}")
+        for value, source, first, second in (("sin", i, cosine, sine), ("cos", after, sine, cosine)):
+            chosen = self.let(f"{value}_r", f"select {boolean} {odd}, {vector} {first}, {vector} {second}")
+            bit = self.let(f"{value}_b", f"and {integer} {source}, {number.integer_constant(2)}")
+            sign = self.let(
+                f"{value}_s", f"shl {integer} {bit}, {number.integer_constant(number.bytes * 8 - 2)}"
+            )
+            raw = self.let(f"{value}_i", f"bitcast {vector} {chosen} to {integer}")
+            signed = self.let(f"{value}_x", f"xor {integer} {raw}, {sign}")
+            self.let(f"{value}_near", f"bitcast {integer} {signed} to {vector}")
+
+
+def _near(number: Number) -> list[str]:
+    """The reduction and the polynomials, and a branch for lanes beyond `FAR`."""
+    vector, dtype, boolean = number.vector, number.dtype, number.boolean
+    text, constant = _Lines(number), number.constant
     A, B, C = (constant(-float.fromhex(part)) for part in PI_2[dtype])
-    t = fma("t", "%x", constant(TWO_OVER_PI), constant(ROUND[dtype]))
-    k = op("k", "fsub", t, constant(ROUND[dtype]))
-    r1 = fma("r1", k, A, "%x")
-    r = fma("r", k, B, r1)
-    d = op("d", "fsub", r1, r)
-    e = fma("e", k, C, fma("e1", k, B, d))
-    z = op("z", "fmul", r, r)
-    w = fma("w", z, constant(-0.5), constant(1.0))
-    v = op("v", "fmul", z, r)
-    near_sin = op("s", "fadd", r, fma("s_low", v, horner("p", SINE[dtype]), e))
-    rest = fma("rest", z, constant(-0.5), op("d1", "fsub", constant(1.0), w))
-    zz = op("zz", "fmul", z, z)
-    near_cos = op("c", "fadd", w, fma("c_low", zz, horner("q", COSINE[dtype]), rest))
-
-    integer, bits = number.integer, number.bytes * 8
-    boolean = number.boolean
-
-    def quadrant(result: str, text: str) -> str:
-        lines.append(f"  %{result} = {text}")
-        return f"%{result}"
-
-    i = quadrant("i", f"bitcast {vector} {t} to {integer}")
-    low_bit = quadrant("low", f"and {integer} {i}, {number.integer_constant(1)}")
-    odd = quadrant("odd", f"icmp ne {integer} {low_bit}, {number.integer_constant(0)}")
-    next_i = quadrant("next", f"add {integer} {i}, {number.integer_constant(1)}")
-    for value, source, first, second in (("sin", i, near_cos, near_sin), ("cos", next_i, near_sin, near_cos)):
-        chosen = quadrant(f"{value}_r", f"select {boolean} {odd}, {vector} {first}, {vector} {second}")
-        second_bit = quadrant(f"{value}_b", f"and {integer} {source}, {number.integer_constant(2)}")
-        sign = quadrant(f"{value}_s", f"shl {integer} {second_bit}, {number.integer_constant(bits - 2)}")
-        raw = quadrant(f"{value}_i", f"bitcast {vector} {chosen} to {integer}")
-        signed = quadrant(f"{value}_x", f"xor {integer} {raw}, {sign}")
-        quadrant(f"{value}_near", f"bitcast {integer} {signed} to {vector}")
-    quadrant("size", f"call {vector} @llvm.fabs.{number.suffix}({vector} %x)")
-    quadrant("far", f"fcmp ugt {vector} %size, {constant(FAR[dtype])}")
-    far = "%far"
+    t = text.fma("t", "%x", constant(TWO_OVER_PI), constant(ROUND[dtype]))
+    k = text.op("k", "fsub", t, constant(ROUND[dtype]))
+    r1 = text.fma("r1", k, A, "%x")
+    r = text.fma("r", k, B, r1)
+    d = text.op("d", "fsub", r1, r)
+    e = text.fma("e", k, C, text.fma("e1", k, B, d))
+    text.polynomials(r, e, text.let("i", f"bitcast {vector} {t} to {number.integer}"))
+    text.let("size", f"call {vector} @llvm.fabs.{number.suffix}({vector} %x)")
+    far = text.let("far", f"fcmp ugt {vector} %size, {constant(FAR[dtype])}")
     if number.lanes > 1:
-        mask = quadrant("mask", f"bitcast {boolean} %far to i{number.lanes}")
-        far = quadrant("any", f"icmp ne i{number.lanes} {mask}, 0")
-    lines += [
+        mask = text.let("mask", f"bitcast {boolean} %far to i{number.lanes}")
+        far = text.let("any", f"icmp ne i{number.lanes} {mask}, 0")
+    return [
+        *text.lines,
         f"  br i1 {far}, label %ask, label %done, !prof !0",
         "ask:",
         *_far_call(number, ["sin_near", "cos_near"]),
@@ -136,7 +148,6 @@ def _near(number: Number) -> list[str]:
         f"  %sine = phi {vector} [ %sin_near, %entry ], [ %sin_far, %ask ]",
         f"  %cosine = phi {vector} [ %cos_near, %entry ], [ %cos_far, %ask ]",
     ]
-    return lines
 
 
 def _far_call(number: Number, known: list[str]) -> list[str]:
@@ -150,10 +161,26 @@ def _far_call(number: Number, known: list[str]) -> list[str]:
 
 
 def _far(number: Number, every: bool) -> str:
-    """Overwrite the sines and cosines of the lanes that are far (or of every lane) by the C library's."""
+    """Overwrite the sines and cosines of the lanes that are far (of every lane: by the C library's)."""
     scalar, letter = number.scalar, "" if number.dtype == "float64" else "f"
     one = Number(number.dtype, 1)
     far = "true" if every else "%far"
+    narrow = number.dtype == "float32"
+    if every:
+        found = [
+            f"  %sine = call {scalar} @sin{letter}({scalar} %v) nobuiltin",
+            f"  %cosine = call {scalar} @cos{letter}({scalar} %v) nobuiltin",
+        ]
+    else:
+        found = [
+            "  %wide = fpext float %v to double" if narrow else "  %wide = fadd double %v, 0.0",
+            "  %both = call { double, double } @sincos_of_large(double %wide)",
+            f"  %{'wide_' * narrow}sine = extractvalue {{ double, double }} %both, 0",
+            f"  %{'wide_' * narrow}cosine = extractvalue {{ double, double }} %both, 1",
+        ]
+        if narrow:
+            found += [f"  %{f} = fptrunc double %wide_{f} to float" for f in ("sine", "cosine")]
+    ask = "\n".join(found)
     return f"""\
 define internal void @{name(number)}_far(ptr %x, ptr %s, ptr %c) noinline nounwind {{
 entry:
@@ -166,10 +193,9 @@ lane:
   %far = fcmp ugt {scalar} %size, {one.constant(FAR[number.dtype])}
   br i1 {far}, label %ask, label %latch
 ask:
-  %sine = call {scalar} @sin{letter}({scalar} %v) nobuiltin
+{ask}
   %ps = getelementptr {scalar}, ptr %s, i64 %k
   store {scalar} %sine, ptr %ps
-  %cosine = call {scalar} @cos{letter}({scalar} %v) nobuiltin
   %pc = getelementptr {scalar}, ptr %c, i64 %k
   store {scalar} %cosine, ptr %pc
   br label %latch
@@ -182,4 +208,137 @@ done:
 }}"""
 
 
-__all__ = ["FAR", "define", "name"]
+ZEROS = 64  # bits that stand before those of 2/pi, for arguments whose window begins before the binary point
+WORDS = 21
+
+
+@cache
+def two_over_pi() -> tuple[int, ...]:
+    """The bits of 2/pi behind the binary point, after `ZEROS` zeros, in words of 64 bits."""
+    bits = 64 * WORDS
+    a, scale = 0, 1 << (bits + 64)
+    # pi / 4 = 4 atan(1/5) - atan(1/239), in integers
+    for factor, x in ((4, 5), (-1, 239)):
+        power = term = scale // x
+        k, total = 1, 0
+        while term:
+            total += term if k % 4 == 1 else -term
+            power //= x * x
+            k += 2
+            term = power // k
+        a += factor * total
+    b = (scale * scale // (2 * a)) >> 64  # 2 / pi = 1 / (2 (pi / 4))
+    return tuple((b >> (bits + ZEROS - 64 * (k + 1))) & (2**64 - 1) for k in range(WORDS))
+
+
+def define_large(space: str = "") -> str:
+    """`{sin, cos} @sincos_of_large(x)` of one number beyond `FAR`, and the table it needs.
+
+    With |x| = m 2^E, m an integer, the bits of 2/pi up to the place E - 2 give multiples of 4, and 192 bits
+    from there on all that is needed: their product with m, modulo 4, as a fixed-point number. `space` is the
+    address space of the table.
+    """
+    text = _Lines(Number("float64", 1))
+    words = ", ".join(f"i64 {w - 2**64 if w >= 2**63 else w}" for w in two_over_pi())
+    lines = [
+        f"@two_over_pi = internal {space} constant [{WORDS} x i64] [{words}]",
+        "define internal { double, double } @sincos_of_large(double %x) noinline nounwind {",
+        "entry:",
+        "  %raw = bitcast double %x to i64",
+        "  %up = lshr i64 %raw, 52",
+        "  %exponent = and i64 %up, 2047",
+        "  %endless = icmp eq i64 %exponent, 2047",
+        "  br i1 %endless, label %none, label %some",
+        "none:",
+        "  %nan = fsub double %x, %x",
+        "  %nans = insertvalue { double, double } poison, double %nan, 0",
+        "  %nothing = insertvalue { double, double } %nans, double %nan, 1",
+        "  ret { double, double } %nothing",
+        "some:",
+        f"  %mantissa = and i64 %raw, {2**52 - 1}",
+        f"  %m = or i64 %mantissa, {2**52}",
+        f"  %first = add i64 %exponent, {ZEROS - 1075 - 2}",  # the bit at which the window begins
+        "  %word = lshr i64 %first, 6",
+        "  %shift = and i64 %first, 63",
+    ]
+    pointer = f"ptr {space}".strip()
+    for k in range(4):
+        lines += [
+            f"  %at{k} = add i64 %word, {k}",
+            f"  %place{k} = getelementptr i64, {pointer} @two_over_pi, i64 %at{k}",
+            f"  %T{k} = load i64, {pointer} %place{k}",
+        ]
+    for k in range(3):
+        lines += [
+            f"  %W{k} = call i64 @llvm.fshl.i64(i64 %T{k}, i64 %T{k + 1}, i64 %shift)",
+            f"  %wide{k} = zext i64 %W{k} to i128",
+        ]
+    lines += [
+        "  %wm = zext i64 %m to i128",
+        "  %product = mul i128 %wm, %wide2",
+        "  %low_up = lshr i128 %product, 64",
+        "  %middle0 = mul i128 %wm, %wide1",
+        "  %middle = add i128 %middle0, %low_up",
+        "  %high0 = mul i128 %wm, %wide0",
+        "  %high = shl i128 %high0, 64",
+        "  %top = add i128 %high, %middle",  # the upper 128 of 192 bits
+        "  %fraction0 = shl i128 %top, 2",
+        "  %low64 = trunc i128 %product to i64",
+        "  %tail64 = lshr i64 %low64, 62",
+        "  %tail = zext i64 %tail64 to i128",
+        "  %fraction = or i128 %fraction0, %tail",  # signed: of a turn by pi/2, in [-1/2, 1/2)
+        "  %quadrant0 = lshr i128 %top, 126",
+        "  %quadrant1 = trunc i128 %quadrant0 to i64",
+        "  %round0 = lshr i128 %fraction, 127",
+        "  %round = trunc i128 %round0 to i64",
+        "  %quadrant = add i64 %quadrant1, %round",
+        "  %below = icmp slt i128 %fraction, 0",
+        "  %opposite = sub i128 0, %fraction",
+        "  %size = select i1 %below, i128 %opposite, i128 %fraction",
+        "  %zeros128 = call i128 @llvm.ctlz.i128(i128 %size, i1 false)",
+        "  %zeros = trunc i128 %zeros128 to i64",
+        "  %normal = shl i128 %size, %zeros128",
+        "  %upper0 = lshr i128 %normal, 75",
+        "  %upper1 = trunc i128 %upper0 to i64",
+        "  %upper = uitofp i64 %upper1 to double",
+        "  %lower0 = lshr i128 %normal, 22",
+        "  %lower1 = trunc i128 %lower0 to i64",
+        f"  %lower2 = and i64 %lower1, {2**53 - 1}",
+        "  %lower = uitofp i64 %lower2 to double",
+        "  %scale0 = sub i64 970, %zeros",  # 2^(-53 - zeros)
+        "  %scale1 = shl i64 %scale0, 52",
+        "  %scale = bitcast i64 %scale1 to double",
+        f"  %small = fmul double %scale, {text.number.constant(2.0**-53)}",
+        "  %f0 = fmul double %upper, %scale",
+        "  %g0 = fmul double %lower, %small",
+        "  %negative = icmp slt i64 %raw, 0",
+        "  %turned = xor i1 %negative, %below",
+        "  %f1 = fneg double %f0",
+        "  %g1 = fneg double %g0",
+        "  %f = select i1 %turned, double %f1, double %f0",
+        "  %g = select i1 %turned, double %g1, double %g0",
+        "  %backwards = sub i64 0, %quadrant",
+        "  %i = select i1 %negative, i64 %backwards, i64 %quadrant",
+    ]
+    high, low = (
+        text.number.constant(float.fromhex(h)) for h in ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54")
+    )
+    r0 = text.op("r0", "fmul", "%f", high)
+    error = text.fma("r_error", "%f", high, text.let("r_back", "fneg double %r0"))
+    e0 = text.fma("e0", "%f", low, text.fma("e1", "%g", high, error))
+    r = text.op("r", "fadd", r0, e0)
+    e = text.op("e", "fsub", e0, text.op("moved", "fsub", r, r0))
+    text.polynomials(r, e, "%i")
+    return "\n".join([
+        *lines,
+        *text.lines,
+        "  %pair = insertvalue { double, double } poison, double %sin_near, 0",
+        "  %both = insertvalue { double, double } %pair, double %cos_near, 1",
+        "  ret { double, double } %both",
+        "}",
+        "declare i64 @llvm.fshl.i64(i64, i64, i64)",
+        "declare i128 @llvm.ctlz.i128(i128, i1)",
+    ])  # fmt: skip
+
+
+__all__ = ["FAR", "define", "define_large", "name"]

@@ -60,7 +60,7 @@ done:
 
 
 def define_stream(number: Number) -> str:
-    """`@stream`: so many bytes, whole lines of the target by non-temporal stores."""
+    """`@stream`: a number of bytes, whole lines of the target by non-temporal stores."""
     vector, scalar, width = number.vector, number.scalar, number.size
     return f"""\
 define internal void @stream(ptr noalias %to, ptr noalias %from, i64 %bytes) #0 {{

@@ -1,0 +1,416 @@
+"""Derivatives of functions of a model, which are functions of a model again.
+
+    jvp_of(f)         f's inputs, d_<input>?  ->  f's outputs, d_<output>      the change along a direction
+    vjp_of(f)         f's inputs, b_<output>? ->  f's outputs, b_<input>       the gradient of a weighted sum
+    jacobian_of(f)    f's inputs              ->  d_<output>_d_<input>         the matrices
+
+of algorithms, of functions of your own, and of derivatives. Each lowers to the differentiated program of f,
+so it is compiled, batched and exported like f. Positions, wherever inputs or outputs have the shape of q,
+change by increments (nv numbers, along `model.integrate`), or by their own numbers with
+`coordinates="ambient"`.
+
+A program with loops is differentiated forward as it is; in reverse it would need all that its loops forget,
+so gradients of such a program are found column by column, in a loop over the inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree import ops
+from kinetree.compiler.emit import python
+from kinetree.compiler.ir.graph import Array, Graph
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes import differentiate
+from kinetree.compiler.passes.simplify import simplify
+from kinetree.errors import ArgumentError, SingularError
+from kinetree.model import Model
+from kinetree.stages import implicit
+from kinetree.stages import increments as inc
+from kinetree.stages.batches import batch_of
+from kinetree.stages.function import Function
+from kinetree.stages.job import Job, model_digest
+from kinetree.stages.own import stored
+from kinetree.stages.splice import graph_of, lowered, spliced
+from kinetree.stages.sweeps import SweepFunction
+from kinetree.sweep import choice
+from kinetree.sweep.numbers import holds_expressions, origin
+from kinetree.sweep.signature import Argument
+
+UNROLLED_NODES = 250  # up to so many, a sweep without pairs is differentiated in reverse without loops
+DENSE_COLUMNS = 8  # what a value depends on, at most, as a rule
+LONGEST = 100_000  # operations; a matrix that takes more is found column by column, in a loop
+TRUSTED = 1e300  # a guard that nothing has lowered yet
+Values = dict[str, list[Any]]  # the numbers of each input, in order
+
+
+class Trace(NamedTuple):
+    """Where a derivative is recorded, and of what: the numbers of the inputs, options and mode."""
+
+    graph: Graph
+    model: Model
+    values: Values
+    options: dict[str, Any]
+    mode: str | None = None
+
+
+class Derivative(Function):
+    """The derivative of another function; see the module."""
+
+    suffix: str
+
+    def __init__(self, base: Function, coordinates: str, wrt: tuple[str, ...], of: tuple[str, ...] = ()):
+        self.base, self.wrt, self.of = base, wrt, of
+        self.in_increments = choice("coordinates", coordinates, "increments", "ambient") == "increments"
+        self.arguments = {a.name: a for a in base.inputs}
+        self.results = {output_name(base, a): a for a in base.outputs}
+        self.facts = (base, coordinates, wrt, of)
+        chosen = [] if wrt == default_wrt(base) else wrt
+        name = "_".join([base.name, self.suffix, *chosen, *of, *([] if self.in_increments else ["ambient"])])
+        extra, outputs = self.signature_of()
+        order = [*base.order, *(a.name for a in extra)]
+        inputs = [*base.own_inputs, *extra]
+        super().__init__(_body(name, base, self), inputs, outputs, base.options, None, order)
+
+    def signature_of(self) -> tuple[list[Argument], list[Argument]]:
+        """The inputs that come to those of the base, and the outputs."""
+        raise NotImplementedError
+
+    def derived(self, t: Trace) -> list[Any]:
+        """The numbers of the outputs, recorded in a graph."""
+        raise NotImplementedError
+
+    # -- what a function does
+
+    def lower(
+        self, model: Model, inputs: tuple[str, ...], options: dict[str, Any], mode: str | None = None
+    ) -> Program:
+        model_digest(model)  # a model of symbols has none: CompileError
+        graph = Graph()
+        arrays, values = [], {}
+        for argument in self.inputs:
+            if argument.name in inputs:
+                array = graph.array(argument.name, "input", argument.length(model, options))
+                arrays.append(array)
+                values[argument.name] = [graph.load(array, k) for k in range(array.size)]
+        results = self.derived(Trace(graph, model, values, options, mode))
+        outputs = tuple(
+            stored(graph, argument.name, np.array(value, object))
+            for argument, value in zip(self.outputs, results, strict=True)
+        )
+        return Program(
+            name=self.name,
+            inputs=tuple(arrays),
+            outputs=outputs,
+            work=tuple(a for a in graph.arrays if a.kind == "work"),
+            tables=tuple(a for a in graph.arrays if a.kind in ("table", "itable")),
+            body=graph.root,
+            graph=graph,
+            guard=graph.guard(),
+        )
+
+    def evaluate(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
+        if holds_expressions(model):
+            return self._within(model, arrays, options)
+        batch, cores = batch_of(self, model, arrays, options)
+        program = lowered(Job(self, model, tuple(arrays), options))
+        flat = [a.reshape(*a.shape[: a.ndim - cores[name]], -1) for name, a in arrays.items()]
+        results, refused = python.run(program, *flat)
+        if np.any(refused):  # what is wrong has a name where the function itself runs
+            self.base.evaluate(model, {n: a for n, a in arrays.items() if n in self.arguments}, options)
+            raise SingularError(f"{self.name}: the derivative does not exist in a state that was given")
+        shapes = [a.sizes(model, options) for a in self.outputs]
+        found = [r.reshape(batch + shape) for r, shape in zip(results, shapes, strict=True)]
+        return [r[()] for r in found]
+
+    def _within(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
+        """The results in a trace in which the model's own numbers are expressions."""
+        own, given = origin(model)
+        everything = arrays | {name: np.asarray(value) for name, value in given.items()}
+        values = {a.name: np.ravel(everything[a.name]).tolist() for a in self.inputs if a.name in everything}
+        found = self.derived(Trace(graph_of(everything), own, values, options))
+        shapes = [a.sizes(own, options) for a in self.outputs]
+        return [np.array(x, object).reshape(shape) for x, shape in zip(found, shapes, strict=True)]
+
+    def __reduce__(self) -> Any:
+        return _again, (type(self), *self.facts)
+
+    # -- what the kinds of derivatives share
+
+    def present_in_base(self, values: Values) -> tuple[str, ...]:
+        present = tuple(a.name for a in self.base.inputs if a.name in values)
+        missing = [name for name in self.directions(values) if name not in present]
+        if missing:
+            raise ArgumentError(
+                f"{self.name}: the derivative along {missing[0]!r} needs {missing[0]!r} itself: give it, too"
+            )
+        return present
+
+    def directions(self, values: Values) -> list[str]:
+        """The inputs along which derivatives are taken."""
+        return list(self.wrt)
+
+    def job_of(self, t: Trace) -> Job:
+        """The function itself for the model, with the inputs that are there."""
+        return Job(self.base, t.model, self.present_in_base(t.values), t.options, mode=t.mode)
+
+    def backward_job(self, t: Trace) -> Job:
+        """The same, without loops where these are not needed: only then can it be differentiated in reverse."""
+        job = self.job_of(t)
+        is_sweep = isinstance(self.base, SweepFunction) and not self.base.algorithm.pairs
+        if t.mode is None and is_sweep and len(t.model.nodes) <= UNROLLED_NODES:
+            return Job(job.function, job.model, job.present, job.options, mode="unrolled")
+        return job
+
+    def is_position(self, argument: Argument) -> bool:
+        return self.in_increments and argument.shape == ("nq",)
+
+    def tangent(self, name: str, argument: Argument, optional: bool = False) -> Argument:
+        """The argument that holds changes of another one."""
+        return Argument(name, ("nv",) if self.is_position(argument) else argument.shape, optional)
+
+    def seed(self, t: Trace, name: str, change: list[Any]) -> list[Any]:
+        """The change of the numbers of an input, from its coordinates."""
+        if not self.is_position(self.arguments[name]):
+            return change
+        return inc.product(inc.rate_rows(t.model, t.values[name]), change)
+
+    def pushed(self, t: Trace, tangents: Values) -> tuple[list[list[Any]], list[list[Any]]]:
+        """The outputs, and how they change along tangents: in increments where they are positions."""
+        if implicit.is_implicit(self.base, t.model):
+            self.present_in_base(t.values)
+            changes = {name: self.seed(t, name, x) for name, x in tangents.items()}
+            a, change = implicit.jvp(t.graph, t.model, t.values, changes, t.mode)
+            return [a], [change]
+        job, along = self.job_of(t), tuple(tangents)
+        own = lowered(job)
+        program = t.model.memo(("jvp", job, along), lambda: simplify(differentiate.jvp(own, along)))
+        given = [t.values[a.name] for a in own.inputs]
+        names = [a.name for a in own.inputs if a.name in tangents]
+        changes = [self.seed(t, name, tangents[name]) for name in names]
+        found = spliced(t.graph, program, [*given, *changes])
+        count = len(own.outputs)
+        results, slopes = found[:count], found[count:]
+        for k, argument in enumerate(self.base.outputs):
+            if self.is_position(argument):
+                slopes[k] = inc.product(inc.velocity_rows(t.model, results[k]), slopes[k])
+        return results, slopes
+
+    def columns(self, t: Trace, name: str) -> Iterator[tuple[Any, int, list[list[Any]]]]:
+        """In a loop over the coordinates of an input: (counter, how many, changes of the outputs)."""
+        size = self.tangent(name, self.arguments[name]).length(t.model, t.options)
+        unit = t.graph.array(f"unit_{len(t.graph.arrays)}", "work", size)
+        with t.graph.loop(size) as k:
+            t.graph.store(unit, k, 0.0)
+        with _guarded(t.graph, size) as k:
+            t.graph.store(unit, k, 1.0)
+            change = {name: [t.graph.load(unit, n) for n in range(size)]}
+            yield k, size, self.pushed(t, change)[1]
+            t.graph.store(unit, k, 0.0)
+
+
+class Jvp(Derivative):
+    suffix = "jvp"
+
+    def signature_of(self) -> tuple[list[Argument], list[Argument]]:
+        tangents = [self.tangent(f"d_{a.name}", a, optional=True) for a in self.base.inputs]
+        slopes = [self.tangent(f"d_{name}", a) for name, a in self.results.items()]
+        return tangents, [*_plain(self.results), *slopes]
+
+    def directions(self, values: Values) -> list[str]:
+        return [name for name in self.arguments if f"d_{name}" in values]
+
+    def derived(self, t: Trace) -> list[Any]:
+        tangents = {name: t.values[f"d_{name}"] for name in self.directions(t.values)}
+        results, slopes = self.pushed(t, tangents)
+        return [*results, *slopes]
+
+
+class Vjp(Derivative):
+    suffix = "vjp"
+
+    def signature_of(self) -> tuple[list[Argument], list[Argument]]:
+        weights = [self.tangent(f"b_{name}", a, optional=True) for name, a in self.results.items()]
+        gradients = [self.tangent(f"b_{n}", self.arguments[n]) for n in self.wrt]
+        return weights, [*_plain(self.results), *gradients]
+
+    def derived(self, t: Trace) -> list[Any]:
+        job = self.backward_job(t)
+        own = lowered(job)
+        given = [t.values[a.name] for a in own.inputs]
+        results = spliced(t.graph, own, given)
+        weights: list[list[Any]] = []
+        for name, argument in self.results.items():
+            size = self.tangent(name, argument).length(t.model, t.options)
+            weights.append(t.values.get(f"b_{name}", [0.0] * size))
+        if not own.is_straight:
+            return [*results, *self._by_columns(t, weights)]
+        if implicit.is_implicit(self.base, t.model):
+            _, gradients = implicit.vjp(t.graph, t.model, t.values, weights[0], self.wrt, t.mode)
+            return [*results, *self._in_coordinates(t, gradients)]
+        for k, argument in enumerate(self.base.outputs):
+            if self.is_position(argument):
+                rows = inc.velocity_rows(t.model, results[k])
+                weights[k] = inc.transposed_product(rows, weights[k], t.model.nq)
+        program = t.model.memo(("vjp", job, self.wrt), lambda: simplify(differentiate.vjp(own, self.wrt)))
+        gradients = spliced(t.graph, program, [*given, *weights])[len(own.outputs) :]
+        return [*results, *self._in_coordinates(t, gradients)]
+
+    def _in_coordinates(self, t: Trace, gradients: list[list[Any]]) -> list[list[Any]]:
+        """Gradients for the coordinates of the inputs, from those for their numbers."""
+        return [
+            inc.transposed_product(inc.rate_rows(t.model, t.values[name]), gradient, t.model.nv)
+            if self.is_position(self.arguments[name])
+            else gradient
+            for name, gradient in zip(self.wrt, gradients, strict=True)
+        ]
+
+    def _by_columns(self, t: Trace, weights: list) -> list[list[Any]]:
+        """The gradients of a program with loops."""
+        found = []
+        for name in self.wrt:
+            for k, size, slopes in self.columns(t, name):
+                gradient = t.graph.array(f"gradient_{len(t.graph.arrays)}", "work", size)
+                total: Any = 0.0
+                for weight, slope in zip(weights, slopes, strict=True):
+                    total = sum((w * x for w, x in zip(weight, slope, strict=True)), total)
+                t.graph.store(gradient, k, _number(total))
+            found.append([t.graph.load(gradient, n) for n in range(size)])
+        return found
+
+
+class Jacobian(Derivative):
+    suffix = "jacobian"
+
+    def signature_of(self) -> tuple[list[Argument], list[Argument]]:
+        matrices = []
+        for of in self.of or self.results:
+            rows = self.tangent(of, self.results[of])
+            for n in self.wrt:
+                columns = self.tangent(n, self.arguments[n])
+                matrices.append(Argument(f"d_{of}_d_{n}", (*rows.shape, *columns.shape)))
+        return [], matrices
+
+    def derived(self, t: Trace) -> list[Any]:
+        own = lowered(self.backward_job(t))
+        arrays = dict(zip(self.results, own.outputs, strict=True))
+        chosen = [arrays[of] for of in self.of or self.results]
+        columns = sum(self.tangent(n, self.arguments[n]).length(t.model, t.options) for n in self.wrt)
+        way = "forward" if columns <= 2 * sum(a.size for a in chosen) else "reverse"
+        size = own.ops["flops"] * min(columns, DENSE_COLUMNS)
+        if not own.is_straight or (way == "forward" and size > LONGEST):
+            return self._by_columns(t)
+        names = [a.name for a in chosen]
+        increments = {n: inc.of_positions(t.model) for n in self.wrt if self.is_position(self.arguments[n])}
+        program = differentiate.jacobian(own, names, self.wrt, way, increments, keep=True)
+        found = spliced(t.graph, program, [t.values[a.name] for a in own.inputs])
+        results = dict(zip(self.results, found, strict=False))
+        matrices = found[len(own.outputs) :]
+        places = [(of, n) for of in self.of or self.results for n in self.wrt]
+        for k, (of, name) in enumerate(places):
+            if self.is_position(self.results[of]):
+                width = self.tangent(name, self.arguments[name]).length(t.model, t.options)
+                rows = inc.velocity_rows(t.model, results[of])
+                split = [matrices[k][c::width] for c in range(width)]
+                turned = [inc.product(rows, column) for column in split]
+                matrices[k] = [column[r] for r in range(len(rows)) for column in turned]
+        return matrices
+
+    def _by_columns(self, t: Trace) -> list[list[Any]]:
+        """The matrices of a program with loops."""
+        found: dict[tuple[str, str], list[Any]] = {}
+        for name in self.wrt:
+            places: dict[str, Array] = {}
+            for k, size, slopes in self.columns(t, name):
+                for of, slope in zip(self.results, slopes, strict=True):
+                    if of not in (self.of or self.results):
+                        continue
+                    count = len(t.graph.arrays)
+                    places[of] = t.graph.array(f"matrix_{count}", "work", size * len(slope))
+                    for row, x in enumerate(slope):
+                        t.graph.store(places[of], t.graph.iadd(k, row * size), _number(x))
+            for of, array in places.items():
+                found[of, name] = [t.graph.load(array, n) for n in range(array.size)]
+        return [found[of, name] for of in self.of or self.results for name in self.wrt]
+
+
+def _plain(results: Mapping[str, Argument]) -> list[Argument]:
+    return [Argument(name, a.shape) for name, a in results.items()]
+
+
+def _number(x: Any) -> Any:
+    return float(x) if isinstance(x, int) else x
+
+
+@contextmanager
+def _guarded(graph: Graph, count: int) -> Iterator[Any]:
+    """A loop of a trace; what its body guards is one guard after it. Yields the counter."""
+    least = graph.array(f"least_{len(graph.arrays)}", "work", 1)
+    graph.store(least, 0, TRUSTED)
+    outer, graph.guards = graph.guards, []
+    with graph.loop(count) as counter:
+        yield counter
+        found = graph.guards
+        for guard in found:
+            graph.store(least, 0, ops.min(graph.load(least, 0), guard))
+    graph.guards = outer
+    if found:
+        graph.guards.append(graph.load(least, 0))
+
+
+def output_name(base: Function, argument: Argument) -> str:
+    """The name of an output; inputs keep theirs."""
+    taken = any(a.name == argument.name for a in base.inputs)
+    return f"{argument.name}_out" if taken else argument.name
+
+
+def default_wrt(base: Function) -> tuple[str, ...]:
+    """The inputs that must be given."""
+    return tuple(a.name for a in base.own_inputs if not a.optional)
+
+
+def _body(name: str, base: Function, derivative: Derivative) -> Callable[..., Any]:
+    """What stands for the Python function behind a function: its name, module and documentation."""
+
+    def body() -> None:
+        raise NotImplementedError
+
+    body.__name__, body.__module__ = name, base.__module__
+    first = (base.__doc__ or "").partition("\n\n")[0]
+    body.__doc__ = f"The {derivative.suffix} of {base.name}.\n\n{base.name}: {first}"
+    return body
+
+
+@cache
+def _again(kind: type[Derivative], *facts: Any) -> Derivative:
+    """The derivative of a function, made once: executables are cached under it."""
+    return kind(*facts)
+
+
+def derivative(kind: type[Derivative], base: Any, coordinates: str, wrt: Any, of: Any = None) -> Derivative:
+    """A derivative of a function, with names checked."""
+    if not isinstance(base, Function):
+        raise ArgumentError(
+            f"{kind.suffix}: {base!r} is not a model function; give one such as kinetree.inverse_dynamics"
+        )
+    chosen = default_wrt(base) if wrt is None else _names(wrt)
+    outputs = () if of is None else _names(of)
+    for names, known, what in (
+        (chosen, [a.name for a in base.inputs], "input"),
+        (outputs, [output_name(base, a) for a in base.outputs], "output"),
+    ):
+        for name in names:
+            if name not in known:
+                raise ArgumentError(
+                    f"{kind.suffix}: {base.name} has no {what} {name!r}; it has {', '.join(known)}"
+                )
+    return _again(kind, base, coordinates, chosen, outputs)
+
+
+def _names(names: Any) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)

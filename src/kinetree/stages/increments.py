@@ -1,0 +1,67 @@
+"""Increments of positions: the coordinates of the tangent space, nv of them also where q has more numbers.
+
+    dq = A(q) e        e = A(q)^+ dq
+
+For a joint whose velocities are the rates of its coordinates both are the identity; for a quaternion, e turns
+the body about its own axes. The matrices are sparse: a dictionary of the entries for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from kinetree.compiler.passes.differentiate import Increments
+from kinetree.model import Model
+from kinetree.model.coupling import Own
+
+Rows = list[dict[int, Any]]
+
+
+def rate_rows(model: Model, q: Sequence[Any]) -> Rows:
+    """The rows of A(q), one for each number of q."""
+    return _rows(model, q, model.nq, lambda joint, own, unit: joint.rate(own, unit), positions=True)
+
+
+def velocity_rows(model: Model, q: Sequence[Any]) -> Rows:
+    """The rows of A(q)^+, one for each velocity."""
+    return _rows(model, q, model.nv, lambda joint, own, unit: joint.velocity(own, unit), positions=False)
+
+
+def _rows(model: Model, q: Sequence[Any], count: int, map_: Callable[..., Any], positions: bool) -> Rows:
+    rows: Rows = [{} for _ in range(count)]
+    for body, coupling in zip(model.bodies, model.layout.couplings[1:], strict=True):
+        if not isinstance(coupling, Own):
+            continue
+        q_places = range(coupling.q_start, coupling.q_start + coupling.nq)
+        v_places = range(coupling.v_start, coupling.v_start + coupling.nv)
+        left, right = (q_places, v_places) if positions else (v_places, q_places)
+        own = tuple(q[k] for k in q_places)
+        for column in right:
+            values = map_(body.joint, own, tuple(int(k == column) for k in right))
+            for row, value in zip(left, values, strict=True):
+                if not (type(value) in (int, float) and value == 0):
+                    rows[row][column] = value
+    return rows
+
+
+def of_positions(model: Model) -> Increments:
+    """How the numbers of q change with increments, for the differentiation of programs."""
+    return Increments(model.nv, lambda q: rate_rows(model, q))
+
+
+def product(rows: Sequence[Mapping[int, Any]], x: Sequence[Any]) -> list[Any]:
+    """A x."""
+    return [sum((value * x[k] for k, value in row.items()), 0.0) for row in rows]
+
+
+def transposed_product(rows: Sequence[Mapping[int, Any]], x: Sequence[Any], width: int) -> list[Any]:
+    """A^T x, for a matrix with so many columns."""
+    found: list[Any] = [0.0] * width
+    for row, factor in zip(rows, x, strict=True):
+        for k, value in row.items():
+            found[k] = found[k] + value * factor
+    return found
+
+
+__all__ = ["of_positions", "product", "rate_rows", "transposed_product", "velocity_rows"]

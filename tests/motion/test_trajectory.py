@@ -1,0 +1,206 @@
+"""Trajectories: parts, times in between, what follows from the states, and files."""
+
+from __future__ import annotations
+
+import functools
+import os
+import resource
+
+import numpy as np
+import pytest
+from tests.motion.robots import floating_tree, state
+
+import kinetree as kt
+from kinetree.errors import ArgumentError, SimulationError
+
+
+@kt.function("t, q, v, level(2) -> tau, level(2)")
+def drifting(model, t, q, v, level):
+    return -0.2 * v, level + 1.0
+
+
+@pytest.fixture(scope="module")
+def runs():
+    model = floating_tree()
+    q, v = state(model, 1, (2, 3))
+    rng = np.random.default_rng(2)
+    return kt.simulate(
+        model, q, v, duration=0.2, dt=2e-3, record=5, integrator="rk4",
+        control=functools.partial(drifting, level=rng.normal(size=2)),
+        f_ext=rng.normal(size=(2, 3, 100, model.nbodies, 6)),
+        parameters=model.parameters * rng.uniform(0.9, 1.1, (3, 1, 1)),
+        events=[lambda t, q, v: v[0] - 0.1],
+    )  # fmt: skip
+
+
+def same(a, b):
+    assert a.model == b.model
+    assert a.settings == b.settings
+    for name in ("t", "q", "v", "tau", "f_ext", "parameters", "gravity"):
+        x, y = getattr(a, name), getattr(b, name)
+        assert (x is None) == (y is None), name
+        assert x is None or np.array_equal(x, y, equal_nan=True), name
+    assert a.extra.keys() == b.extra.keys()
+    assert all(np.array_equal(a.extra[k], b.extra[k], equal_nan=True) for k in a.extra)
+    for x, y in zip((*a.failed, *a.events), (*b.failed, *b.events), strict=True):
+        assert all(np.array_equal(p, q) for p, q in zip(x, y, strict=True))
+
+
+def test_parts(runs):
+    assert runs.batch == (2, 3)
+    assert runs.shape == (2, 3, 21)
+    one = runs[1, 2]
+    assert np.array_equal(one.q, runs.q[1, 2])
+    assert one.parameters.shape == runs.model.parameters.shape
+    assert np.abs(one.energy - runs.energy[1, 2]).max() < 1e-12
+    assert {e.time for e in one.events} == {e.time for e in runs.events if e.state == (1, 2)}
+    assert all(e.state == () for e in one.events)
+    later = runs[..., 5:9]
+    assert np.array_equal(later.t, runs.t[5:9])
+    assert np.array_equal(later.extra["level"], runs.extra["level"][:, :, 5:9])
+    assert np.array_equal(runs[:, 1:, ::2].f_ext, runs.f_ext[:, 1:, ::2])
+    assert np.array_equal(one[3:5].v, runs.v[1, 2, 3:5])
+    for wrong in (np.s_[0, 0, 3], np.s_[0, 0, :, 1]):
+        with pytest.raises(ArgumentError, match=r"shape \(2, 3, 21\).*use run.q, run.v or run.at"):
+            runs[wrong]
+
+
+def test_between_records(runs):
+    q, v = runs.at(runs.t[3])
+    assert np.abs(q - runs.q[..., 3, :]).max() < 1e-15
+    fine = kt.simulate(runs.model, *state(runs.model, 4), duration=0.1, dt=1e-3, integrator="rk4")
+    errors = []
+    for stride in (10, 20):
+        coarse = fine[::stride]
+        q, _ = coarse.at(fine.t)
+        errors.append(np.abs(fine.model.difference(fine.q, q)).max())
+        assert np.abs(np.linalg.norm(q[..., :4], axis=-1) - 1).max() < 1e-14
+    assert errors[0] < errors[1] / 10 < 1e-5  # fourth order
+    assert runs.at([0.01, 0.02])[1].shape == (2, 3, 2, runs.model.nv)
+    with pytest.raises(ArgumentError, match=r"times must be numbers from 0 to 0\.2 s"):
+        runs.at(0.3)
+
+
+def test_energy_audit():
+    """The energy changes by the work of all forces; the error falls with the step."""
+    model = floating_tree().replace(damping={"leg": 0.2}, stiffness={"rod": 3.0})
+    q, v = state(model, 5)
+    wrench = np.random.default_rng(6).normal(size=(model.nbodies, 6))
+    errors = []
+    for h in (2e-3, 1e-3):
+        run = kt.simulate(
+            model, q, v, duration=0.2, dt=h, integrator="rk4", f_ext=wrench, control=lambda t, q, v: -0.3 * v,
+            kp=np.r_[np.zeros(9), 2.0, 3.0], kd=np.full(model.nv, 0.1),
+        )  # fmt: skip
+        errors.append(np.abs(run.energy_error[-1]))
+        rate = np.sum(run.v[5] * run.acceleration[5])
+        assert np.isfinite(rate)
+    assert np.ptp(run.energy) > 0.05
+    assert errors[1] < 0.6 * errors[0] < 1e-2
+
+
+def test_power_is_the_rate_of_the_energy():
+    model = floating_tree().replace(damping={"leg": 0.2}, friction={"rod": 0.1}, stiffness={"rod": 3.0})
+    q, v = state(model, 5)
+    wrench = np.random.default_rng(6).normal(size=(model.nbodies, 6))
+    options = {"f_ext": wrench, "control": np.ones(model.nv)}
+    run = kt.simulate(model, q, v, duration=0.1, dt=1e-3, integrator="rk4", **options)
+    rate = np.gradient(run.energy, run.t, edge_order=2)
+    assert np.abs(rate - run.power).max() < 1e-3 * np.abs(run.power).max()
+
+
+def test_joint_wrenches(runs):
+    k = (1, 2, 4)
+    a = kt.forward_dynamics(
+        runs.model, runs.q[k], runs.v[k], runs.tau[k], runs.f_ext[k], parameters=runs.parameters[2]
+    )
+    found = kt.joint_wrenches(
+        runs.model, runs.q[k], runs.v[k], a, runs.f_ext[k], parameters=runs.parameters[2]
+    )
+    assert np.abs(runs.joint_wrenches[k] - found).max() < 1e-11
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet"])
+def test_files(runs, tmp_path, suffix):
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
+    arm = kt.zoo.arm7()
+    failing = kt.simulate(
+        arm, *state(arm, 3, (2,), 1e6), duration=0.01, dt=1e-3, integrator="rk4", limits=False
+    )
+    assert failing.failed
+    for run in (runs, runs[0, 1], failing):
+        path = run.save(tmp_path / f"run.{suffix}")
+        same(kt.Trajectory.load(path), run)
+    assert os.listdir(tmp_path) == [f"run.{suffix}"]
+
+
+def test_tables(runs):
+    pandas = pytest.importorskip("pandas")
+    table = runs.to_pandas()
+    assert isinstance(table, pandas.DataFrame)
+    assert len(table) == runs.q[..., 0].size
+    assert np.array_equal(table["v:leg"], runs.v[..., 9].ravel())
+
+
+def test_labelled_arrays(runs):
+    pytest.importorskip("xarray")
+    data = runs.to_xarray()
+    assert np.array_equal(data["v"].sel(velocity="leg"), runs.v[..., 9])
+
+
+def test_missing_packages_are_named(runs, monkeypatch):
+    from kinetree.motion import files
+
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(files.importlib, "import_module", missing)
+    with pytest.raises(SimulationError, match="pip install pandas"):
+        runs.to_pandas()
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv"])
+def test_a_full_disk(runs, tmp_path, suffix):
+    path = runs.save(tmp_path / f"run.{suffix}")
+    before = path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(SimulationError, match=r"could not be written.*still in memory") as caught:
+            runs.save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.trajectory is runs
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_places_that_cannot_be_written(runs, tmp_path):
+    with pytest.raises(SimulationError, match="could not be written"):
+        runs.save(tmp_path / "no" / "such" / "run.npz")
+    with pytest.raises(ArgumentError, match=r"ends in \.npz, \.csv or \.parquet"):
+        runs.save(tmp_path / "run.mat")
+
+
+def test_files_that_are_not_trajectories(runs, tmp_path):
+    good = runs.save(tmp_path / "good.npz").read_bytes()
+    cases = {
+        "empty.npz": b"",
+        "text.npz": b"hello",
+        "cut.npz": good[: len(good) // 2],
+        "text.csv": b"1,2,3\n4,5,6\n",
+        "no.csv": b"# {}\nt\n1\n",
+        "wrong.csv": b'# {"format": "kinetree trajectory 1"}\nt\n1\n',
+    }
+    for name, content in cases.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(SimulationError, match="is not a trajectory of kinetree"):
+            kt.Trajectory.load(tmp_path / name)
+    np.savez(tmp_path / "object.npz", facts=np.array([{}], dtype=object))
+    with pytest.raises(SimulationError, match="is not a trajectory"):
+        kt.Trajectory.load(tmp_path / "object.npz")
+
+
+def test_repr(runs):
+    assert repr(runs).startswith("Trajectory of 6 states of 'floating tree': 0 to 0.2 s, 21 records, rk4")

@@ -1,0 +1,214 @@
+"""The differential fuzzer: a random tree, a random function, a random layout of its arrays, on all targets.
+
+    python -m tests.soak.fuzzer --cases 1000          # fresh seeds; a failure prints the line that repeats it
+    python -m tests.soak.fuzzer --seed 123456 --cases 1
+
+A failure is made smaller before it is reported: bodies, rotors, mimic joints and armatures are taken away as
+long as it stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import mpmath
+import numpy as np
+from tests.reference.mechanism import ALL_TYPES, Mechanism
+from tests.reference.random_mechanism import random_mechanism
+from tests.targets.cases import COMMON, STATES, Case, Setting
+
+import kinetree as kt
+from kinetree import functions
+from kinetree.sweep import REGISTRY
+
+DIGITS = 50
+TRUTH = 4.0  # how much further than from each other two correct evaluations may be from the exact one
+SKIPPED = {"articulated_wrenches", "hybrid_dynamics"}  # for many digits: they take minutes there
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One function of one mechanism."""
+
+    mechanism: Mechanism
+    name: str
+    seed: int
+
+    @staticmethod
+    def random(seed: int) -> Trial:
+        rng = np.random.default_rng(seed)
+        types = tuple(rng.choice(ALL_TYPES, size=int(rng.integers(1, 5)), replace=False))
+        return Trial(
+            random_mechanism(rng, int(rng.integers(1, 6)), types=types),
+            str(rng.choice(sorted(functions.SWEEPS))),
+            seed,
+        )
+
+    def setting(self) -> Setting:
+        case = Case(f"fuzzed {self.seed}", self.seed % 2**32, self.mechanism.build(), self.mechanism)
+        return Setting(case, REGISTRY[self.name])
+
+    def smaller(self) -> Iterator[Trial]:
+        """The same trial with something taken away, the most first."""
+        m = self.mechanism
+        for k in range(len(m.rotors)):
+            yield replace(self, mechanism=replace(m, rotors=m.rotors[:k] + m.rotors[k + 1 :]))
+        for k in reversed(range(len(m.bodies))):
+            followed = any(b.mimic is not None and b.mimic[0] == k for b in m.bodies)
+            carries = any(b.parent == k for b in m.bodies) or any(r.body == k for r in m.rotors)
+            if not followed and not carries and len(m.bodies) > 1:
+                yield replace(self, mechanism=_without(m, k))
+            body = m.bodies[k]
+            for plain in (replace(body, armature=0.0), replace(body, mimic=None)):
+                if plain != body and repr(plain) != repr(body):
+                    yield replace(
+                        self, mechanism=replace(m, bodies=(*m.bodies[:k], plain, *m.bodies[k + 1 :]))
+                    )
+
+    def __str__(self) -> str:
+        bodies = ", ".join(
+            f"{b.type} on {b.parent}{' mimics ' + str(b.mimic[0]) if b.mimic else ''}"
+            for b in self.mechanism.bodies
+        )
+        return f"{self.name} of [{bodies}] with {len(self.mechanism.rotors)} rotors"
+
+
+def _without(m: Mechanism, k: int) -> Mechanism:
+    """The mechanism without its body k, which carries nothing and is followed by nobody."""
+
+    def moved(i: int) -> int:
+        return i - (i > k)
+
+    bodies = tuple(
+        replace(b, parent=moved(b.parent), mimic=b.mimic and (moved(b.mimic[0]), *b.mimic[1:]))
+        for i, b in enumerate(m.bodies)
+        if i != k
+    )
+    return Mechanism(bodies, tuple(replace(r, body=moved(r.body)) for r in m.rotors), m.gravity)
+
+
+def check(trial: Trial) -> None:
+    """Raise AssertionError if targets, layouts or many digits disagree on a trial."""
+    setting = trial.setting()
+    function, model = getattr(kt, trial.name), setting.model
+    allowed = COMMON if setting.algorithm.pairs else 1.0
+    if trial.seed % 4 == 0 and trial.name not in SKIPPED:  # slow
+        worst = setting.worst(_many_digits(setting))
+        assert worst <= TRUTH * allowed, (
+            f"eager differs from {DIGITS} digits: {worst:.3g} times what is allowed"
+        )
+    rng = np.random.default_rng([trial.seed, 1])
+    for mode in ("unrolled", "looped"):
+        kernel = kt.compile(function, model, inputs=setting.present, mode=mode, **setting.options)
+        plain = _tuple(kernel(*setting.inputs.values()))
+        worst = setting.worst(plain)
+        assert worst <= allowed, f"{mode}: {worst:.3g} times what is allowed"
+        for layout in LAYOUTS:
+            inputs = [LAYOUTS[layout](x, rng) for x in setting.inputs.values()]
+            _same_bits(_tuple(kernel(*inputs)), plain, f"{mode}, {layout}")
+        for k in range(STATES):
+            single = _tuple(kernel(*(x[k] for x in setting.inputs.values())))
+            _same_bits(single, tuple(part[k] for part in plain), f"{mode}, state {k} alone")
+    for target in ("eager", "c") if trial.seed % 8 == 0 else ("eager",):  # a C compiler is slow
+        found = _tuple(function(model, **setting.inputs, **setting.options, target=target))
+        worst = setting.worst(found)
+        assert worst <= allowed, f"{target}: {worst:.3g} times what is allowed"
+
+
+def _many_digits(setting: Setting) -> tuple[np.ndarray, ...]:
+    with mpmath.workdps(DIGITS):
+        exact = np.frompyfunc(mpmath.mpf, 1, 1)
+        rows = [
+            _tuple(
+                getattr(kt, setting.algorithm.name)(
+                    setting.model, **{k: exact(x[s]) for k, x in setting.inputs.items()}, **setting.options
+                )
+            )
+            for s in range(STATES)
+        ]
+    return tuple(np.array([np.array(part, float) for part in parts]) for parts in zip(*rows, strict=True))
+
+
+def _tuple(value: Any) -> tuple:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _same_bits(found: tuple, expected: tuple, what: str) -> None:
+    for ours, theirs in zip(found, expected, strict=True):
+        same = np.asarray(ours).tobytes() == np.ascontiguousarray(theirs).tobytes()
+        assert same, f"{what}: other bits"
+
+
+def _strided(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The same array with gaps between its elements."""
+    wide = np.full(tuple(2 * n + 1 for n in x.shape), np.nan)
+    view = wide[tuple(slice(0, 2 * n, 2) for n in x.shape)]
+    view[...] = x
+    return view
+
+
+def _reversed(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The same array, standing backwards in memory."""
+    turn = tuple(slice(None, None, -1) for _ in x.shape)
+    return x[turn].copy()[turn]
+
+
+LAYOUTS: dict[str, Callable[[np.ndarray, np.random.Generator], Any]] = {
+    "columns first": lambda x, rng: np.asfortranarray(x),
+    "strided": _strided,
+    "reversed": _reversed,
+    "lists": lambda x, rng: x.tolist() if x.size else x,
+    "swapped bytes": lambda x, rng: x.astype(x.dtype.newbyteorder()),
+}
+
+
+def shrunk(trial: Trial, failure: str) -> tuple[Trial, str]:
+    """The smallest trial on the way down that fails, and how."""
+    for smaller in trial.smaller():
+        try:
+            check(smaller)
+        except AssertionError as error:
+            return shrunk(smaller, str(error))
+        except kt.errors.KinetreeError:
+            continue  # taken away too much: no longer a mechanism
+    return trial, failure
+
+
+def run(seed: int) -> None:
+    """One trial; a failure as small as possible, with the line that repeats it."""
+    trial = Trial.random(seed)
+    try:
+        check(trial)
+    except AssertionError as error:
+        small, failure = shrunk(trial, str(error))
+        again = f"python -m tests.soak.fuzzer --seed {seed} --cases 1"
+        raise AssertionError(f"{failure}\n  {small}\n  again: {again}") from error
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--cases", type=int, default=100)
+    options = parser.parse_args()
+    first = secrets.randbits(40) if options.seed is None else options.seed
+    print(f"seeds {first} ... {first + options.cases - 1}")
+    failed = 0
+    for seed in range(first, first + options.cases):
+        try:
+            run(seed)
+        except AssertionError as error:
+            failed += 1
+            print(error, flush=True)
+    print(f"{options.cases - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
