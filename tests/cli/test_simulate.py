@@ -6,22 +6,14 @@ import json
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.command import assert_one_line_error, kinetree
+from tests.cli.command import assert_one_line_error, kinetree, without
 
 import kinetree as kt
 
 ARM = str(kt.robots.path("arm7.urdf"))
-
-
-def without(package: str, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """The command where a package is not installed."""
-    hidden = f"import sys; sys.modules[{package!r}] = None"
-    program = f"{hidden}; from kinetree.cli import main; sys.exit(main({words}))"
-    return subprocess.run([sys.executable, "-c", program], cwd=cwd, capture_output=True, text=True)
 
 
 def test_simulate_saves_what_it_says(tmp_path):

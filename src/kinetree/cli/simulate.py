@@ -181,13 +181,13 @@ def audit(run: Trajectory) -> dict[str, Any]:
 
 def write(style: Style, run: Trajectory, report: dict[str, Any]) -> None:
     """Print the report for a person."""
-    from kinetree.pictures.plots import coordinate_labels
+    from kinetree.motion.files import coordinate_names
 
     print(style.bold(printable(run.model.name)) + f", {report['duration']:g} s in {report['steps']:,} steps,"
           f" {report['integrator']} integrator, {duration(report['seconds'])} of computing\n")  # fmt: skip
     rows = [
         [printable(label)[:32], *(f"{x:.3f}" for x in (v.min(), v.max(), v[-1]))]
-        for label, v in zip(coordinate_labels(run.model), run.v.T)
+        for label, v in zip(coordinate_names(run.model)["v"], run.v.T)
     ][:20]
     print(indent(table(rows, ["velocity of", "least", "most", "at the end"], "<>")))
     if run.model.nv > len(rows):

@@ -22,10 +22,13 @@ ZOO = "zoo:"
 STANDARD_INPUT = "-"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     """Add FILE and the options that say how to read it."""
     parser.add_argument(
-        "file", metavar="FILE", help="robot file, - for standard input, or zoo:NAME or zoo:NAME:ARGUMENT,..."
+        "file",
+        metavar="FILE",
+        nargs="?" if optional else None,
+        help="robot file, - for standard input, or zoo:NAME or zoo:NAME:ARGUMENT,...",
     )
     parser.add_argument("--format", metavar="NAME", help="do not guess the format from the content")
     parser.add_argument("--base", choices=("fixed", "free"), help="how the root is joined to the world")

@@ -297,6 +297,11 @@ class Trajectory:
 
         return to_xarray(self)
 
+    def _repr_html_(self) -> str:
+        from kinetree.motion.html import html_of
+
+        return html_of(self)
+
     def __repr__(self) -> str:
         states = f"{int(np.prod(self.batch))} states of " if self.batch else ""
         lines = [f"Trajectory of {states}{self.model.name!r}: {self.t[0]:g} to {self.t[-1]:g} s"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import ArgumentError
-from kinetree.model import Model
+from kinetree.motion.files import coordinate_names
 from kinetree.pictures.extras import needed
 
 if TYPE_CHECKING:
@@ -60,16 +60,6 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def coordinate_labels(model: Model, positions: bool = False) -> list[str]:
-    """A name for each velocity, or each position: that of its joint, numbered where it has several."""
-    labels = []
-    for name in model.joint_names:
-        place = model.position_index(name) if positions else model.coordinate_index(name)
-        count = place.stop - place.start
-        labels += [name] if count == 1 else [f"{name} {k}" for k in range(1, count + 1)]
-    return labels
-
-
 def _chosen(run: Trajectory, panels: Any) -> list[str]:
     if panels is None:
         skipped = set() if np.any(run.tau) else {"forces"}
@@ -116,15 +106,15 @@ def _lines(axis: Any, run: Trajectory, values: Any, labels: list[str], unit: str
 
 
 def _positions(axis: Any, run: Trajectory) -> None:
-    _lines(axis, run, run.q, coordinate_labels(run.model, positions=True), "rad, m")
+    _lines(axis, run, run.q, coordinate_names(run.model)["q"], "rad, m")
 
 
 def _velocities(axis: Any, run: Trajectory) -> None:
-    _lines(axis, run, run.v, coordinate_labels(run.model), "rad/s, m/s")
+    _lines(axis, run, run.v, coordinate_names(run.model)["v"], "rad/s, m/s")
 
 
 def _forces(axis: Any, run: Trajectory) -> None:
-    _lines(axis, run, run.tau, coordinate_labels(run.model), "N m, N")
+    _lines(axis, run, run.tau, coordinate_names(run.model)["v"], "N m, N")
 
 
 def _energy(axis: Any, run: Trajectory) -> None:
@@ -151,4 +141,4 @@ _PANELS = {
     "momentum": _momentum,
 }
 
-__all__ = ["PANELS", "coordinate_labels", "plain", "plot"]
+__all__ = ["PANELS", "plain", "plot"]

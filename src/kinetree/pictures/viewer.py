@@ -19,8 +19,8 @@ from kinetree.errors import ArgumentError
 from kinetree.io.visuals import Looks, read_looks
 from kinetree.model import Model
 from kinetree.motion import Trajectory
+from kinetree.motion.files import coordinate_names
 from kinetree.pictures.extras import needed
-from kinetree.pictures.plots import coordinate_labels
 from kinetree.pictures.scene import Scene
 from kinetree.pictures.sticks import sticks
 
@@ -194,7 +194,7 @@ class Viewer:
                    for i in _angles(body.joint, model.coordinate_index(name))}  # fmt: skip
         self.sliders = []
         with gui.add_folder("joints", expand_by_default=model.nv <= OPEN):
-            for k, label in enumerate(coordinate_labels(model)):
+            for k, label in enumerate(coordinate_names(model)["v"]):
                 far = np.pi if k in turning else reach
                 low, high = max(float(limits.lower[k]), -far), min(float(limits.upper[k]), far)
                 if not low < high:  # limits beyond what is shown, or a joint that cannot move
