@@ -210,7 +210,8 @@ def free_motion(style: Style, model: Model) -> tuple[Trajectory, bool]:
     drift = float(np.ptp(lossless.energy)) / scale
     left = float(np.abs(error).max()) / scale
     print(f"\n  {len(run.t) - 1:,} steps in {duration(seconds)} with compiling (rk4)."
-          f" Work: damping and friction of the\n  joints. Left over at most {left:.0e} of the energy that moves. Without losses, the\n"
+          f" Work: damping and friction of the\n  joints. Left over at most {left:.0e} of the energy that"
+          f" moves. Without losses, the\n"
           f"  variational integrator keeps the energy within {drift:.0e} of it.")  # fmt: skip
     allowed = 0.1 if np.any(model.friction) else 1e-3  # dry friction jumps between the records
     return run, left < allowed and not run.failed
