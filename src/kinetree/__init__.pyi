@@ -19,9 +19,17 @@ from kinetree import zoo as zoo
 from kinetree.algorithms.derivatives import ForwardDynamicsDerivatives
 from kinetree.algorithms.derivatives import InverseDynamicsDerivatives
 from kinetree.compiler.runtime import cache as cache
+from kinetree.compiler.runtime import cuda as cuda
 from kinetree.compiler.runtime import threads as threads
 from kinetree.derived import Admissibility
 from kinetree.derived import RotorError
+from kinetree.differential import Hessian
+from kinetree.differential import Linearization
+from kinetree.differential import SecondDerivatives
+from kinetree.identification import base_parameters as base_parameters
+from kinetree.identification import identify as identify
+from kinetree.identification import regressor_columns as regressor_columns
+from kinetree.identification.regressors import EnergyRegressor
 from kinetree.io.load import load as load
 from kinetree.io.save import save as save
 from kinetree.joints import Cylindrical as Cylindrical
@@ -45,6 +53,11 @@ from kinetree.stages import Function as Function
 from kinetree.stages import compile as compile
 from kinetree.stages import function as function
 from kinetree.stages.targets.c import export_c as export_c
+from kinetree.stages.transforms import jacobian_of as jacobian_of
+from kinetree.stages.transforms import jvp as jvp
+from kinetree.stages.transforms import jvp_of as jvp_of
+from kinetree.stages.transforms import vjp as vjp
+from kinetree.stages.transforms import vjp_of as vjp_of
 
 __version__: str
 
@@ -2031,6 +2044,117 @@ def external_wrenches(
     dynamics.
     """
 
+def inverse_dynamics_second_derivatives(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> SecondDerivatives:
+    """The second derivatives of inverse dynamics that are not zero, for small robots.
+
+        d2_dqdq[i, j, k] = d_k (dtau_i / dq_j)        d2_dvdv[i, j, k] = d2 tau_i / dv_j dv_k
+        d2_dqdv[i, j, k] = d2 tau_i / dq_j dv_k       d2_dadq[i, j, k] = dM_ij / dq_k
+
+    Along increments that turn a body they are not symmetric: with the structure constants c of the joints
+    (`Joint.brackets`), d2_dqdq[i, j, k] - d2_dqdq[i, k, j] = sum_l c[k][j][l] dtau_i / dq_l. External forces
+    stay constant in the axes of their bodies. Cost O(N d^2) numbers; for large robots use
+    `inverse_dynamics_hessian`.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        d2_dqdq (..., nv, nv, nv), d2_dvdv (..., nv, nv, nv), d2_dqdv (..., nv, nv, nv), d2_dadq (..., nv, nv, nv)
+
+    Reference: Singh, Wensing and others (2023), second-order derivatives of inverse dynamics.
+    """
+
+def inverse_dynamics_hessian(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    weights: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> Hessian:
+    """The second derivatives of inverse dynamics, contracted with one number for each force.
+
+        qq[j, k] = sum_i weights_i d_k (dtau_i / dq_j)        and in the same way vv, qv and aq
+
+    What a solver of optimal control needs of a large robot: four matrices instead of four tensors, whose
+    entries are those of `inverse_dynamics_second_derivatives`. Found from the gradient of weights . tau.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        weights (..., nv): one number for each generalised force.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        qq (..., nv, nv), vv (..., nv, nv), qv (..., nv, nv), aq (..., nv, nv)
+    """
+
+def linearize(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    tau: _Numbers,
+    dt: _Numbers | None = None,
+    integrator: Literal["discrete", "rk4", "variational"] = "rk4",
+    f_ext: _Numbers | None = None,
+    passive: bool = True,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> Linearization:
+    """The linear equations of small deviations from a motion: x = [increments of q; changes of v].
+
+        x' = A x + B u        without `dt`, from the equations of motion
+        x+ = A x + B u        with `dt`, exactly for the step of the integrator
+
+    u are changes of tau. Where velocities are not rates of coordinates, increments turn with the body:
+    e' = dv - [v, e]. `passive`: with damping and springs of the joints, as in a step. External forces stay
+    constant in the axes of their bodies.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        tau (..., nv): generalised forces, N m or N.
+        dt (...): length of the step, s.
+        integrator: "discrete" or "rk4" or "variational".
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        passive: with damping, friction and springs of the joints.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        A (..., 2 nv, 2 nv), B (..., 2 nv, nv)
+    """
+
 def rotor_wrenches(
     model: Model,
     q: _Numbers,
@@ -2151,4 +2275,90 @@ def step(
 
     Reference: discrete steps, Castro and others (arXiv 2312.03908); Munthe-Kaas (1998) for Runge-Kutta
     methods on groups; Marsden and West (2001), Lee and others (arXiv 1609.02898) for variational integrators.
+    """
+
+def torque_regressor(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    extra: _Numbers = (),
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The matrix Y of tau = Y pi: generalised forces are linear in the inertial parameters.
+
+        inverse_dynamics(model, q, v, a) = Y @ model.parameters.reshape(-1)
+
+    for a model without rotors and armatures. `extra` asks for further columns, some of "rotors" (ten for
+    each, of its inertia), "armature" (one for each velocity that is a rate), "damping" and "friction" (one
+    for each velocity): then the product with all parameters (see `regressor_columns`) is the force of the
+    motors. Cost O(N d).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        extra: inertia added along each velocity, kg m^2 or kg.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        Y (..., nv, 10 nb)
+
+    Reference: Atkeson, An and Hollerbach (1986); Khalil and Dombre (2002) ch. 12.
+    """
+
+def energy_regressor(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> EnergyRegressor:
+    """The rows of the energies: kinetic energy = kinetic @ pi, potential energy = potential @ pi.
+
+    pi = model.parameters.reshape(-1), for a model without rotors and armatures. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        kinetic (..., 10 nb), potential (..., 10 nb)
+    """
+
+def momentum_regressor(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The matrix of the momentum about the world origin: momentum = h @ pi, [angular; linear], world axes.
+
+    pi = model.parameters.reshape(-1), for a model without rotors and armatures. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        h (..., 6, 10 nb)
     """

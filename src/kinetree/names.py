@@ -63,7 +63,7 @@ HOMES = {
 # package -> its modules that are public by their own names
 NAMESPACES = {
     "kinetree": "alternatives errors interop ops pictures robots spatial textbook zoo",
-    "kinetree.compiler.runtime": "cache threads",
+    "kinetree.compiler.runtime": "cache cuda threads",
 }
 
 MODULE_OF = {name: module for module, names in HOMES.items() for name in names.split()}

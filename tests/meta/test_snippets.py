@@ -34,7 +34,7 @@ def test_page(page: Path, tmp_path, monkeypatch, capsys):
         else:
             run_commands(block[2], f"{named(page)}:{line + 1}")
     for picture in PICTURE.findall(text):
-        assert (page.parent / picture).is_file(), f"{named(page)}: {picture} is missing: python -m docs.pictures"
+        assert (page.parent / picture).is_file(), f"{named(page)}: {picture}: run python -m docs.pictures"
         if f'savefig("{picture}"' in text:
             assert (tmp_path / picture).read_bytes()[:4] == b"\x89PNG"
 

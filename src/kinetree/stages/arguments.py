@@ -77,7 +77,12 @@ def _several(name: str, value: Any) -> Any:
 def as_array(
     function: str, model: Model, argument: Argument, value: Any, options: Mapping[str, Any]
 ) -> np.ndarray:
-    """`value` as an array whose last axes have the shape that the model needs; else ShapeError."""
+    """`value` as an array whose last axes have the shape that the model needs; else ShapeError.
+
+    An array on a device is taken as it is.
+    """
+    if hasattr(value, "__cuda_array_interface__"):
+        return value
     try:
         array = np.asarray(value)
     except ValueError:

@@ -23,7 +23,7 @@ from kinetree.model import Model
 from kinetree.stages.arguments import bound, documentation, signature
 from kinetree.stages.job import Job
 from kinetree.stages.splice import inlined
-from kinetree.stages.target import TARGETS, chosen_target
+from kinetree.stages.target import TARGETS, chosen_target, kind_of
 from kinetree.sweep.numbers import holds_expressions, origin
 from kinetree.sweep.signature import MODEL_INPUTS, Argument
 
@@ -136,7 +136,7 @@ class Function(ABC):
         elif target not in TARGETS:
             raise KinetreeError(f"{self.name}: unknown target {target!r}; choose from {', '.join(TARGETS)}")
         else:
-            dtype = "float32" if arrays and all(a.dtype == FLOAT32 for a in arrays.values()) else "float64"
+            dtype = "float32" if arrays and all(kind_of(a) == FLOAT32 for a in arrays.values()) else "float64"
             job = Job(self, model, tuple(arrays), options, dtype)
             executable = TARGETS[target].executable(job)
             if target == "cpu" and dtype == "float64":
@@ -208,6 +208,8 @@ def doubles(arrays: list) -> list | None:
         if type(a) is float:  # the machine code takes it as it is
             single = False
         elif type(a) is not ndarray or a.dtype is not FLOAT64:
+            if hasattr(a, "__cuda_array_interface__"):
+                return None
             try:
                 a = np.asarray(a)
             except ValueError:  # rows of different lengths
