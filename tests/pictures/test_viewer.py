@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 
 import numpy as np
 import pytest
@@ -75,6 +76,24 @@ def test_a_motion_is_scrubbed(opened):
     force = tip[:3, :3] @ run.joint_wrenches[1, 20, 1, 3:]
     drawn = arrows[1, 1] - arrows[1, 0]
     assert np.allclose(np.cross(drawn, force), 0, atol=1e-5) and drawn @ force > 0
+
+
+def test_a_motion_is_played(opened):
+    run = kt.simulate(kt.zoo.pendulum(), [1.0], [0.0], duration=0.5, dt=0.01)
+    viewer = opened(run)
+    viewer.play_or_pause()
+    seen = {viewer.time.value for _ in range(10) if not time.sleep(0.1)}
+    viewer.play_or_pause()
+    assert len(seen) > 3 and all(0 <= t <= 0.5 for t in seen)
+
+
+def test_every_robot_of_the_zoo_can_be_seen(opened):
+    for name in kt.zoo.__all__:
+        robot = getattr(kt.zoo, name)()
+        viewer = opened(robot)
+        assert len(viewer.sliders) == robot.nv and viewer.scene.size > 0
+        viewer.reveal("joint wrenches")
+        viewer.close()
 
 
 def test_the_page_is_for_this_computer_only(opened):

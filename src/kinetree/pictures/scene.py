@@ -32,7 +32,7 @@ class Scene:
         ]
         self._add_shapes(looks)
         self._add_marks()
-        self.visible = {"shapes": True, "sticks": not self.layers["shapes"]}
+        self.visible = {"shapes": True, "sticks": not self.layers["shapes"] or bool(self.missing)}
         for name in LAYERS:
             self.show(name, self.visible.get(name, False))
 

@@ -146,6 +146,11 @@ class Viewer:
                     wrenches = run[k : k + 1].joint_wrenches[0]
             self.scene.pose(self.q, wrenches)
 
+    def play_or_pause(self) -> None:
+        """Let the motion run, or hold it."""
+        self.playing = not self.playing
+        self.play.label = "pause" if self.playing else "play"
+
     # -- its parts
 
     def _part(self) -> Trajectory:
@@ -229,12 +234,8 @@ class Viewer:
         self.time.on_update(lambda _: self.update())
         if self.state:
             self.state.on_update(lambda _: self.update())
-        self.play.on_click(lambda _: self._toggle())
+        self.play.on_click(lambda _: self.play_or_pause())
         threading.Thread(target=self._advance, args=(begin, end), daemon=True).start()
-
-    def _toggle(self) -> None:
-        self.playing = not self.playing
-        self.play.label = "pause" if self.playing else "play"
 
     def _advance(self, begin: float, end: float) -> None:
         """Move time on while playing; from the end, start again."""
