@@ -19,8 +19,8 @@ ALL       := $(VENV)/.stamp-all
 help:  ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
-demo: $(RUN)  ## build two robots, print their dynamics and the checks they satisfy
-	@$(BIN)/python -m kinetree demo
+demo: $(RUN)  ## one robot file all the way: quantities, a race, a motion, control, plots (needs under a minute)
+	@$(BIN)/python -m kinetree demo --output build/demo
 
 test: lint $(PEERS)  ## lint, then every test (a few minutes)
 	$(BIN)/python -m pytest -q -n $(JOBS)

@@ -8,15 +8,19 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy.typing as npt
 
 from kinetree import alternatives as alternatives
+from kinetree import control as control
 from kinetree import errors as errors
 from kinetree import interop as interop
 from kinetree import ops as ops
+from kinetree import pictures as pictures
+from kinetree import robots as robots
 from kinetree import spatial as spatial
 from kinetree import textbook as textbook
 from kinetree import zoo as zoo
 from kinetree.algorithms.derivatives import ForwardDynamicsDerivatives
 from kinetree.algorithms.derivatives import InverseDynamicsDerivatives
 from kinetree.compiler.runtime import cache as cache
+from kinetree.compiler.runtime import cuda as cuda
 from kinetree.compiler.runtime import threads as threads
 from kinetree.derived import Admissibility
 from kinetree.derived import RotorError
@@ -38,6 +42,7 @@ from kinetree.joints import Prismatic as Prismatic
 from kinetree.joints import Revolute as Revolute
 from kinetree.joints import Spherical as Spherical
 from kinetree.joints import Universal as Universal
+from kinetree.kinematics import inverse_kinematics as inverse_kinematics
 from kinetree.model import Model as Model
 from kinetree.model import ModelBuilder as ModelBuilder
 from kinetree.motion import Trajectory as Trajectory

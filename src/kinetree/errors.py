@@ -64,3 +64,7 @@ class SimulationError(KinetreeError, RuntimeError):
     """A simulation cannot go on; what was computed before is in `trajectory`, if anything was."""
 
     trajectory: object = None
+
+
+class MissingPackageError(KinetreeError, ImportError):
+    """An extra package that is needed for this is not installed; the message says how to get it."""

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-COMMANDS = ("info", "check", "convert", "bench", "export", "zoo", "demo")
+COMMANDS = ("info", "check", "convert", "simulate", "view", "bench", "export", "zoo", "demo")
 
 
 def kinetree(
@@ -31,3 +31,10 @@ def assert_one_line_error(run: subprocess.CompletedProcess[str], status: int) ->
     assert run.stderr.startswith("kinetree") and run.stderr.count("\n") == 1, run.stderr
     assert "Traceback" not in run.stderr
     return run.stderr
+
+
+def without(package: str, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """The command where a package is not installed."""
+    hidden = f"import sys; sys.modules[{package!r}] = None"
+    program = f"{hidden}; from kinetree.cli import main; sys.exit(main({words}))"
+    return subprocess.run([sys.executable, "-c", program], cwd=cwd, capture_output=True, text=True)

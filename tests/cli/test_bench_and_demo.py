@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.cli.command import assert_one_line_error, kinetree
+from tests.cli.command import assert_one_line_error, kinetree, without
 from tests.cli.robots import urdf
 
 import kinetree as kt
@@ -50,12 +50,30 @@ def test_nothing_to_time(tmp_path):
     assert "nothing to time" in assert_one_line_error(kinetree("bench", path), 1)
 
 
-def test_demo():
-    run = kinetree("demo", "--seed", "3")
+def test_demo(tmp_path):
+    run = kinetree("demo", "--seed", "3", "--output", "here", cwd=tmp_path)
     assert run.returncode == 0 and run.stderr == "", run.stdout + run.stderr
-    for word in ("puma560", "quadruped", "Mass matrix", "every law holds", "per state"):
+    for word in ("arm7", "christoffel_symbols", "Mass matrix", "every law holds", "100,000 states", "work J"):
         assert word in run.stdout
     assert "\033" not in run.stdout
+    said = run.stdout.split("What was saved")[1].split("\n")
+    named = {line.strip() for line in said if line.startswith("  here")}
+    assert named == {str(path.relative_to(tmp_path)) for path in (tmp_path / "here").iterdir()}
+    motion = kt.Trajectory.load(tmp_path / "here" / "motion.npz")
+    assert motion.t[-1] == pytest.approx(10)
+    assert np.abs(motion.energy_error).max() < 1e-4 * np.ptp(motion.kinetic_energy)
+    tracked = kt.Trajectory.load(tmp_path / "here" / "tracking.npz")
+    error = np.linalg.norm(tracked.extra["error"], axis=-1)
+    assert error[0] > 0.5 and error[2000:].max() < 5e-3
+
+
+@pytest.mark.parametrize("package", ["matplotlib"])
+def test_demo_without_an_extra(package, tmp_path):
+    run = without(package, "demo", "zoo:pendulum", "--output", "here", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "pip install 'kinetree[plots]'" in run.stdout
+    saved = sorted(path.name for path in (tmp_path / "here").iterdir())
+    assert saved == ["motion.csv", "motion.npz", "tracking.npz"]
 
 
 @pytest.mark.parametrize("name", ["cart_pole", "arm7", "spacecraft"])

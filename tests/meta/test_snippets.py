@@ -14,6 +14,7 @@ import pytest
 from tests.meta.sources import ROOT, named
 
 FENCE = re.compile(r"^```(python|sh)\n(.*?)^```$", re.M | re.S)
+PICTURE = re.compile(r"!\[[^]]*\]\(([^):]+\.png)\)")
 PAGES = [
     p for p in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if FENCE.search(p.read_text())
 ]
@@ -21,6 +22,8 @@ PAGES = [
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_page(page: Path, tmp_path, monkeypatch, capsys):
+    if "savefig" in page.read_text():
+        pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.chdir(tmp_path)
     namespace: dict = {"__name__": "__snippet__"}
     text = page.read_text()
@@ -30,6 +33,10 @@ def test_page(page: Path, tmp_path, monkeypatch, capsys):
             exec(compile("\n" * line + block[2], named(page), "exec"), namespace)
         else:
             run_commands(block[2], f"{named(page)}:{line + 1}")
+    for picture in PICTURE.findall(text):
+        assert (page.parent / picture).is_file(), f"{named(page)}: {picture}: run python -m docs.pictures"
+        if f'savefig("{picture}"' in text:
+            assert (tmp_path / picture).read_bytes()[:4] == b"\x89PNG"
 
 
 def run_commands(block: str, place: str) -> None:
@@ -38,5 +45,5 @@ def run_commands(block: str, place: str) -> None:
 
     for line in block.replace("\\\n", " ").split("\n"):
         words = shlex.split(line, comments=True)
-        if words[:1] == ["kinetree"] and not {"bench", "demo"} & set(words):
+        if words[:1] == ["kinetree"] and not {"bench", "demo", "view"} & set(words):
             assert main(words[1:]) in (0, 1), f"{place}: {line}"

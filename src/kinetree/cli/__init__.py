@@ -14,9 +14,10 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from textwrap import fill
 from typing import NoReturn, Protocol
 
-from kinetree.cli import bench, check, convert, demo, export, info, zoo
+from kinetree.cli import bench, check, convert, demo, export, info, simulate, view, zoo
 from kinetree.cli.status import BROKEN_PIPE, FINDINGS, INTERNAL, INTERRUPTED, MISUSE, Misuse
 from kinetree.cli.text import closest, printable
 from kinetree.errors import KinetreeError
@@ -37,13 +38,16 @@ COMMANDS: dict[str, Command] = {
     "info": info,
     "check": check,
     "convert": convert,
+    "simulate": simulate,
+    "view": view,
     "bench": bench,
     "export": export,
     "zoo": zoo,
     "demo": demo,
 }
 
-STATUSES = "exit status: 0 good, 1 the robot or its file is at fault, 2 the command is at fault"
+STATUSES = "exit status: 0 good, 1 the robot or its file is at fault, 2 the command is"
+WIDTH = 80  # columns of the help
 
 
 class Parser(argparse.ArgumentParser):
@@ -58,8 +62,8 @@ def parser() -> Parser:
     top = Parser(
         prog="kinetree",
         description="Rigid multibody dynamics of the robot in a file.",
-        epilog="FILE is a robot file (URDF, MJCF or kinetree JSON), - for standard input, or a robot of the\n"
-        f"zoo, such as zoo:puma560.\n{STATUSES}",
+        epilog="FILE is a robot file (URDF, MJCF or kinetree JSON), - for standard input, or a\n"
+        f"robot of the zoo, such as zoo:puma560.\n{STATUSES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="store_true", help="print the version and stop")
@@ -68,7 +72,7 @@ def parser() -> Parser:
         sub = commands.add_parser(
             name,
             help=command.SUMMARY,
-            description=command.DESCRIPTION,
+            description=fill(" ".join(command.DESCRIPTION.split()), WIDTH),
             epilog=f"examples:\n{command.EXAMPLES}\n\n{STATUSES}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )

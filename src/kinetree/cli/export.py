@@ -18,7 +18,7 @@ SUMMARY = "the dynamics of this robot as C99"
 DESCRIPTION = """Write a C99 header, a C99 source and a self-test with the dynamics of this robot: no heap, no
 globals, no library but that of C."""
 EXAMPLES = """  kinetree export panda.urdf
-  kinetree export zoo:puma560 --function inverse_dynamics --function mass_matrix --output build
+  kinetree export zoo:puma560 --function mass_matrix --output build
   kinetree export zoo:puma560 --function jacobian --frame flange --prefix puma"""
 
 DEFAULT = ("inverse_dynamics", "forward_dynamics", "mass_matrix")

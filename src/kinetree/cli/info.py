@@ -7,6 +7,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kinetree.cli import source
@@ -24,6 +25,7 @@ EXAMPLES = """  kinetree info panda.urdf
   kinetree info zoo:chain:20 --json"""
 
 DEEPEST = 24  # levels of branching that are drawn; beyond them the tree keeps its column
+WIDTH = 80  # columns of sentences
 FRAMES = 12  # names of frames that are printed
 
 
@@ -95,10 +97,8 @@ def write(style: Style, model: Model) -> None:
     gravity = " ".join(number(float(g)) for g in model.gravity)
     print(style.bold(printable(model.name)) + origin)
     freedom = f"{plural(model.nv, 'degree')} of freedom, nq {model.nq}, nv {model.nv}"
-    print(
-        f"{plural(model.nbodies, 'body')}, {freedom}, mass {number(float(model.total_mass))} kg, "
-        f"gravity {gravity} m/s^2\n"
-    )
+    mass = f"mass {number(float(model.total_mass))} kg"
+    print(fill(f"{plural(model.nbodies, 'body')}, {freedom}, {mass}, gravity {gravity} m/s^2", WIDTH) + "\n")
     rotors = Counter(rotor.joint for rotor in model.rotors)
     first = HEADER.index("joint")
     rows = [[style.dim("world")]]
@@ -117,7 +117,7 @@ def write(style: Style, model: Model) -> None:
         lines.append(f"{plural(len(model.frames), 'frame')}: {names}{more}")
     lines += passive(model)
     if lines:
-        print("\n" + "\n".join(lines))
+        print("\n" + "\n".join(fill(line, WIDTH, subsequent_indent="  ") for line in lines))
     for warning in () if report is None else report.warnings:
         print(style.doubtful(f"warning: {printable(warning)}"))
     for change in () if report is None else report.repaired:

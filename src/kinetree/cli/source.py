@@ -22,10 +22,13 @@ ZOO = "zoo:"
 STANDARD_INPUT = "-"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     """Add FILE and the options that say how to read it."""
     parser.add_argument(
-        "file", metavar="FILE", help="robot file, - for standard input, or zoo:NAME or zoo:NAME:ARGUMENT,..."
+        "file",
+        metavar="FILE",
+        nargs="?" if optional else None,
+        help="robot file, - for standard input, or zoo:NAME or zoo:NAME:ARGUMENT,...",
     )
     parser.add_argument("--format", metavar="NAME", help="do not guess the format from the content")
     parser.add_argument("--base", choices=("fixed", "free"), help="how the root is joined to the world")
@@ -41,15 +44,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def read(options: argparse.Namespace) -> Model:
     """The robot that FILE names."""
     check_format(options.format)
-    if options.file.startswith(ZOO):
-        return from_zoo(options.file)
+    return from_zoo(options.file) if options.file.startswith(ZOO) else load(opened(options.file), options)
+
+
+def load(document: Document, options: argparse.Namespace) -> Model:
+    """The robot that a document describes."""
     import kinetree as kt
 
-    found = opened(options.file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kt.errors.FileWarning)  # commands show the report
         return kt.load(
-            found,
+            document,
             format=options.format,
             repair=options.repair,
             snap=options.snap,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from kinetree import joints
 from kinetree.io.placement import HERE, exact
@@ -22,6 +23,7 @@ from kinetree.spatial.vector import Vector
 WORLD = "world"
 Z: Vector = (0.0, 0.0, 1.0)
 
+
 @dataclass(slots=True)
 class Link:
     """A rigid body; `inertia` is None where the file says nothing of it."""
@@ -31,6 +33,7 @@ class Link:
     inertia: Inertia | None = None
     virtual: bool = False  # made up between the joints of one body: meant to be massless
     source: Element | None = None
+    geoms: list[tuple[Element, Pose, Any]] = field(default_factory=list)  # of MJCF: frame, compiler settings
 
     def add(self, inertia: Inertia) -> None:
         """Fix more mass to the link."""

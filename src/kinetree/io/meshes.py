@@ -1,4 +1,4 @@
-"""Mesh references: looked for inside the given directories, never opened, never fetched."""
+"""Mesh references: looked for inside the given directories, never fetched."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ def check_meshes(
             )
         elif not any(path.is_file() for path in inside):
             log.add("mesh-missing", element.where, f"mesh {shorten(uri)!r} was not found")
+
+
+def mesh_file(uri: str, directory: Path | None, roots: list[Path]) -> Path | None:
+    """The file that a mesh reference leads to, if there is one inside of the given directories."""
+    return next((path for path in _candidates(uri, directory, roots) if path and path.is_file()), None)
 
 
 def _references(root: Element) -> dict[str, Element]:

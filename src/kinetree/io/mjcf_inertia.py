@@ -74,7 +74,7 @@ def _geom_inertia(element: Element, compiler: Compiler, where: Where, log: Log) 
             f"{where.element}: the mass of mesh {shorten(element.get('mesh') or '')!r} is not known",
         )
         return None
-    shape = _shape(element, kind, compiler, log)
+    shape = shape_of_geom(element, kind, compiler, log)
     if shape is None:
         return None
     size, pose = shape
@@ -85,7 +85,7 @@ def _geom_inertia(element: Element, compiler: Compiler, where: Where, log: Log) 
     return Inertia(mass, inertia=scale(moments, mass)).congruence(pose.transform())
 
 
-def _shape(
+def shape_of_geom(
     element: Element, kind: str, compiler: Compiler, log: Log
 ) -> tuple[tuple[float, ...], Pose] | None:
     """The half sizes of a primitive and its pose, from `size`, `pos` and orientation or from `fromto`."""

@@ -111,6 +111,7 @@ class Reader:
         childclass = element.get("childclass") or context.childclass
         inside = replace(context, parent=link.name, frame=HERE, childclass=childclass)
         parts = self._gather(element, inside, link)
+        link.geoms = [(geom, frame, context.spec.compiler) for geom, frame in parts.geoms]
         if not self._is_free_alone(element, parts.joints, context):
             del parts.joints[1:], parts.anchors[1:]
         moving = context.moving or bool(parts.joints)

@@ -14,7 +14,7 @@ from kinetree.model.grouping import Grouping, Location
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
 from kinetree.model.parts import Body, Frame, Limits, Numbers, Rotor
-from kinetree.model.table import table
+from kinetree.model.table import html_table, table
 from kinetree.model.topology import Topology
 from kinetree.model.validate import WORLD, unknown
 from kinetree.spatial.transform import Transform
@@ -387,6 +387,9 @@ class Model:
 
     def __repr__(self) -> str:
         return table(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(self)
 
     def __reduce__(self) -> tuple:
         return Model, (*self._content, self.report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from kinetree import ops
@@ -20,23 +21,45 @@ SHOWN_FIRST, SHOWN_LAST = 40, 5
 
 def table(model: Model) -> str:
     """One line of summary, then a line for each body; the middle of a long model is left out."""
-    count = model.nbodies
-    indices = list(range(1, count + 1))
-    if count > SHOWN_FIRST + SHOWN_LAST + 1:
-        indices = [*indices[:SHOWN_FIRST], 0, *indices[-SHOWN_LAST:]]
-    rotors = Counter(rotor.joint for rotor in model.rotors)
-    rows: list[tuple[str, ...]] = [HEADER]
-    for i in indices:
-        rows.append(row(model, i, rotors) if i else ("...", *("",) * (len(HEADER) - 1)))
+    rows = [HEADER, *_rows(model)]
     widths = [max(len(line[k]) for line in rows) for k in range(len(HEADER))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
-    summary = (
-        f"Model '{model.name}': {count} {'body' if count == 1 else 'bodies'}, nq {model.nq}, nv {model.nv}, "
-        f"mass {_number(model.total_mass)} kg, gravity ({', '.join(map(_number, model.gravity))}) m/s^2"
-    )
-    frames = [f"frames: {', '.join(model.frame_names[:20])}{', ...' if len(model.frames) > 20 else ''}"]
-    return "\n".join([summary, *lines, *(frames if model.frames else []), *passive(model)])
+    return "\n".join([f"Model '{model.name}': {_summary(model)}", *lines, *_frames(model), *passive(model)])
+
+
+def html_table(model: Model) -> str:
+    """The same for notebooks; names come from files, so everything is escaped."""
+    lines = [f"<p><b>{escape(model.name)}</b>: {escape(_summary(model))}</p>"]
+    for cells in (HEADER, *_rows(model)):
+        tag = "th" if cells is HEADER else "td"
+        style = ' style="text-align:left"'
+        row = "".join(f"<{tag}{style}>{escape(cell)}</{tag}>" for cell in cells)
+        lines.append(f"{'<table>' if cells is HEADER else ''}<tr>{row}</tr>")
+    notes = "<br>".join(escape(note) for note in (*_frames(model), *passive(model)))
+    return "\n".join([*lines, "</table>", f"<p>{notes}</p>" if notes else ""])
+
+
+def _rows(model: Model) -> list[tuple[str, ...]]:
+    """A row for each body; one of dots for the middle of a long model."""
+    indices = list(range(1, model.nbodies + 1))
+    if len(indices) > SHOWN_FIRST + SHOWN_LAST + 1:
+        indices = [*indices[:SHOWN_FIRST], 0, *indices[-SHOWN_LAST:]]
+    rotors = Counter(rotor.joint for rotor in model.rotors)
+    dots = ("...", *("",) * (len(HEADER) - 1))
+    return [row(model, i, rotors) if i else dots for i in indices]
+
+
+def _summary(model: Model) -> str:
+    bodies = "1 body" if model.nbodies == 1 else f"{model.nbodies} bodies"
+    gravity = ", ".join(map(_number, model.gravity))
+    mass = _number(model.total_mass)
+    return f"{bodies}, nq {model.nq}, nv {model.nv}, mass {mass} kg, gravity ({gravity}) m/s^2"
+
+
+def _frames(model: Model) -> list[str]:
+    more = ", ..." if len(model.frames) > 20 else ""
+    return [f"frames: {', '.join(model.frame_names[:20])}{more}"] if model.frames else []
 
 
 def passive(model: Model) -> list[str]:

@@ -102,8 +102,9 @@ class Trajectory:
     def __getitem__(self, index: Any) -> Trajectory:
         """A part: states of the batch, then a slice of the records, as for an array of this `shape`."""
         index = index if isinstance(index, tuple) else (index,)
-        if Ellipsis in index:
-            place = index.index(Ellipsis)
+        dots = [place for place, part in enumerate(index) if part is Ellipsis]
+        if dots:
+            place = dots[0]
             fill = (slice(None),) * (len(self.shape) - len(index) + 1)
             index = (*index[:place], *fill, *index[place + 1 :])
         index = (*index, *(slice(None),) * (len(self.shape) - len(index)))
@@ -257,13 +258,13 @@ class Trajectory:
 
     def plot(self, *args: Any, **options: Any) -> Any:
         """Positions, velocities, energy and momentum over time, as a matplotlib figure."""
-        from kinetree import pictures  # type: ignore[attr-defined]
+        from kinetree import pictures
 
         return pictures.plot(self, *args, **options)
 
     def show(self, *args: Any, **options: Any) -> Any:
         """The motion in the browser."""
-        from kinetree import pictures  # type: ignore[attr-defined]
+        from kinetree import pictures
 
         return pictures.show(self, *args, **options)
 
@@ -295,6 +296,11 @@ class Trajectory:
         from kinetree.motion.files import to_xarray
 
         return to_xarray(self)
+
+    def _repr_html_(self) -> str:
+        from kinetree.motion.html import html_of
+
+        return html_of(self)
 
     def __repr__(self) -> str:
         states = f"{int(np.prod(self.batch))} states of " if self.batch else ""

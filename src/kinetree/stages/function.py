@@ -14,17 +14,18 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from kinetree.compiler.ir.program import Program
 from kinetree.errors import KinetreeError, ShapeError
 from kinetree.model import Model
-from kinetree.stages.arguments import bound, documentation, signature
+from kinetree.names import MODULE_OF
+from kinetree.stages.arguments import bound, chosen, documentation, signature
 from kinetree.stages.job import Job
 from kinetree.stages.splice import inlined
-from kinetree.stages.target import TARGETS, chosen_target
+from kinetree.stages.target import TARGETS, chosen_target, kind_of
 from kinetree.sweep.numbers import holds_expressions, origin
 from kinetree.sweep.signature import MODEL_INPUTS, Argument
 
@@ -39,6 +40,9 @@ class Function(ABC):
     model; complex numbers, 50-digit numbers and symbols run eagerly, in plain Python; expressions of a trace
     become part of that trace. `target` names another choice.
     """
+
+    # In a simulation with `parameters` or `gravity`: whether it is told them, or knows the model as it is.
+    sees_numbers = True
 
     def __init__(
         self,
@@ -62,6 +66,7 @@ class Function(ABC):
         self.__qualname__ = self.name
         self.__doc__ = documentation(self, inspect.getdoc(body) or "")
         self.__signature__ = signature(self)
+        self.changed: tuple[Function, dict[str, Any]] | None = None  # what `with_options` made it of
         self._plans: dict[Any, _Plan] = {}
 
     # -- what a kind of function knows
@@ -137,7 +142,7 @@ class Function(ABC):
         elif target not in TARGETS:
             raise KinetreeError(f"{self.name}: unknown target {target!r}; choose from {', '.join(TARGETS)}")
         else:
-            dtype = "float32" if arrays and all(a.dtype == FLOAT32 for a in arrays.values()) else "float64"
+            dtype = "float32" if arrays and all(kind_of(a) == FLOAT32 for a in arrays.values()) else "float64"
             job = Job(self, model, tuple(arrays), options, dtype)
             executable = TARGETS[target].executable(job)
             if target == "cpu" and dtype == "float64":
@@ -168,9 +173,8 @@ class Function(ABC):
         if result is None:
             return executable
 
-        make: Any = lambda parts: result(*parts)  # noqa: E731
-        if isinstance(result, type) and issubclass(result, tuple):  # named: no need to pass its parts one by one
-            make = partial(tuple.__new__, result)
+        is_named = isinstance(result, type) and issubclass(result, tuple)
+        make: Any = partial(tuple.__new__, cast(type, result)) if is_named else lambda parts: result(*parts)
 
         def finished(*arrays: Any, out: Any = None) -> Any:
             return make(executable(*arrays) if out is None else executable(*arrays, out=out))
@@ -190,7 +194,18 @@ class Function(ABC):
         inputs = [a.sizes(model, options) for a in self.inputs if a.name in present]
         return inputs, [a.sizes(model, options) for a in self.outputs]
 
+    def with_options(self, **options: Any) -> Function:
+        """The same function with other defaults for some of its options."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        new.options, new._plans = chosen(self, options, "with_options", complete=False), {}
+        new.changed = self, options
+        new.__signature__ = signature(new)
+        return new
+
     def __reduce__(self) -> Any:
+        if self.changed is not None:
+            return _changed, self.changed, {"sees_numbers": self.sees_numbers}
         return _named, (self.__module__, self.name)
 
     def __repr__(self) -> str:
@@ -213,6 +228,8 @@ def doubles(arrays: list) -> list | None:
         if type(a) is float:  # the machine code takes it as it is
             single = False
         elif type(a) is not ndarray or a.dtype is not FLOAT64:
+            if hasattr(a, "__cuda_array_interface__"):
+                return None
             try:
                 a = np.asarray(a)
             except ValueError:  # rows of different lengths
@@ -228,7 +245,12 @@ def doubles(arrays: list) -> list | None:
     return arrays
 
 
+def _changed(function: Function, options: dict[str, Any]) -> Function:
+    """How functions with other options are unpickled."""
+    return function.with_options(**options)
+
+
 def _named(module: str, name: str) -> Any:
     """The function with this name: how functions are unpickled."""
-    home = "kinetree" if module.partition(".")[0] == "kinetree" else module
+    home = "kinetree" if module.partition(".")[0] == "kinetree" and name in MODULE_OF else module
     return getattr(importlib.import_module(home), name)

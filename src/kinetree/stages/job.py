@@ -76,12 +76,31 @@ class Job:
         model_digest(self.model)  # a model of symbols has none: CompileError
         kinds = structure_of(self.model, self.model.nodes, frozenset()).kinds
         parts = {type(member.joint) for kind in kinds for member in kind.sample.members}
+        parts |= {value for value in self.options.values() if callable(value)}
         if any(p.__module__.partition(".")[0] != "kinetree" for p in (self.function, *parts)):
             return None
         facts = (self.function.name, self.present, sorted(self.options.items()), self.mode)
         digest = hashlib.sha256(f"{_source()}{facts!r}".encode())
         digest.update(model_digest(self.model))
         return digest.hexdigest()
+
+    def samples(self, count: int, seed: int = 0) -> list[np.ndarray]:
+        """Valid states to try a program on: positions on their manifold, inertias near the model's."""
+        rng = np.random.default_rng(seed)
+        model = self.model
+        found = []
+        for argument in self.function.inputs:
+            if argument.name not in self.present:
+                continue
+            shape = (count, *argument.sizes(model, self.options))
+            if argument.shape == ("nq",):
+                numbers = model.random_state(rng, count)[0]
+            elif argument.name == "parameters":
+                numbers = model.parameters * rng.uniform(0.8, 1.2, (count, 1, 1))
+            else:
+                numbers = rng.normal(size=shape)
+            found.append(np.ascontiguousarray(numbers, self.dtype).reshape(shape))
+        return found
 
     def wrong_shape(self, name: str, shape: tuple[int, ...]) -> str:
         """The message about an argument of the wrong shape."""

@@ -125,7 +125,7 @@ def function(
             raise TypeError(f"{body.__name__}: no parameter {', '.join(sorted(unknown))} for {signature!r}")
         options = {p.name: p.default for p in parameters if p.name not in names}
         entry = kind(body, inputs, outputs, options, result, [p.name for p in parameters])
-        if entry.__module__.partition(".")[0] == "kinetree":
+        if (entry.__module__ or "").partition(".")[0] == "kinetree":
             FUNCTIONS[entry.name] = entry
         return entry
 

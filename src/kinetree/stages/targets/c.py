@@ -73,14 +73,14 @@ def export_c(
 
 def files(jobs: Sequence[Job], prefix: str) -> dict[str, str]:
     """The texts of the C files of some jobs for one model, by name."""
-    rng = np.random.default_rng(0)
     programs, samples = [], {}
     model = jobs[0].model if jobs else None
     for job in jobs:
         inputs = [a for a in job.function.inputs if a.name in job.present]
         about = [[_about(a, job) for a in side] for side in (inputs, job.function.outputs)]
         programs.append((job.function.name, job.lowered(), about[0], about[1]))
-        samples[job.function.name] = [_state(inputs, job, rng) for _ in range(SELF_TEST_STATES)]
+        states = job.samples(SELF_TEST_STATES)
+        samples[job.function.name] = [[x[k].ravel() for x in states] for k in range(SELF_TEST_STATES)]
     title = f"model {model.name}" if model else ""
     return c_source(programs, prefix, jobs[0].dtype if jobs else "float64", title=title, samples=samples)
 
@@ -88,19 +88,6 @@ def files(jobs: Sequence[Job], prefix: str) -> dict[str, str]:
 def _about(argument: Argument, job: Job) -> str:
     sizes = " x ".join(map(str, argument.sizes(job.model, job.options))) or "1"
     return f"{argument.name}: {sizes}"
-
-
-def _state(inputs: Sequence[Argument], job: Job, rng: np.random.Generator) -> list[np.ndarray]:
-    """A valid state: positions on their manifold, inertias near the model's, everything else any number."""
-    model = job.model
-    q, _ = model.random_state(rng)
-    known = {
-        "q": q,
-        "parameters": model.parameters.ravel() * rng.uniform(0.8, 1.2) if model.nbodies else q[:0],
-    }
-    return [
-        known[a.name] if a.name in known else rng.normal(size=a.length(model, job.options)) for a in inputs
-    ]
 
 
 class C(Target):

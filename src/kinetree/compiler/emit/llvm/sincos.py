@@ -45,10 +45,15 @@ def name(number: Number) -> str:
     return f"sincos_{number.suffix}"
 
 
-def define(number: Number, fused: bool) -> str:
-    """The text of the function `{sin, cos} @sincos(x)` and of what it calls."""
+def define(number: Number, fused: bool, attributes: str = "noinline nounwind", near: bool = False) -> str:
+    """The text of the function `{sin, cos} @sincos(x)` and of what it calls, but for `define_large`.
+
+    `near`: for arguments up to `FAR` alone, as whoever calls it must know.
+    """
     vector, pair = number.vector, f"{{ {number.vector}, {number.vector} }}"
-    if not fused:
+    if near:
+        body = [*_near(number, branch=False), *_renamed(vector)]
+    elif not fused:
         body = [
             *_far_call(number, []),
             f"  %sine = load {vector}, ptr %ps",
@@ -56,15 +61,19 @@ def define(number: Number, fused: bool) -> str:
         ]
     else:
         body = _near(number)
+    by_memory = not near and (not fused or number.lanes > 1)
+    memory = (
+        [f"  %{p} = alloca {vector}, align {number.size}" for p in ("px", "ps", "pc")] if by_memory else []
+    )
     body = [
-        *(f"  %{p} = alloca {vector}, align {number.size}" for p in ("px", "ps", "pc")),
+        *memory,
         *body,
         f"  %pair = insertvalue {pair} poison, {vector} %sine, 0",
         f"  %both = insertvalue {pair} %pair, {vector} %cosine, 1",
         f"  ret {pair} %both",
     ]
-    head = f"define internal {pair} @{name(number)}({vector} %x) noinline nounwind {{"
-    return "\n".join([head, "entry:", *body, "}", _far(number, every=not fused)])
+    head = f"define internal {pair} @{name(number)}({vector} %x) {attributes} {{"
+    return "\n".join([head, "entry:", *body, "}", *([_far(number, every=not fused)] if by_memory else [])])
 
 
 class _Lines:
@@ -119,7 +128,16 @@ class _Lines:
             self.let(f"{value}_near", f"bitcast {integer} {signed} to {vector}")
 
 
-def _near(number: Number) -> list[str]:
+def _renamed(vector: str) -> list[str]:
+    zero = "0x0000000000000000"
+    lanes = [f"  %{full} = select i1 true, {vector} %{short}_near, {vector} {zero}" for full, short in NAMES]
+    return lanes
+
+
+NAMES = (("sine", "sin"), ("cosine", "cos"))
+
+
+def _near(number: Number, branch: bool = True) -> list[str]:
     """The reduction and the polynomials, and a branch for lanes beyond `FAR`."""
     vector, dtype, boolean = number.vector, number.dtype, number.boolean
     text, constant = _Lines(number), number.constant
@@ -131,23 +149,41 @@ def _near(number: Number) -> list[str]:
     d = text.op("d", "fsub", r1, r)
     e = text.fma("e", k, C, text.fma("e1", k, B, d))
     text.polynomials(r, e, text.let("i", f"bitcast {vector} {t} to {number.integer}"))
+    if not branch:
+        return text.lines
     text.let("size", f"call {vector} @llvm.fabs.{number.suffix}({vector} %x)")
     far = text.let("far", f"fcmp ugt {vector} %size, {constant(FAR[dtype])}")
     if number.lanes > 1:
         mask = text.let("mask", f"bitcast {boolean} %far to i{number.lanes}")
         far = text.let("any", f"icmp ne i{number.lanes} {mask}, 0")
+    lines = [*text.lines, f"  br i1 {far}, label %ask, label %done, !prof !0", "ask:"]
+    if number.lanes == 1:
+        lines += _large(number, "%x")
+    else:
+        lines += [
+            *_far_call(number, ["sin_near", "cos_near"]),
+            f"  %sin_far = load {vector}, ptr %ps",
+            f"  %cos_far = load {vector}, ptr %pc",
+        ]
     return [
-        *text.lines,
-        f"  br i1 {far}, label %ask, label %done, !prof !0",
-        "ask:",
-        *_far_call(number, ["sin_near", "cos_near"]),
-        f"  %sin_far = load {vector}, ptr %ps",
-        f"  %cos_far = load {vector}, ptr %pc",
+        *lines,
         "  br label %done",
         "done:",
         f"  %sine = phi {vector} [ %sin_near, %entry ], [ %sin_far, %ask ]",
         f"  %cosine = phi {vector} [ %cos_near, %entry ], [ %cos_far, %ask ]",
     ]
+
+
+def _large(number: Number, x: str) -> list[str]:
+    """%sin_far and %cos_far of one number, in double precision."""
+    pair = "{ double, double }"
+    narrow = number.dtype == "float32"
+    lines = [f"  %wide = fpext float {x} to double"] if narrow else []
+    lines.append(f"  %large = call {pair} @sincos_of_large(double {'%wide' if narrow else x})")
+    for k, value in enumerate(("sin_far", "cos_far")):
+        lines.append(f"  %{'wide_' * narrow}{value} = extractvalue {pair} %large, {k}")
+        lines += [f"  %{value} = fptrunc double %wide_{value} to float"] if narrow else []
+    return lines
 
 
 def _far_call(number: Number, known: list[str]) -> list[str]:
@@ -165,21 +201,12 @@ def _far(number: Number, every: bool) -> str:
     scalar, letter = number.scalar, "" if number.dtype == "float64" else "f"
     one = Number(number.dtype, 1)
     far = "true" if every else "%far"
-    narrow = number.dtype == "float32"
+    found = _large(one, "%v")
     if every:
         found = [
-            f"  %sine = call {scalar} @sin{letter}({scalar} %v) nobuiltin",
-            f"  %cosine = call {scalar} @cos{letter}({scalar} %v) nobuiltin",
+            f"  %sin_far = call {scalar} @sin{letter}({scalar} %v) nobuiltin",
+            f"  %cos_far = call {scalar} @cos{letter}({scalar} %v) nobuiltin",
         ]
-    else:
-        found = [
-            "  %wide = fpext float %v to double" if narrow else "  %wide = fadd double %v, 0.0",
-            "  %both = call { double, double } @sincos_of_large(double %wide)",
-            f"  %{'wide_' * narrow}sine = extractvalue {{ double, double }} %both, 0",
-            f"  %{'wide_' * narrow}cosine = extractvalue {{ double, double }} %both, 1",
-        ]
-        if narrow:
-            found += [f"  %{f} = fptrunc double %wide_{f} to float" for f in ("sine", "cosine")]
     ask = "\n".join(found)
     return f"""\
 define internal void @{name(number)}_far(ptr %x, ptr %s, ptr %c) noinline nounwind {{
@@ -195,9 +222,9 @@ lane:
 ask:
 {ask}
   %ps = getelementptr {scalar}, ptr %s, i64 %k
-  store {scalar} %sine, ptr %ps
+  store {scalar} %sin_far, ptr %ps
   %pc = getelementptr {scalar}, ptr %c, i64 %k
-  store {scalar} %cosine, ptr %pc
+  store {scalar} %cos_far, ptr %pc
   br label %latch
 latch:
   %next = add i64 %k, 1

@@ -1,0 +1,37 @@
+"""Make the pictures of the tutorials anew: run each page, keep what it saves.
+
+python -m docs.pictures
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+PAGES = Path(__file__).parent / "tutorials"
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
+
+
+def main() -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    start = Path.cwd()
+    for page in sorted(PAGES.glob("*.md")):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                namespace: dict = {"__name__": "__tutorial__"}
+                for block in BLOCK.finditer(page.read_text()):
+                    exec(compile(block[1], page.name, "exec"), namespace)
+            finally:
+                os.chdir(start)
+            for picture in sorted(Path(folder).glob("*.png")):
+                print(shutil.copyfile(picture, PAGES / picture.name))
+
+
+if __name__ == "__main__":
+    main()

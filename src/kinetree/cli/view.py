@@ -1,0 +1,64 @@
+"""`kinetree view`: the robot, or a saved motion, in the browser."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from kinetree.cli import source
+from kinetree.cli.status import OK
+from kinetree.cli.text import printable
+
+SUMMARY = "this robot, or a saved motion, in the browser"
+DESCRIPTION = """Show a robot in the browser, with a slider for each joint; or a motion that kinetree saved
+(.npz), to play and scrub. Shapes are those of the file; sticks where it has none."""
+EXAMPLES = """  kinetree view panda.urdf --package-dir meshes
+  kinetree view zoo:quadruped
+  kinetree view arm7.npz --shapes arm7.urdf"""
+
+MOTION = ".npz"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    source.configure(parser)
+    parser.add_argument("--port", type=port, default=8080, metavar="N", help="of the page (default 8080)")
+    parser.add_argument("--shapes", metavar="ROBOT", help="robot file with the shapes for a saved motion")
+    parser.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
+
+
+def port(text: str) -> int:
+    if not text.isdecimal() or not 1024 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a port from 1024 to 65535")
+    return int(text)
+
+
+def run(options: argparse.Namespace) -> int:
+    from kinetree import Model, Trajectory
+    from kinetree.io.visuals import Looks, read_looks
+    from kinetree.pictures import Viewer
+    from kinetree.pictures.extras import needed
+
+    needed("viser", "kinetree view")
+    looks = Looks()
+    shown: Model | Trajectory | None = None
+    if Path(options.file).suffix.lower() == MOTION:
+        shown = Trajectory.load(source.existing(options.file))
+        file = options.shapes
+    else:
+        file = options.shapes or options.file
+    if file is not None and not file.startswith(source.ZOO):
+        document = source.opened(file)
+        looks = read_looks(
+            document, format=options.format, repair=options.repair, package_dirs=options.package_dir
+        )
+        shown = shown or source.load(document, options)
+    viewer = Viewer(shown or source.read(options), looks, options.port)
+    for line in viewer.scene.missing[:20]:
+        print(f"not drawn: {printable(line)}")
+    print(f"{printable(viewer.model.name)} is at {viewer.url} (Ctrl-C ends it)", flush=True)
+    if not options.no_browser:
+        import webbrowser
+
+        webbrowser.open(viewer.url)
+    viewer.wait()
+    return OK

@@ -1,0 +1,162 @@
+"""How a robot looks: the visual geometry of its file. It has no part in the dynamics; pictures ask for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from kinetree.io.attributes import parse_numbers, shorten
+from kinetree.io.description import Description, Link
+from kinetree.io.document import Document, Source, open_document
+from kinetree.io.formats import format_of
+from kinetree.io.meshes import mesh_file
+from kinetree.io.mjcf_compiler import read_pose
+from kinetree.io.mjcf_inertia import TYPES, shape_of_geom
+from kinetree.io.report import Log
+from kinetree.io.urdf_inertial import read_origin
+from kinetree.io.xml import Element
+from kinetree.spatial.pose import Pose
+
+MESH = "mesh"
+_SHOWN = 2  # MJCF: geoms of the groups 0 to 2 are for the eye, by custom
+_ENDLESS = ("plane", "hfield", "sdf")
+_MOST = 5_000  # shapes of one file that are drawn
+
+Color = tuple[float, ...]
+
+
+class Visual(NamedTuple):
+    """One shape on a link.
+
+    `size`: radius of a sphere; radius and half length of a cylinder or capsule (along z); half axes of a box
+    or an ellipsoid; scale of a mesh along x, y, z.
+    """
+
+    link: str  # the name of a body or of a frame of the model
+    placement: Pose
+    shape: str  # "sphere", "cylinder", "capsule", "box", "ellipsoid" or "mesh"
+    size: tuple[float, ...]
+    color: Color | None = None  # red, green, blue, opacity, each from 0 to 1
+    file: Path | None = None  # of a mesh
+
+
+@dataclass
+class Looks:
+    """The shapes of a file, and what could not be had of them."""
+
+    visuals: list[Visual] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+
+def read_looks(
+    source: Source,
+    *,
+    format: str | None = None,
+    repair: bool = False,
+    package_dirs: Iterable[str | os.PathLike[str]] = (),
+) -> Looks:
+    """The visual geometry of a robot file, by link.
+
+    Args:
+        source, format, repair: as for `kinetree.load`.
+        package_dirs: directories in which meshes are looked for, besides that of the file; nowhere else.
+    """
+    document = open_document(source)
+    log = Log(repair)
+    robot = format_of(document, format).read(document, log)
+    if not isinstance(robot, Description) or robot.document is None:
+        return Looks()
+    reader = _Reader(document, robot.document, [Path(path) for path in package_dirs], log)
+    for link in robot.links.values():
+        for visual in (*reader.urdf(link), *reader.mjcf(link)):
+            if len(reader.looks.visuals) < _MOST:
+                reader.looks.visuals.append(visual)
+    return reader.looks
+
+
+class _Reader:
+    """Reads the shapes of one document."""
+
+    def __init__(self, document: Document, root: Element, roots: list[Path], log: Log) -> None:
+        self.directory, self.roots, self.log, self.looks = document.directory, roots, log, Looks()
+        assets = [e for section in root.all("asset") for e in section.children]
+        self.meshes = {_label(e): e for e in assets if e.tag == "mesh"}
+        self.colors = {e.get("name"): _rgba(e) for e in assets if e.tag == "material"}
+        self.colors |= {e.get("name"): _rgba(e.find("color")) for e in root.all("material")}
+        folders = [e.get("meshdir") or e.get("assetdir") for e in root.all("compiler")]
+        self.folder = next((folder for folder in reversed(folders) if folder), "")
+
+    def urdf(self, link: Link) -> Iterator[Visual]:
+        """The `<visual>` elements of a link."""
+        for element in link.source.all("visual") if link.source is not None else ():
+            geometry, material = element.find("geometry"), element.find("material")
+            color = None
+            if material is not None:
+                color = _rgba(material.find("color")) or self.colors.get(material.get("name"))
+            for shape in geometry.children if geometry is not None else ():
+                placement = read_origin(element.find("origin"), self.log)
+                found = self._urdf_shape(link.name, shape)
+                if found is not None:
+                    yield found._replace(placement=placement, color=color)
+
+    def _urdf_shape(self, link: str, element: Element) -> Visual | None:
+        def numbers(name: str, count: int) -> tuple[float, ...] | None:
+            values = parse_numbers(element.get(name) or "")
+            good = not isinstance(values, str) and len(values) == count and min(values) > 0
+            return values if good else None  # type: ignore[return-value]
+
+        radius, length, size = numbers("radius", 1), numbers("length", 1), numbers("size", 3)
+        if element.tag == "box" and size:
+            return Visual(link, Pose(), "box", tuple(x / 2 for x in size))
+        if element.tag == "sphere" and radius:
+            return Visual(link, Pose(), "sphere", radius)
+        if element.tag in ("cylinder", "capsule") and radius and length:
+            return Visual(link, Pose(), element.tag, (*radius, length[0] / 2))
+        if element.tag == "mesh":
+            return self._mesh(link, element.get("filename") or "", element)
+        self.looks.missing.append(f"{link}: a <{shorten(element.tag)}> without proper sizes")
+        return None
+
+    def mjcf(self, link: Link) -> Iterator[Visual]:
+        """The geoms of a body that are meant to be seen."""
+        for element, frame, compiler in link.geoms:
+            kind = element.get("type") or ("mesh" if element.get("mesh") else "sphere")
+            group = parse_numbers(element.get("group") or "0")
+            if kind in _ENDLESS or kind not in TYPES or isinstance(group, str) or max(group) > _SHOWN:
+                continue
+            color = _rgba(element) or self.colors.get(element.get("material"))
+            if kind == MESH:
+                asset = self.meshes.get(element.get("mesh") or "")
+                uri = "" if asset is None else asset.get("file") or ""
+                placed = frame @ read_pose(element, compiler, self.log)
+                found = self._mesh(link.name, f"{self.folder}/{uri}" if self.folder else uri, asset)
+                if found is not None:
+                    yield found._replace(placement=placed, color=color)
+                continue
+            shape = shape_of_geom(element, kind, compiler, self.log)
+            if shape is not None:
+                yield Visual(link.name, frame @ shape[1], kind, shape[0], color)
+
+    def _mesh(self, link: str, uri: str, element: Element | None) -> Visual | None:
+        file = mesh_file(uri, self.directory, self.roots) if uri else None
+        if file is None:
+            self.looks.missing.append(f"{link}: mesh {shorten(uri)!r} was not found")
+            return None
+        scale = parse_numbers((element.get("scale") if element is not None else None) or "1 1 1")
+        good = not isinstance(scale, str) and len(scale) == 3
+        return Visual(link, Pose(), MESH, scale if good else (1.0, 1.0, 1.0), None, file)  # type: ignore[arg-type]
+
+
+def _label(mesh: Element) -> str:
+    """The name of a mesh asset; that of its file if it has none."""
+    return mesh.get("name") or Path((mesh.get("file") or "").replace("\\", "/")).stem
+
+
+def _rgba(element: Element | None) -> Color | None:
+    """The attribute `rgba`, if it is four numbers from 0 to 1."""
+    values = parse_numbers((element.get("rgba") if element is not None else None) or "")
+    good = not isinstance(values, str) and len(values) == 4 and all(0 <= x <= 1 for x in values)
+    return values if good else None  # type: ignore[return-value]

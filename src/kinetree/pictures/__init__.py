@@ -1,0 +1,10 @@
+"""Pictures: plots and drawings with matplotlib, the robot in the browser with viser. Both are extras.
+
+They are imported when a picture is asked for; without them, the error says what to install.
+"""
+
+from kinetree.pictures.drawings import posture, tree
+from kinetree.pictures.plots import plot
+from kinetree.pictures.viewer import Viewer, show
+
+__all__ = ["Viewer", "plot", "posture", "show", "tree"]
