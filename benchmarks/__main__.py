@@ -54,7 +54,7 @@ def run(asked: argparse.Namespace) -> dict[str, Any]:
             continue
         model = make()
         peers = Peers(model)
-        for name in cases.FUNCTIONS:
+        for name in cases.functions(model):
             if asked.functions in name:
                 row = cases.robot_row(robot, model, name, peers, asked.seconds)
                 results["robots"].append(row)

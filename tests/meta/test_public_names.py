@@ -83,6 +83,14 @@ FUNCTIONS = {
     "rotor_wrenches": "q v a",
     "motor_torques": "tau",
     "rotor_ratios": "",
+    "inverse_dynamics_derivatives": "q v a f_ext= hold=body",
+    "forward_dynamics_derivatives": "q v tau f_ext= hold=body",
+    "inverse_dynamics_second_derivatives": "q v a f_ext=",
+    "inverse_dynamics_hessian": "q v a weights f_ext=",
+    "linearize": "q v tau dt= integrator=rk4 f_ext= passive=True",
+    "torque_regressor": "q v a extra=()",
+    "energy_regressor": "q v",
+    "momentum_regressor": "q v",
     "operators": "q v=",
 }
 JOINTS = "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free".split()
@@ -101,6 +109,7 @@ MODEL = """
 VALUES = {"frame": "pole", "frames": "pole", "forces": {}, "impulse": np.zeros(6), "C": np.zeros((2, 2))}
 ELSEWHERE = """
     Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators interop
+    jvp vjp jvp_of vjp_of jacobian_of base_parameters identify regressor_columns
     Trajectory
 """.split()
 

@@ -13,6 +13,7 @@ import importlib
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -167,8 +168,11 @@ class Function(ABC):
         if result is None:
             return executable
 
-        def finished(*arrays: Any, **out: Any) -> Any:
-            return result(*executable(*arrays, **out))
+        is_named = isinstance(result, type) and issubclass(result, tuple)
+        make: Any = partial(tuple.__new__, result) if is_named else lambda parts: result(*parts)
+
+        def finished(*arrays: Any, out: Any = None) -> Any:
+            return make(executable(*arrays) if out is None else executable(*arrays, out=out))
 
         return finished
 
