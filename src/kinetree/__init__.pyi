@@ -17,6 +17,7 @@ from kinetree import zoo as zoo
 from kinetree.algorithms.derivatives import ForwardDynamicsDerivatives
 from kinetree.algorithms.derivatives import InverseDynamicsDerivatives
 from kinetree.compiler.runtime import cache as cache
+from kinetree.compiler.runtime import cuda as cuda
 from kinetree.compiler.runtime import threads as threads
 from kinetree.derived import Admissibility
 from kinetree.derived import RotorError
