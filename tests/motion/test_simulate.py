@@ -279,6 +279,30 @@ def test_a_control_that_raises():
             assert np.array_equal(kept.q, fine.q[:27])
 
 
+def test_a_control_cannot_write_to_the_records():
+    def greedy(t, q, v):
+        q[...] = 0.0
+        return -v
+
+    with pytest.raises(SimulationError, match=r"control raised ValueError.*read-only"):
+        both(kt.zoo.double_pendulum(), control=greedy)
+
+
+def test_states_that_have_stopped_are_not_asked():
+    model = kt.zoo.arm7()
+    q, v = state(model, 7, (3,))
+    v[1] *= 1e5
+    seen = []
+
+    def watch(t, q, v):
+        seen.append(np.isfinite(q).all())
+        return 1.0
+
+    run = kt.simulate(model, q, v, duration=0.2, dt=1e-3, integrator="rk4", limits=False, events=watch)
+    assert len(run.failed) == 1
+    assert all(seen)
+
+
 def test_nan_in_a_control():
     model = kt.zoo.double_pendulum()
     q, v = state(model, 1, (3,))

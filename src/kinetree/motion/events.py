@@ -55,8 +55,11 @@ class Events:
         if q.ndim == 1:
             return float(function(float(t), q, v))
         times = np.broadcast_to(t, q.shape[:-1])
-        found = [float(function(float(times[k]), q[k], v[k])) for k in np.ndindex(q.shape[:-1])]
-        return np.array(found).reshape(q.shape[:-1])
+        found = np.full(q.shape[:-1], np.nan)
+        for k in np.ndindex(found.shape):
+            if np.isfinite(q[k]).all():  # states that have stopped are not asked
+                found[k] = float(function(float(times[k]), q[k], v[k]))
+        return found
 
     def between(self, times: Array, q: Array, v: Array, Q: Array, V: Array, alive: Array) -> list[Hit]:
         """The changes of sign between a state and those that follow it, in the order of time."""

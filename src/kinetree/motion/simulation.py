@@ -97,7 +97,7 @@ class Simulation:
         for name, rows in found.items():
             if not name.startswith("control") or name.endswith(NEXT):
                 continue
-            rows = _moved(rows, len(self.batch))[begin:count:stride]
+            rows = np.moveaxis(rows, len(self.batch), 0)[begin:count:stride]
             if name not in self.shown:
                 self.shown[name] = np.full((self.q.shape[-2], *rows.shape[1:]), np.nan)
             self.shown[name][at : at + len(rows)] = rows
@@ -105,16 +105,16 @@ class Simulation:
     def _ask(self, q: Array, v: Array) -> None:
         """Let Python functions say what acts in the next step."""
         t = self.t0 + self.dt * self.done
+        q, v = read_only(q), read_only(v)
         for name, callback in self.acting.callbacks.items():
             said = "control" if name == "tau" else name
             core = (self.model.nv,) if name == "tau" else (self.model.nbodies, 6)
-            with np.errstate(all="ignore"):
-                try:
-                    value = np.asarray(callback(t, q, v), float)
-                except (Exception, SystemExit) as error:
-                    raise SimulationError(
-                        f"simulate: {said} raised {type(error).__name__} at t = {t:g} s: {error}"
-                    ) from error
+            try:
+                value = np.asarray(callback(t, q, v), float)
+            except (Exception, SystemExit) as error:
+                raise SimulationError(
+                    f"simulate: {said} raised {type(error).__name__} at t = {t:g} s: {error}"
+                ) from error
             try:
                 full = np.broadcast_to(value, (*self.batch, *core))
             except ValueError:
@@ -194,8 +194,6 @@ class Simulation:
             finite = np.isfinite(self.q[:count]).all(-1)
             count = int(finite.sum())
         t = self.t0 + self.dt * (self.record * np.arange(count))
-        if self.done >= self.steps and self.batch:
-            count = len(t)
         extra, tau, f_ext = self._recorded(count)
         given = {n: self.acting.constant.get(n) for n in ("parameters", "gravity")}
         return Trajectory(
@@ -240,7 +238,7 @@ class Simulation:
                 row = np.expand_dims(held, held.ndim - core)
                 add(name, _wide(np.repeat(row, count, held.ndim - core), self.batch, core + 1))
         tau, f_ext = totals.pop("tau", None), totals.pop("f_ext", None)
-        return totals, None if tau is None else tau, f_ext
+        return totals, tau, f_ext
 
 
 def divisor(count: int, most: int) -> int:
@@ -248,10 +246,13 @@ def divisor(count: int, most: int) -> int:
     return next(k for k in range(min(count, most), 0, -1) if count % k == 0)
 
 
+def read_only(array: Array) -> Array:
+    """A view that its user cannot write to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def _wide(array: Array, batch: tuple[int, ...], core: int) -> Array:
     return np.broadcast_to(array, batch + array.shape[array.ndim - core :])
 
-
-def _moved(rows: Array, batch: int) -> Array:
-    """The axis of the records in front."""
-    return np.moveaxis(rows, batch, 0)
