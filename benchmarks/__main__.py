@@ -4,6 +4,7 @@ Times are processor times: medians, with half the distance between the quartiles
 `rneaInParallel` and `abaInParallel` with one thread; for what it has no C++ loop (marked ~), a loop in Python
 less the time of the same call for a single pendulum. MuJoCo's calls do more than the quantity asked for: it
 has no smaller entry. Compile times include the trace. *One call* is `kt.f(robot, ...)`, as a user types it.
+Trajectories are `kt.simulate` with its result, and MuJoCo's `rollout`, in one thread.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks import calls, cases, machine, page, table
+from benchmarks import calls, cases, machine, motion, page, table
 from benchmarks.peers import Peers
 from kinetree.compiler.runtime import threads
 
@@ -45,14 +46,15 @@ def main() -> int:
 
 
 def run(asked: argparse.Namespace) -> dict[str, Any]:
-    results: dict[str, Any] = {"machine": machine.description(), "robots": [], "calls": [], "sizes": []}
+    results: dict[str, Any] = {"machine": machine.description()}
+    results |= {part: [] for part in ("robots", "calls", "motion", "sizes")}
     _say(*table.machine_lines(results["machine"]), "", table.ROBOT_HEAD)
     for robot, make in cases.ROBOTS.items():
         if asked.robots not in robot:
             continue
         model = make()
         peers = Peers(model)
-        for name in cases.FUNCTIONS:
+        for name in cases.functions(model):
             if asked.functions in name:
                 row = cases.robot_row(robot, model, name, peers, asked.seconds)
                 results["robots"].append(row)
@@ -63,6 +65,13 @@ def run(asked: argparse.Namespace) -> dict[str, Any]:
             row = calls.row(name, asked.seconds / 4)
             results["calls"].append(row)
             _say(table.call_line(row))
+    _say("", motion.HEAD)
+    for robot in motion.ROBOTS if asked.functions in "simulate" else ():
+        for integrator in motion.INTEGRATORS if asked.robots in robot else ():
+            for states in motion.BATCHES:
+                row = motion.row(robot, integrator, states, asked.seconds)
+                results["motion"].append(row)
+                _say(motion.line(row))
     sizes = [n for n in cases.SIZES if n <= asked.largest]
     if sizes:
         _say("", table.SIZE_HEAD)

@@ -69,12 +69,15 @@ def state(function: Any, model: Model) -> tuple[dict[str, np.ndarray], dict[str,
     needed = [name for name, value in function.options.items() if value is REQUIRED or value == ()]
     options = {name: known[name] for name in needed}
     arrays = {a.name: rng.normal(size=a.sizes(model, options)) for a in function.inputs if not a.optional}
+    if "dt" in arrays:
+        arrays["dt"] = np.array(1e-3)
     if "q" in arrays:
         arrays["q"] = np.asarray(model.random_state(rng)[0])
     return arrays, options
 
 
 def by_position(function: Any, arrays: dict[str, Any], options: dict[str, Any]) -> list[Any]:
-    """The arguments after the model in the order of a call, as far as they are given."""
+    """The arguments after the model in the order of a call; None for those that are left out in between."""
     given = arrays | options
-    return [given[name] for name in function.order if name in given]
+    last = max((k for k, name in enumerate(function.order) if name in given), default=-1)
+    return [given.get(name, function.options.get(name)) for name in function.order[: last + 1]]

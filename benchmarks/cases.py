@@ -25,8 +25,12 @@ ROBOTS: dict[str, Callable[[], Model]] = {
 }
 FUNCTIONS = (
     "inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_mass_matrix", "coriolis_matrix",
-    "christoffel_symbols", "jacobian",
+    "christoffel_symbols", "jacobian", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+    "inverse_dynamics_second_derivatives", "inverse_dynamics_hessian", "inverse_dynamics vjp",
+    "inverse_dynamics jvp", "forward_dynamics vjp", "forward_dynamics jvp",
 )  # fmt: skip
+SMALL = ("inverse_dynamics_second_derivatives", "inverse_dynamics_hessian")  # for robots with few velocities
+FEW = 10
 TREES = {"chain": kt.zoo.chain, "binary tree": lambda n: kt.zoo.tree(n, 2)}
 SIZES = (5, 10, 100, 1_000, 10_000, 100_000)
 LARGEST_PEER = 300  # bodies: Pinocchio keeps dense matrices of all coordinates
@@ -42,6 +46,27 @@ def states(model: Model, kernel: Kernel, count: int) -> list[np.ndarray]:
     ]
 
 
+def functions(model: Model) -> list[str]:
+    """What is timed for a robot."""
+    return [name for name in FUNCTIONS if model.nv <= FEW or name not in SMALL]
+
+
+def function_of(name: str) -> kt.Function:
+    """A function of a model, or a product with its derivative."""
+    base, _, product = name.partition(" ")
+    function = getattr(kt, base)
+    return {"": function, "vjp": kt.vjp_of(function), "jvp": kt.jvp_of(function)}[product]
+
+
+def given(name: str) -> tuple[str, ...]:
+    """The inputs besides those that must be given: weights of a gradient, changes of all inputs."""
+    base, _, product = name.partition(" ")
+    function = getattr(kt, base)
+    if product == "vjp":
+        return tuple(f"b_{a.name}" for a in function.outputs)
+    return tuple(f"d_{a.name}" for a in function.own_inputs if not a.optional) if product else ()
+
+
 def options(name: str, model: Model) -> dict[str, Any]:
     return {"frame": model.body_names[-1]} if name == "jacobian" else {}
 
@@ -49,25 +74,30 @@ def options(name: str, model: Model) -> dict[str, Any]:
 def robot_row(robot: str, model: Model, name: str, peers: Any, seconds: float) -> dict[str, Any]:
     """One robot and function: a single call, and a batch on one thread."""
     kernel, compiling = _compiled(name, model)
-    batch = BATCH if np.prod(kernel.outputs[0].shape, dtype=float) < 3000 else 256
+    batch = BATCH if max(np.prod(core.shape, dtype=float) for core in kernel.outputs) < 3000 else 256
     inputs = states(model, kernel, batch)
     many = kernel(*inputs)
     one = [x[0].copy() for x in inputs]
-    public = Call(getattr(kt, name), [model, *one, *options(name, model).values()])
-    public.function(*public.arguments)
+    names = [core.name for core in kernel.inputs]
+    public = Call(function_of(name), [model], dict(zip(names, one, strict=True)) | options(name, model))
+    if not given(name):
+        public = Call(function_of(name), [model, *one, *options(name, model).values()])
+    public.function(*public.arguments, **public.keywords)
     alone = race({"ours": public} | peers.single(name, one), seconds)
     contestants = {"ours": Call(kernel, inputs, {"out": many})} | peers.batch(name, inputs)
     counts = {"pinocchio loop": peers.loop}
     together = {k: t / counts.get(k, batch) for k, t in race(contestants, seconds).items()}
     cached = None
-    if many.nbytes > LARGE:  # what the processor takes when memory does not limit it
-        few, place = [x[:CACHED] for x in inputs], many[:CACHED]
+    results = many if isinstance(many, tuple) else (many,)
+    if sum(x.nbytes for x in results) > LARGE:  # what the processor takes when memory does not limit it
+        few, places = [x[:CACHED] for x in inputs], tuple(x[:CACHED] for x in results)
+        place = places if isinstance(many, tuple) else places[0]
         cached = (race({"ours": Call(kernel, few, {"out": place})}, seconds)["ours"] / CACHED)._asdict()
     return {
         "robot": robot, "function": name, "ops": kernel.ops, "compile_seconds": compiling,
         "batch_size": batch, "cached": cached, "single": _plain(alone),
         "batch": _plain(peers.net(name, together)),
-        "error": peers.error(name, inputs, many),
+        "error": peers.error(name, inputs, results[0]),
     }  # fmt: skip
 
 
@@ -115,7 +145,7 @@ def thread_row(seconds: float) -> dict[str, Any]:
 def _compiled(name: str, model: Model) -> tuple[Kernel, float]:
     """A kernel with its code for one state, and the seconds of work until its first result."""
     started = time.process_time()
-    kernel = kt.compile(getattr(kt, name), model, **options(name, model))
+    kernel = kt.compile(function_of(name), model, inputs=given(name), **options(name, model))
     seconds = time.process_time() - started
     kernel.threads = 1
     state = [x[0] for x in states(model, kernel, 1)]

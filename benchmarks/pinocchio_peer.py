@@ -28,6 +28,8 @@ FUNCTIONS = {
     "mass_matrix": "crba",
     "inverse_mass_matrix": "computeMinverse",
     "coriolis_matrix": "computeCoriolisMatrix",
+    "inverse_dynamics_derivatives": "computeRNEADerivatives",
+    "forward_dynamics_derivatives": "computeABADerivatives",
     "kinetic_energy": "computeKineticEnergy",
     "potential_energy": "computePotentialEnergy",
     "centroidal_momentum": "computeCentroidalMomentum",
@@ -66,13 +68,17 @@ class Pinocchio:
         if rest:
             result.append(self.maps.v(q, rest[0]))
         if len(rest) > 1:
-            forces = name == "forward_dynamics"
+            forces = name.startswith("forward_dynamics")
             result.append(self.maps.tau(q, rest[1]) if forces else self.maps.a(q, rest[0], rest[1]))
         return [np.ascontiguousarray(x) for x in result]
 
     def ours(self, name: str, inputs: Sequence[np.ndarray], result: np.ndarray) -> np.ndarray:
         """A result for one state in our coordinates."""
         arguments = self.arguments(name, inputs)
+        if name.endswith("_derivatives"):  # the first of them is in the data, along increments of q
+            of_forces = name == "inverse_dynamics_derivatives"
+            result = self.data.dtau_dq if of_forces else self.data.ddq_dq
+            return self.maps.mass_matrix(inputs[0], result)
         if name == "inverse_dynamics":
             return self.maps.tau_back(arguments[0], result)
         if name == "forward_dynamics":

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy.typing as npt
 
 from kinetree import alternatives as alternatives
+from kinetree import control as control
 from kinetree import errors as errors
 from kinetree import interop as interop
 from kinetree import ops as ops
@@ -41,6 +42,7 @@ from kinetree.joints import Prismatic as Prismatic
 from kinetree.joints import Revolute as Revolute
 from kinetree.joints import Spherical as Spherical
 from kinetree.joints import Universal as Universal
+from kinetree.kinematics import inverse_kinematics as inverse_kinematics
 from kinetree.model import Model as Model
 from kinetree.model import ModelBuilder as ModelBuilder
 from kinetree.motion import Trajectory as Trajectory

@@ -10,6 +10,7 @@ from kinetree import functions as of
 from kinetree.derived import passive_force
 from kinetree.model import Model
 from kinetree.model.coupling import Own
+from kinetree.motion import step
 from kinetree.stages import function
 from kinetree.stages.transforms import jacobian_of, vjp_of
 
@@ -130,8 +131,6 @@ def _discrete(
     model: Model, q: Array, v: Array, tau: Array, dt: Any, integrator: str, f_ext: Any, passive: bool
 ) -> tuple[Array, Array]:
     """The derivatives of a step in time."""
-    from kinetree.motion import step
-
     slopes = jacobian_of(step, wrt=("q", "v", "tau"))
     found = slopes(model, q, v, tau, f_ext=f_ext, dt=dt, integrator=integrator, passive=passive)
     qq, qv, qu, vq, vv, vu = found

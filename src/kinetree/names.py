@@ -43,6 +43,7 @@ HOMES = {
     ),
     "kinetree.differential": "inverse_dynamics_second_derivatives inverse_dynamics_hessian linearize",
     "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
+    "kinetree.kinematics": "inverse_kinematics",
     "kinetree.motion": "step simulate Trajectory",
     "kinetree.stages": "compile function Function",
     "kinetree.stages.transforms": "jvp vjp jvp_of vjp_of jacobian_of",
@@ -62,7 +63,7 @@ HOMES = {
 
 # package -> its modules that are public by their own names
 NAMESPACES = {
-    "kinetree": "alternatives errors interop ops pictures robots spatial textbook zoo",
+    "kinetree": "alternatives control errors interop ops pictures robots spatial textbook zoo",
     "kinetree.compiler.runtime": "cache cuda threads",
 }
 

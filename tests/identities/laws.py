@@ -1,7 +1,15 @@
 """The laws that tie the algorithms together."""
 
-from tests.identities import laws_of_inertia, laws_of_kinematics, laws_of_motion, laws_of_routes
+from tests.identities import (
+    laws_of_derivatives,
+    laws_of_inertia,
+    laws_of_kinematics,
+    laws_of_motion,
+    laws_of_routes,
+)
 from tests.identities.declare import COSTLY, COVERED, LAWS
 
 __all__ = ["COSTLY", "COVERED", "LAWS"]
-assert LAWS and all((laws_of_inertia, laws_of_kinematics, laws_of_motion, laws_of_routes))
+assert LAWS and all(
+    (laws_of_derivatives, laws_of_inertia, laws_of_kinematics, laws_of_motion, laws_of_routes)
+)

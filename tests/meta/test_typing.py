@@ -68,6 +68,7 @@ def test_the_stub_has_the_signature_and_the_docstring(name):
     keywords = [p.name for p in signature if p.kind is p.KEYWORD_ONLY]
     assert [a.arg for a in (*arguments.args, *arguments.kwonlyargs)] == [p.name for p in signature]
     assert [a.arg for a in arguments.kwonlyargs] == keywords
-    defaults = [ast.literal_eval(d) for d in (*arguments.defaults, *arguments.kw_defaults)]
+    given = [d for d in (*arguments.defaults, *arguments.kw_defaults) if d is not None]
+    defaults = [ast.literal_eval(d) for d in given]
     assert defaults == [p.default for p in signature if p.default is not p.empty]
     assert ast.get_docstring(DEFINED[name]) == inspect.getdoc(getattr(kt, name))

@@ -85,6 +85,17 @@ def test_every_kth_step_is_recorded():
         assert np.array_equal(called.q, both(model, control=lambda t, q, v: -v).q[::record])
 
 
+def test_long_records_are_made_in_pieces():
+    model = kt.zoo.pendulum()
+    fractions = []
+    long = kt.simulate(
+        model, [1.0], [0.0], duration=6.0, dt=1e-3, record=3000, progress=fractions.append, integrator="rk4"
+    )
+    full = kt.simulate(model, [1.0], [0.0], duration=6.0, dt=1e-3, integrator="rk4")
+    assert np.array_equal(long.q, full.q[::3000])
+    assert len(fractions) == 6
+
+
 def test_controls_remember():
     model = kt.zoo.double_pendulum()
     control = functools.partial(remembering, count=0.0, sum=np.zeros(2))
@@ -264,7 +275,8 @@ def test_a_control_that_raises():
         assert np.isfinite(kept.q).all()
         if integrator == "discrete":
             assert len(kept.t) == 27
-            assert np.array_equal(kept.q, kt.simulate(model, q, v, **SHORT, control=lambda t, q, v: -v).q[:27])
+            fine = kt.simulate(model, q, v, **SHORT, control=lambda t, q, v: -v)
+            assert np.array_equal(kept.q, fine.q[:27])
 
 
 def test_nan_in_a_control():
@@ -302,11 +314,11 @@ def test_an_interrupt_keeps_what_is_done():
         if fraction > 0.3:
             signal.raise_signal(signal.SIGINT)
 
-    with pytest.warns(UserWarning, match="stopped by Ctrl-C after 0.3"):
-        run = kt.simulate(model, q, v, duration=1.0, dt=1e-3, progress=interrupt)
+    with pytest.warns(UserWarning, match=r"stopped by Ctrl-C after [34]\."):
+        run = kt.simulate(model, q, v, duration=10.0, dt=1e-3, progress=interrupt)
     assert run.interrupted
-    assert 0.3 < run.t[-1] < 0.5
-    assert np.array_equal(run.q, kt.simulate(model, q, v, duration=1.0, dt=1e-3).q[: len(run.t)])
+    assert 3.0 < run.t[-1] < 5.0
+    assert np.array_equal(run.q, kt.simulate(model, q, v, duration=10.0, dt=1e-3).q[: len(run.t)])
 
 
 def test_progress_is_silent_unless_wanted(capfd, monkeypatch):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 from tests.motion.robots import box, distance, floating_tree, state
 
 import kinetree as kt
 from kinetree.compiler.emit import python
-from kinetree.compiler.passes.differentiate import jvp
+from kinetree.compiler.passes.differentiate import jvp, vjp
 from kinetree.errors import ArgumentError, KinetreeError, SimulationError
 from kinetree.motion import INTEGRATORS
 from kinetree.stages import sweeps
@@ -187,3 +190,34 @@ def test_words_are_checked():
         kt.step(model, [0.0], [0.0], [0.0], dt=1e-3, integrator="euler")
     with pytest.raises(ArgumentError, match="'dt' is missing"):
         kt.step(model, [0.0], [0.0], [0.0])
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_a_step_in_c(tmp_path):
+    """The self-test of the exported C compares with what the step gives here."""
+    paths = kt.export_c([kt.step], kt.zoo.arm7(), tmp_path)
+    sources = [str(path) for path in paths if path.suffix == ".c"]
+    subprocess.run(["gcc", "-std=c99", "-O1", *sources, "-o", "selftest", "-lm"], cwd=tmp_path, check=True)
+    found = subprocess.run([tmp_path / "selftest"], capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout
+    assert "step" in paths[0].read_text()
+
+
+def test_a_step_has_a_reverse_derivative():
+    """Straight steps have adjoints: u . (dy/dx) x both ways."""
+    model = kt.zoo.double_pendulum()
+    rng = np.random.default_rng(13)
+    q, v, tau, dq, dv, dtau, bq, bv = rng.normal(size=(8, 2))
+    h = np.array([1e-2])
+    for integrator in ("discrete", "rk4"):
+        job = Job(kt.step, model, ("q", "v", "tau", "dt"), kt.step.options | {"integrator": integrator})
+        given = {"q": q, "v": v, "tau": tau, "dt": h, "d_q": dq, "d_v": dv, "d_tau": dtau}
+        given |= {"b_q_out": bq, "b_v_out": bv}
+        ahead, back = jvp(job.lowered(), ("q", "v", "tau")), vjp(job.lowered(), ("q", "v", "tau"))
+        results = {}
+        for program in (ahead, back):
+            values, _ = python.run(program, *(given[a.name] for a in program.inputs))
+            results |= {a.name: x for a, x in zip(program.outputs, values, strict=True)}
+        forward = bq @ results["d_q_out"] + bv @ results["d_v_out"]
+        reverse = dq @ results["b_q"] + dv @ results["b_v"] + dtau @ results["b_tau"]
+        assert abs(forward - reverse) < 1e-12 * abs(forward) + 1e-13

@@ -66,7 +66,7 @@ def test_parts(runs):
 
 
 def test_between_records(runs):
-    q, v = runs.at(runs.t[3])
+    q, _ = runs.at(runs.t[3])
     assert np.abs(q - runs.q[..., 3, :]).max() < 1e-15
     fine = kt.simulate(runs.model, *state(runs.model, 4), duration=0.1, dt=1e-3, integrator="rk4")
     errors = []

@@ -15,8 +15,10 @@ from kinetree.sweep import Algorithm
 #: Inputs that may hold any numbers, with the shape that they have.
 FREE = {
     "v": ("nv",), "a": ("nv",), "tau": ("nv",), "x": ("nv",), "known": ("nv",), "f_ext": ("nb", 6),
-    "point": (3,),
+    "point": (3,), "extra": ("nv",),
 }  # fmt: skip
+
+POSITIVE = ("extra",)  # inertias
 
 
 def _frame(model: kt.Model, rng: np.random.Generator) -> str:
@@ -58,7 +60,8 @@ def inputs(
             found["q"] = q
         elif not argument.optional or rng.random() < 0.5:
             assert FREE[argument.name] == argument.shape
-            found[argument.name] = rng.normal(size=(len(q), *argument.sizes(model)))
+            drawn = rng.normal(size=(len(q), *argument.sizes(model)))
+            found[argument.name] = np.abs(drawn) if argument.name in POSITIVE else drawn
     return found
 
 

@@ -1,7 +1,7 @@
-"""Factors of matrices whose entries belong to pairs of velocities on one path: sparse linear algebra on a tree.
+"""Factors of matrices whose entries belong to pairs of velocities on one path: linear algebra on a tree.
 
-M = L^T D L with a unit L that has the pattern of M (no fill), and N = L^-1 with that pattern too. A table holds
-the entries [k, i] for i inboard of k.
+M = L^T D L with a unit L that has the pattern of M (no fill), and N = L^-1 with that pattern too. A table
+holds the entries [k, i] for i inboard of k.
 
 Reference: Featherstone (2005), Efficient factorization of the joint-space inertia matrix.
 """
@@ -9,6 +9,7 @@ Reference: Featherstone (2005), Efficient factorization of the joint-space inert
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from kinetree.sweep import Sweep
@@ -68,10 +69,15 @@ def solve(tree: Sweep, N: Any, r: Any, z: Any, b: Callable[[Any], Any], sign: in
             z.add(z[i] * N[k, i], k)
 
 
+def _entry(b: Any, c: Any, k: Any) -> Any:
+    return b[k, c]
+
+
 def solved(tree: Sweep, N: Any, r: Any, b: Any, x: Any, sign: int = 1) -> None:
     """Write the matrix x = M^-1 b, or -M^-1 b."""
+    b = tree.velocities.in_blocks(b)
     for c in tree.velocities.blocks():
         z = tree.velocities.column(c)
-        solve(tree, N, r, z, lambda k, c=c: b[k, c], sign)
+        solve(tree, N, r, z, partial(_entry, b, c), sign)
         for k in tree.velocities.outward():
             x[k, c] = z[k]

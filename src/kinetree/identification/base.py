@@ -24,7 +24,7 @@ class BaseParameters(NamedTuple):
     names: list[str]  # each combination, in words
 
     @property
-    def count(self) -> int:
+    def rank(self) -> int:
         """How many there are."""
         return len(self.independent)
 
@@ -87,9 +87,14 @@ def _triangle(model: Model, extra: tuple[str, ...], width: int) -> Array:
         count = min(64, needed)
         q, v = model.random_state(rng, count)
         Y = torque_regressor(model, q, v, rng.normal(size=(count, model.nv)), extra=extra)
-        R = np.linalg.qr(np.concatenate([R, Y.reshape(-1, width)]), mode="r")
+        R = triangle(np.concatenate([R, Y.reshape(-1, width)]))
         needed -= count
     return R
+
+
+def triangle(rows: Array) -> Array:
+    """The triangular factor of a matrix, or of several."""
+    return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
 def _words(row: Array, own: int, names: list[str]) -> str:

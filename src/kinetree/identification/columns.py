@@ -12,6 +12,7 @@ from kinetree.errors import ShapeError
 from kinetree.identification import physical
 from kinetree.identification.regressors import geared, kinds_of, regressor_columns
 from kinetree.model import Model
+from kinetree.model.coupling import Own
 from kinetree.spatial import Inertia
 
 Array = np.ndarray
@@ -114,8 +115,7 @@ def _with_numbers_of(model: Model, bodies: list[Any], kind: str, values: Array) 
     found = []
     for body, coupling in zip(bodies, model.layout.couplings[1:], strict=True):
         width = len(getattr(body, kind))
-        own = body.mimic is None and not (kind == "armature" and body.joint.quaternions)
-        if own:
+        if isinstance(coupling, Own) and not (kind == "armature" and body.joint.quaternions):
             numbers = tuple(map(float, total[coupling.v_start : coupling.v_start + width]))
         else:
             numbers = (0.0,) * width if body.mimic is not None else getattr(body, kind)
@@ -125,7 +125,7 @@ def _with_numbers_of(model: Model, bodies: list[Any], kind: str, values: Array) 
 
 def _without(model: Model, kinds: list[str]) -> Model:
     """The model without what is looked for, besides the inertias of its bodies."""
-    bodies = list(model.bodies)
+    bodies: list[Any] = list(model.bodies)
     for kind in kinds:
         if kind != "rotors":
             bodies = [

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.errors import ArgumentError, ShapeError
-from kinetree.identification.base import BaseParameters, base_parameters
+from kinetree.identification.base import BaseParameters, base_parameters, triangle
 from kinetree.identification.columns import Columns
 from kinetree.identification.regressors import torque_regressor
 from kinetree.model import Model
@@ -18,9 +18,9 @@ Array = np.ndarray
 
 BARRIERS = 10  # heights of the barrier
 REWEIGHTED = 5  # times that the noise is estimated from what is left
-# The search for physical parameters, in units of the weighted squares: the first height of the barrier and the
-# last one relative to the regularization, so that the prior decides what is not seen; steps at each height, and
-# when these end.
+# The search for physical parameters, in units of the weighted squares: the first height of the barrier, and
+# the last one relative to the regularization, so that the prior decides what is not seen; steps at each
+# height, and when these end.
 HIGHEST, LOWEST = 1e2, 1e-3
 STEPS, CONVERGED, SHORTEST = 50, 1e-2, 1e-9
 
@@ -94,17 +94,17 @@ def identify(
     measured = _measured(model, q, v, a, tau, weights)
     base = base_parameters(model, extra=extra)
     samples = len(measured[0])
-    if samples * model.nv <= base.count:
+    if samples * model.nv <= base.rank:
         raise ArgumentError(
-            f"identify: {samples} samples of {model.nv} forces cannot tell {base.count} base parameters: "
+            f"identify: {samples} samples of {model.nv} forces cannot tell {base.rank} base parameters: "
             "give more samples of a motion that moves all joints"
         )
     T = _triangles(model, columns, measured, chunk)
     deviations = _given_noise(model, noise)
     values, deviations = _fitted(T, base, samples, deviations)
-    R = np.linalg.qr((T / deviations[:, None, None]).reshape(-1, T.shape[-1]), mode="r")
+    R = triangle((T / deviations[:, None, None]).reshape(-1, T.shape[-1]))
     R, z = R[: columns.count, :-1], R[: columns.count, -1]
-    reduced = np.linalg.qr(R[:, base.independent], mode="r")
+    reduced = triangle(R[:, base.independent])
     inverse = np.linalg.inv(reduced)
     full, covariance = _physical(columns, R, z, regularization)
     parameters, further = columns.split(full)
@@ -150,7 +150,7 @@ def _triangles(model: Model, columns: Columns, measured: tuple[Array, ...], chun
         Y = torque_regressor(model, q, v, a, extra=columns.extra)
         known = tau - columns.known(q, v, a)
         rows = np.concatenate([Y, known[..., None]], axis=-1) * np.sqrt(weights)[:, None, None]
-        T = np.linalg.qr(np.concatenate([T, np.swapaxes(rows, 0, 1)], axis=1), mode="r")
+        T = triangle(np.concatenate([T, np.swapaxes(rows, 0, 1)], axis=1))
     return T
 
 
@@ -170,7 +170,7 @@ def _fitted(T: Array, base: BaseParameters, samples: int, noise: Array | None) -
         values = np.linalg.lstsq(equations[:, :-1], equations[:, -1], rcond=None)[0]
         if noise is None:
             left = np.linalg.norm(T @ np.append(values, -1.0), axis=1)
-            free = max(1.0, samples - base.count / len(T))
+            free = max(1.0, samples - base.rank / len(T))
             deviations = np.maximum(left / np.sqrt(free), 1e-12 * np.maximum(sizes, 1e-300))
     return values, deviations
 
@@ -195,7 +195,9 @@ def _physical(columns: Columns, R: Array, z: Array, regularization: float) -> tu
         for _ in range(STEPS):
             _, gradient, bends = columns.barrier(x)
             slope = A.T @ (A @ x - c) + height * gradient
-            step = np.linalg.solve(normal + height * bends, -slope)
+            second = normal + height * bends
+            scale = 1 / np.sqrt(np.diag(second))
+            step = scale * np.linalg.solve(second * np.outer(scale, scale), -scale * slope)
             drop = -float(slope @ step)
             if drop < height * CONVERGED:
                 break

@@ -17,7 +17,8 @@ import numpy as np
 
 Array = np.ndarray
 
-LEAST = 1e-9  # of the trace: a flat or thin body gets that much thickness
+LEAST = 1e-4  # of the trace: a prior that is flat, thin or no body at all gets that much thickness
+SMALLEST = 1e-3  # kg m^2 and kg: the trace of a body that has no inertia counts as that much
 
 
 def pseudo_inertia(parameters: Array) -> Array:
@@ -52,7 +53,7 @@ def thickened(parameters: Array) -> Array:
     """The parameters, changed a little where they are those of a flat or thin body, or of none."""
     P = pseudo_inertia(parameters)
     values, vectors = np.linalg.eigh(P)
-    floor = LEAST * max(float(np.trace(P)), LEAST)
+    floor = LEAST * max(float(np.trace(P)), SMALLEST)
     return parameters_of(vectors @ np.diag(np.maximum(values, floor)) @ vectors.T)
 
 

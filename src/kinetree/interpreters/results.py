@@ -54,7 +54,7 @@ class Output:
         self.shape = tuple(sizes[d] if isinstance(d, str) else d for d in dimensions)
         self.values: dict[tuple[int, ...], Any] = {}
 
-    def positions(self, dimension: str | int, i: Any) -> tuple[int, ...] | int:
+    def positions(self, dimension: str | int, i: Any) -> Any:
         """The places along one dimension that belong to a handle; a velocity has one place and no axis."""
         if isinstance(i, Velocity):
             return self.tree.nodes[i.node].v_index[i.place]

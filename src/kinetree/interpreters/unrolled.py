@@ -15,7 +15,7 @@ from kinetree import ops
 from kinetree.compiler.ir.graph import Array, Graph
 from kinetree.compiler.ir.program import Program
 from kinetree.interpreters import eager
-from kinetree.interpreters.walks import Memory, MixedSweep, mixed_sweep
+from kinetree.interpreters.walks import Memory, mixed_sweep
 from kinetree.model import Node
 from kinetree.sweep import Algorithm
 from kinetree.sweep.signature import MODEL_INPUTS
@@ -32,7 +32,7 @@ def trace(
 ) -> Program:
     """The program of an algorithm for one model; `present` names the inputs that a caller gives.
 
-    `is_mixed`: loops over single velocities stay loops.
+    `is_mixed`: loops over the columns of matrices stay loops.
     """
     graph = Graph()
     inputs, values = [], {}
@@ -45,9 +45,7 @@ def trace(
             loads[:] = [graph.load(array, k) for k in range(array.size)]
             values[argument.name] = loads.reshape(shape).tolist()
     kind = mixed_sweep(graph) if is_mixed else eager.EagerSweep
-    tree, results = eager.run(algorithm, model, values, options, frames, nodes, kind)
-    if isinstance(tree, MixedSweep) and tree.velocities.least is not None:
-        graph.guards.append(graph.load(tree.velocities.least, 0))
+    _, results = eager.run(algorithm, model, values, options, frames, nodes, kind)
     outputs = tuple(
         _stored(graph, argument.name, result)
         for argument, result in zip(algorithm.outputs, results, strict=True)

@@ -74,15 +74,8 @@ class LoopedWalk(Walk):
             loop.successor = place
 
     def blocks(self) -> Iterator[Block]:
-        """In blocks of a few; what is left over one by one. Columns may come in any order: that of v."""
-        whole, rest = divmod(self.nv, BLOCK)
-        if whole:
-            with self.graph.loop(whole) as n:
-                first = self.graph.imul(n, BLOCK)
-                yield Block([self.graph.iadd(first, k) for k in range(BLOCK)])
-        if rest:
-            with self.graph.loop(rest, whole * BLOCK) as place:
-                yield Block([place])
+        """Columns may come in any order: in that of v."""
+        return block_loops(self.graph, self.nv)
 
     def table(self, *dimensions: str | int) -> Any:
         return self.tree.memory("work", dimensions)
@@ -133,7 +126,7 @@ class Column:
 
 
 class Memory(results.Output):
-    """A table or output of a straight trace whose velocities are looped over: an array of the program."""
+    """A table or output of a straight trace that blocks of velocities index: an array of the program."""
 
     def __init__(self, tree: MixedSweep, kind: str, dimensions: tuple[str | int, ...]):
         super().__init__(tree, dimensions)
@@ -142,9 +135,7 @@ class Memory(results.Output):
         self.graph.clear(self.array)
 
     def positions(self, dimension: str | int, i: Any) -> Any:
-        if isinstance(i, Block):
-            return tuple(i.places)
-        return i.place if isinstance(i, Velocity) else super().positions(dimension, i)
+        return tuple(i.places) if isinstance(i, Block) else super().positions(dimension, i)
 
     def _place(self, index: tuple) -> Any:
         place: Any = 0
@@ -155,33 +146,39 @@ class Memory(results.Output):
     def put(self, index: tuple, value: Any) -> None:
         self.graph.store(self.array, self._place(index), value if isinstance(value, Expr) else float(value))
 
-    def add(self, value: Any, *key: Any) -> None:
-        index = tuple(self.positions("nv", k) for k in key)
-        self.graph.store(self.array, self._place(index), value, accumulate=True)
-
     def __getitem__(self, key: Any) -> Any:
-        key = key if type(key) is tuple else (key,)
-        *first, last = (self.positions("nv", k) for k in key)
-        if isinstance(last, tuple):
-            return Coordinates(self.graph.load(self.array, self._place((*first, k))) for k in last)
-        return self.graph.load(self.array, self._place((*first, last)))
+        row, columns = (self.positions("nv", k) for k in key)
+        return Coordinates(self.graph.load(self.array, self._place((row, k))) for k in columns)
+
+
+class MixedWalk(results.PlainWalk):
+    """Plain loops over velocities, but recorded ones over blocks of columns."""
+
+    tree: MixedSweep
+
+    def blocks(self) -> Iterator[Block]:  # type: ignore[override]
+        return block_loops(self.tree.graph, self.tree.model.nv)
+
+    def column(self, block: Any) -> results.Table:
+        return results.Table(self.tree, ("nv",))
+
+    def in_blocks(self, table: results.Table) -> Memory:
+        kept = Memory(self.tree, "work", table.dimensions)
+        for index, value in table.values.items():
+            kept.put(index, value)
+        return kept
 
 
 class MixedSweep(EagerSweep):
-    """The tree of a straight trace, with loops over its velocities."""
-
-    velocities: LoopedWalk
+    """The tree of a straight trace, with loops over the columns of matrices."""
 
     def __init__(self, graph: Graph, *args: Any):
         super().__init__(*args)
         self.graph = graph
-        self.velocities = LoopedWalk(self, self.nodes, graph)
-
-    def memory(self, kind: str, dimensions: tuple[str | int, ...]) -> Memory:
-        return Memory(self, kind, dimensions)
+        self.velocities = MixedWalk(self)
 
     def array(self, *dimensions: str | int) -> Memory:
-        return self.memory("output", dimensions)
+        return Memory(self, "output", dimensions)
 
 
 def mixed_sweep(graph: Graph) -> Callable[..., EagerSweep]:
@@ -189,4 +186,16 @@ def mixed_sweep(graph: Graph) -> Callable[..., EagerSweep]:
     return partial(MixedSweep, graph)
 
 
-__all__ = ["LARGE", "LoopedWalk", "Memory", "MixedSweep", "mixed_sweep"]
+def block_loops(graph: Graph, count: int) -> Iterator[Block]:
+    """The columns of a matrix in blocks of a few; what is left over one by one."""
+    whole, rest = divmod(count, BLOCK)
+    if whole:
+        with graph.loop(whole) as n:
+            first = graph.imul(n, BLOCK)
+            yield Block([graph.iadd(first, k) for k in range(BLOCK)])
+    if rest:
+        with graph.loop(rest, whole * BLOCK) as place:
+            yield Block([place])
+
+
+__all__ = ["LARGE", "LoopedWalk", "Memory", "mixed_sweep"]

@@ -121,9 +121,8 @@ def _join_roots(robot: Description, roots: list[str], motion: Motion, carried: b
     for count, name in enumerate(roots):
         link = robot.links[name]
         if count or carried:
-            problem = (
-                f"link {name!r} is not the child of any joint, and neither is {'world' if carried else roots[0]!r}"
-            )
+            other = "world" if carried else repr(roots[0])
+            problem = f"link {name!r} is not the child of any joint, and neither is {other}"
             log.add("tree-several-roots", link.where, problem)
         joints.append(
             Joint(names.claim(f"{name}_joint" if count else "root_joint"), link.where, motion, WORLD, name)

@@ -88,7 +88,8 @@ def _reflect(
             f"the rotor drives {shorten(name)!r}, which is not a joint with one degree of freedom",
         )
     elif inertia < 0:
-        log.repairable("coefficient-negative", element.where, f"the rotor inertia is {inertia:g}", "rotor ignored")
+        problem = f"the rotor inertia is {inertia:g}"
+        log.repairable("coefficient-negative", element.where, problem, "rotor ignored")
     elif inertia > 0 and not isinstance(joint.armature, tuple):
         n = 1.0 if ratio is None else ratio
         joint.armature += n * n * inertia

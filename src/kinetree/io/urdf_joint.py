@@ -159,7 +159,8 @@ def _read_mimic(joint: Joint, element: Element, log: Log) -> None:
         log.add("attribute-missing", element.where, "<mimic> names no joint")
         return
     if joint.is_fixed:
-        log.repairable("mimic-fixed", element.where, f"a fixed joint follows {shorten(leader)!r}", "mimic removed")
+        problem = f"a fixed joint follows {shorten(leader)!r}"
+        log.repairable("mimic-fixed", element.where, problem, "mimic removed")
         return
     multiplier, offset = number(mimic, "multiplier", 1.0, log), number(mimic, "offset", 0.0, log)
     joint.mimic = Mimic(leader, multiplier, offset)

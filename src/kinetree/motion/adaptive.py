@@ -19,7 +19,7 @@ from kinetree.motion.run import Run, alone, fastest
 from kinetree.motion.trajectory import Event, Failure
 
 if TYPE_CHECKING:
-    from kinetree.motion.simulate import Simulation
+    from kinetree.motion.simulation import Simulation
 
 Array = np.ndarray
 
@@ -165,6 +165,7 @@ class System:
             acting[name] = rows[min(max(int((t - self.t0) / self.dt + 1e-9), 0), len(rows) - 1)]
         for number, function in enumerate(self.acting.functions):
             seen: dict[str, Any] = {"t": t, "q": q, "v": v}
+            seen["tau"] = acting.get("tau", np.zeros(self.model.nv))
             for a in function.own_inputs:
                 known = f"control{number}_{a.name}"
                 if known in self.acting.constant:

@@ -46,23 +46,41 @@ CORES = {a.name: len(a.shape) for a in step.inputs if a.name in ACTIONS} | {
 }  # fmt: skip
 
 
-def read(model: Model, steps: int, given: dict[str, Any]) -> Acting:
-    """Sort what acts: numbers, functions of a model, Python functions. `given` is by name; None is absent."""
+def read(model: Model, steps: int, given: dict[str, Any], state: tuple[Array, Array] | None = None) -> Acting:
+    """Sort what acts: numbers, functions of a model, Python functions. `given` is by name; None is absent.
+
+    `state` (q, v) is where controllers begin that remember something.
+    """
     acting = Acting()
-    for name, value in given.items():
-        if value is None:
-            continue
-        function = value.func if isinstance(value, functools.partial) else value
-        if isinstance(function, Function):
-            keywords = value.keywords if isinstance(value, functools.partial) else {}
-            _add_function(acting, model, name, function, keywords)
-        elif callable(value):
-            if name not in ("tau", "f_ext"):
+    for name, values in given.items():
+        for value in _several(values):
+            if hasattr(value, "in_loop"):
+                value = value.in_loop(model, *state) if state else value
+            function = value.func if isinstance(value, functools.partial) else value
+            if isinstance(function, Function):
+                keywords = value.keywords if isinstance(value, functools.partial) else {}
+                _add_function(acting, model, name, function, keywords)
+                continue
+            if name in acting.callbacks or name in acting.constant or name in acting.series:
+                said = "control" if name == "tau" else name
+                raise ArgumentError(
+                    f"simulate: of several parts of {said}, one may be an array or a Python function; the "
+                    "others must be functions of a model or controllers"
+                )
+            if not callable(value):
+                _add_numbers(acting, model, steps, name, value)
+            elif name in ("tau", "f_ext"):
+                acting.callbacks[name] = value
+            else:
                 raise ArgumentError(f"simulate: {name} cannot be a Python function; control and f_ext can")
-            acting.callbacks[name] = value
-        else:
-            _add_numbers(acting, model, steps, name, value)
     return acting
+
+
+def _several(value: Any) -> list[Any]:
+    """The parts of what acts: a list of which some are functions, or one value; none for None."""
+    if isinstance(value, (list, tuple)) and any(callable(part) for part in value):
+        return list(value)
+    return [] if value is None else [value]
 
 
 def _add_function(acting: Acting, model: Model, name: str, function: Function, keywords: dict) -> None:
@@ -70,10 +88,11 @@ def _add_function(acting: Acting, model: Model, name: str, function: Function, k
     number = len(acting.functions)
     gives = [a.name for a in function.outputs]
     said = "control" if name == "tau" else name
-    if not set(gives) & set(ACTIONS):
+    remembered = {a.name for a in function.own_inputs} & set(gives)
+    if not set(gives) & set(ACTIONS) and not remembered:
         raise ArgumentError(
             f"simulate: {said} is the function {function.name}, which gives {', '.join(gives)}: one of its "
-            f"results must be {', '.join(ACTIONS)}"
+            f"results must be {', '.join(ACTIONS)}, or have the name of an input, for the next step"
         )
     acting.functions.append(function)
     for argument in function.own_inputs:
@@ -123,8 +142,8 @@ def _finite(name: str, value: Any) -> Array:
         array = np.asarray(value, float)
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"simulate: {name} is a {type(value).__name__}: give numbers, a function of a model (kt.function) "
-            "or any f(t, q, v)"
+            f"simulate: {name} is a {type(value).__name__}: give numbers, a function of a model, or "
+            "any f(t, q, v)"
         ) from None
     if not np.all(np.isfinite(array)):
         place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])

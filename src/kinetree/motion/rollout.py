@@ -22,7 +22,7 @@ from kinetree.stages.own import FUNCTIONS
 from kinetree.sweep.signature import MODEL_INPUTS, Argument
 
 OPTIONS = ("integrator", "passive", "limits")
-STATE = ("t", "q", "v")  # what a control sees
+STATE = ("t", "q", "v", "tau")  # what a control sees; tau is what those before it gave together
 ACTIONS = ("tau", "f_ext", "kp", "kd", "setpoint")  # what it may give, and what callers give instead
 NEXT = "_next"  # what a control remembers at the end
 SERIES = "each_"  # a name with this in front has one value for each step
@@ -39,9 +39,9 @@ class Rollout(Function):
 
     Inputs: q, v, dt, and what acts: tau, f_ext, kp, kd, setpoint, constant or (`each_`) step by step;
     `each_t`; `momentum`, to which the momentum is reset after each step; and what the controls take besides
-    t, q, v. What several give adds up. An output of a control that has the name of one of its inputs is its
-    memory: it is that input at the next step, and `_next` after the last. `trust` is at least 1 if every step
-    can be trusted.
+    t, q, v and tau. What several give adds up; the tau that a control sees is the sum of those before it. An
+    output of a control that has the name of one of its inputs is its memory: it is that input at the next
+    step, and `_next` after the last. `trust` is at least 1 if every step can be trusted.
     """
 
     def __init__(self, controls: tuple[Function, ...], records: int, steps: int):
@@ -66,12 +66,13 @@ class Rollout(Function):
         outputs.append(Argument("trust", ()))
         options: dict[str, Any] = dict.fromkeys((*OPTIONS, "counts"))
         super().__init__(_body, inputs, outputs, options)
-        if not all(FUNCTIONS.get(control.name) is control for control in controls):
+        if not all(_is_ours(control) for control in controls):
             self.__module__ = ""  # what it computes does not follow from the package's own source
 
     def chosen(self, integrator: str, passive: bool, limits: bool) -> dict[str, Any]:
         """The options of a job: the caller's, and what else decides the program."""
-        counts = (self.records, self.steps, *(control.name for control in self.controls))
+        laws = [(c.name, *sorted(c.options.items()), c.sees_numbers) for c in self.controls]
+        counts = (self.records, self.steps, *laws)
         return {"integrator": integrator, "passive": passive, "limits": limits, "counts": counts}
 
     # -- one state of a model as a program
@@ -161,13 +162,14 @@ class Rollout(Function):
         acting |= {name: x for name, x in series.items() if name != "t"}
         found: dict[str, Any] = {}
         for number, control in enumerate(self.controls):
-            seen = {"t": series.get("t"), "q": q, "v": v}
+            so_far = acting.get("tau", np.zeros(model.nv))
+            seen = {"t": series.get("t"), "q": q, "v": v, "tau": so_far}
             for a in control.own_inputs:
                 known = given_name(number, a.name)
                 if known in memory or known in constants:
                     seen[a.name] = memory[known] if known in memory else constants[known]
             taken = {a.name: seen[a.name] for a in control.own_inputs if a.name in seen}
-            results = control(model, **taken, **numbers)
+            results = control(model, **taken, **(numbers if control.sees_numbers else {}))
             results = tuple(results) if len(control.outputs) > 1 else (results,)
             for a, value in zip(control.outputs, results, strict=True):
                 found[given_name(number, a.name)] = value
@@ -212,6 +214,12 @@ class _Place:
 
     def __init__(self, array: Array):
         self.array = array
+
+
+def _is_ours(control: Function) -> bool:
+    """Whether what a control computes follows from the package's own source."""
+    base = control if control.changed is None else control.changed[0]
+    return FUNCTIONS.get(base.name) is base and not any(map(callable, control.options.values()))
 
 
 def _row(function: Rollout, name: str, array: np.ndarray, k: int) -> np.ndarray:

@@ -17,8 +17,8 @@ from kinetree.stages.target import TARGETS, preferring
 
 Array = np.ndarray
 
-PIECE = 64  # steps of one kernel call
-NUMBERS = 8192  # at most so many numbers of one state are recorded in one call
+PIECE, NUMBERS = 64, 8192  # the most steps, and numbers recorded, of one state of a batch in one kernel call
+LONG_PIECE, LONG_NUMBERS = 1024, 1 << 17  # of a state alone
 
 
 class Run:
@@ -36,16 +36,19 @@ class Run:
     ):
         self.model, self.acting, self.options = model, acting, options
         self.dt, self.t0, self.target, self.dtype = dt, t0, target, dtype
+        self._kernels: dict[Any, tuple[tuple[str, ...], Any]] = {}
         self.timed = any(a.name == "t" for f in acting.functions for a in f.own_inputs)
 
-    def piece(self, record: int) -> int:
-        """How many records one call should make."""
-        width = (
-            self.model.nq
-            + self.model.nv
-            + sum(a.length(self.model) for f in self.acting.functions for a in f.outputs)
-        )
-        return max(1, min(PIECE // record, NUMBERS // max(1, width)))
+    def piece(self, records: int, record: int, states: int) -> int:
+        """How many of all records one call should make: a power of two, so that few kernels serve all runs.
+
+        A single state needs few calls; of a batch, what one call records should stay near the processor.
+        """
+        width = self.model.nq + self.model.nv
+        width += sum(a.length(self.model) for f in self.acting.functions for a in f.outputs)
+        steps, numbers = (LONG_PIECE, LONG_NUMBERS) if states == 1 else (PIECE, NUMBERS)
+        most = max(1, min(steps // record, numbers // max(1, width)))
+        return 1 << min(most.bit_length() - 1, (records - 1).bit_length())
 
     def advance(
         self,
@@ -73,9 +76,12 @@ class Run:
         return self._call(function, given, out)
 
     def _call(self, function: Rollout, given: dict[str, Any], out: Any = None) -> dict[str, Array]:
-        present = function.present(tuple(given))
-        job = Job(function, self.model, present, function.chosen(**self.options), self.dtype)
-        executable = TARGETS[self.target].executable(job)
+        key = function, tuple(given)
+        if key not in self._kernels:
+            present = function.present(key[1])
+            job = Job(function, self.model, present, function.chosen(**self.options), self.dtype)
+            self._kernels[key] = present, TARGETS[self.target].executable(job)
+        present, executable = self._kernels[key]
         arrays = [np.asarray(given[name], self.dtype) for name in present]
         results = executable(*arrays) if out is None else executable(*arrays, out=out)
         return {a.name: x for a, x in zip(function.outputs, results, strict=True)}

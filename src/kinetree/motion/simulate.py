@@ -13,15 +13,12 @@ from kinetree.errors import ArgumentError, SimulationError
 from kinetree.model import Model
 from kinetree.motion import adaptive, inputs
 from kinetree.motion.events import Events
-from kinetree.motion.inputs import Acting
 from kinetree.motion.progress import Progress
-from kinetree.motion.rollout import NEXT, given_name, rollout
-from kinetree.motion.run import Run
+from kinetree.motion.simulation import Simulation
 from kinetree.motion.steps import INTEGRATORS
-from kinetree.motion.trajectory import Failure, Trajectory
+from kinetree.motion.trajectory import Trajectory
 from kinetree.stages.target import TARGETS
 
-Array = np.ndarray
 Progressing = bool | Callable[[float], Any] | None
 
 
@@ -54,9 +51,8 @@ def simulate(
 
     The time loop is machine code: one call makes many steps, batches run in SIMD lanes and threads, other
     Python threads run meanwhile. What a state gives does not depend on the batch it is in. A state that
-    diverges stops
-    alone: it is NaN from then on, and `failed` says when, which joint and why, with its last good state.
-    Ctrl-C ends the run and keeps what is done.
+    diverges stops alone: it is NaN from then on, and `failed` says when, which joint and why, with its last
+    good state. Ctrl-C ends the run and keeps what is done.
 
     Args:
         model: the robot.
@@ -69,7 +65,8 @@ def simulate(
             with whole batches. All are held constant during a step (but evaluated continuously with error
             control). A function of a model may also give f_ext, kp, kd and setpoint. What it takes besides t,
             q, v is given by functools.partial; what it gives under the same name is its memory for the next
-            step.
+            step. A controller of `kt.control` is all of that. Several, as a list, add up, and a function may
+            take `tau`, the sum of those before it.
         f_ext: wrenches on the bodies, (nb, 6), (T, nb, 6), (..., T, nb, 6), or a function as for `control`.
         record: keep every k-th step.
         passive: with damping, friction and springs of the joints.
@@ -107,7 +104,7 @@ def simulate(
     steps, dt = inputs.whole_steps(duration, dt, record)
     q, v = inputs.read_state(model, q0, v0)
     given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint}
-    acting = inputs.read(model, steps, given | {"parameters": parameters, "gravity": gravity})
+    acting = inputs.read(model, steps, given | {"parameters": parameters, "gravity": gravity}, (q, v))
     if reset_momentum is not False and reset_momentum is not None:
         numbers: dict[str, Any] = {
             n: acting.constant[n] for n in ("parameters", "gravity") if n in acting.constant
@@ -142,238 +139,6 @@ def simulate(
     if limits and integrator != "discrete":
         _warn_of_limits(run)
     return run
-
-
-class Simulation:
-    """A run under way: what is recorded, and how far it is."""
-
-    def __init__(
-        self,
-        model: Model,
-        q: Array,
-        v: Array,
-        batch: tuple[int, ...],
-        acting: Acting,
-        steps: int,
-        settings: dict[str, Any],
-        target: str,
-    ):
-        self.model, self.acting, self.steps, self.settings, self.batch = model, acting, steps, settings, batch
-        self.record, self.dt, self.t0 = settings["record"], settings["dt"], settings["t0"]
-        dtype = q.dtype
-        options = {name: settings[name] for name in ("integrator", "passive", "limits")}
-        self.engine = Run(model, acting, options, self.dt, self.t0, target, str(dtype))
-        records = steps // self.record
-        self.q = np.empty((*batch, records + 1, model.nq), dtype)
-        self.v = np.empty((*batch, records + 1, model.nv), dtype)
-        self.q[..., 0, :], self.v[..., 0, :] = q, v
-        self.shown: dict[str, Array] = {}
-        self.memory = {
-            n: x for n, x in acting.constant.items() if n in rollout(tuple(acting.functions), 1, 1).memory
-        }
-        self.alive = np.ones(batch, bool)
-        self.failed: list[Failure] = []
-        self.found: list[Any] = []
-        self.done = 0
-        self.interrupted = False
-
-    # -- the loop
-
-    def run(self, events: Events, bar: Progress) -> None:
-        stepwise = bool(self.acting.callbacks) or bool(events)
-        record = 1 if stepwise else self.record
-        piece = 1 if self.acting.callbacks else self.engine.piece(record)
-        q, v = self.q[..., 0, :], self.v[..., 0, :]
-        while self.done < self.steps and self.alive.any():
-            if self.acting.callbacks:
-                self._ask(q, v)
-            found = self._piece(q, v, piece, record)
-            count = min(piece, (self.steps - self.done) // record)
-            self._check(q, v, found, count, record)
-            if events:
-                self._look(events, q, v, found, count)
-            q, v = found["q"][..., count - 1, :], found["v"][..., count - 1, :]
-            self.memory = {name: found[name + NEXT] for name in self.memory}
-            self._keep(found, count, record)
-            self.done += count * record
-            bar.tell(self.done)
-
-    def _piece(self, q: Array, v: Array, piece: int, record: int) -> dict[str, Array]:
-        """The next records: written straight to their place where that is possible."""
-        first = self.done // self.record + 1
-        direct = record == self.record and first + piece <= self.q.shape[-2] and not self.acting.functions
-        if not direct or self.engine.target != "cpu":
-            return self.engine.advance(q, v, self.memory, self.done, piece, record)
-        place = slice(first, first + piece)
-        out = (self.q[..., place, :], self.v[..., place, :], np.empty(self.batch, self.q.dtype))
-        return self.engine.advance(q, v, self.memory, self.done, piece, record, out=out)
-
-    def _keep(self, found: dict[str, Array], count: int, record: int) -> None:
-        """Note the records among the states of a piece."""
-        stride = self.record // record
-        first = self.done // self.record + 1
-        offset = stride - 1 - (self.done % self.record) // record
-        for name, place in (("q", self.q), ("v", self.v)):
-            rows = found[name][..., offset:count:stride, :]
-            if rows.shape[-2] and not np.may_share_memory(rows, place):
-                place[..., first : first + rows.shape[-2], :] = rows
-        begin = -((self.done % self.record) // record) % stride
-        at = (self.done + begin * record) // self.record
-        for name, rows in found.items():
-            if not name.startswith("control") or name.endswith(NEXT):
-                continue
-            rows = _moved(rows, len(self.batch))[begin:count:stride]
-            if name not in self.shown:
-                self.shown[name] = np.full((self.q.shape[-2], *rows.shape[1:]), np.nan)
-            self.shown[name][at : at + len(rows)] = rows
-
-    def _ask(self, q: Array, v: Array) -> None:
-        """Let Python functions say what acts in the next step."""
-        t = self.t0 + self.dt * self.done
-        for name, callback in self.acting.callbacks.items():
-            said = "control" if name == "tau" else name
-            core = (self.model.nv,) if name == "tau" else (self.model.nbodies, 6)
-            with np.errstate(all="ignore"):
-                try:
-                    value = np.asarray(callback(t, q, v), float)
-                except (Exception, SystemExit) as error:
-                    raise SimulationError(
-                        f"simulate: {said} raised {type(error).__name__} at t = {t:g} s: {error}"
-                    ) from error
-            try:
-                full = np.broadcast_to(value, (*self.batch, *core))
-            except ValueError:
-                raise SimulationError(
-                    f"simulate: {said} gave an array of shape {value.shape} at t = {t:g} s, but "
-                    f"{(*self.batch, *core)} is needed"
-                ) from None
-            bad = ~np.isfinite(full).reshape(*self.batch, -1).all(-1) & self.alive
-            if bad.any():
-                where = f" for state {tuple(map(int, np.argwhere(bad)[0]))}" if self.batch else ""
-                raise SimulationError(f"simulate: {said} gave NaN or infinity at t = {t:g} s{where}")
-            self.acting.constant[name] = np.where(
-                self.alive.reshape(*self.batch, *(1,) * len(core)), full, 0.0
-            )
-            if self.done % self.record == 0:
-                key = given_name(len(self.acting.functions), name)
-                rows = self.shown.setdefault(key, np.full((self.q.shape[-2], *full.shape), np.nan))
-                rows[self.done // self.record] = full
-
-    def note(self, index: tuple[int, ...], rows: list[dict[str, Any]]) -> None:
-        """Note what acted on one state at its records."""
-        for k, row in enumerate(rows):
-            for name, value in row.items():
-                if name in self.acting.constant or name in self.acting.series:
-                    continue
-                core = np.shape(value)
-                place = self.shown.setdefault(
-                    given_name(0, name), np.full((self.q.shape[-2], *self.batch, *core), np.nan)
-                )
-                place[(k, *index)] = value
-
-    def _check(self, q: Array, v: Array, found: dict[str, Array], count: int, record: int) -> None:
-        """Find states that did not reach the end of a piece, and let them stop."""
-        fine = np.isfinite(found["q"][..., :count, :]).all((-2, -1)) & np.isfinite(
-            found["v"][..., :count, :]
-        ).all((-2, -1))
-        bad = self.alive & ~(fine & (found["trust"] >= 1))
-        for place in map(tuple, np.argwhere(bad)):
-            index = tuple(int(k) for k in place)
-            failure = self.engine.explained(index, q[index], v[index], self.memory, self.done, count * record)
-            if failure is None:
-                continue
-            self.failed.append(failure)
-            self._stop(index, round((failure.time - self.t0) / self.dt), found, record)
-
-    def _stop(self, index: tuple[int, ...], last: int, found: dict[str, Array], record: int) -> None:
-        """One state goes no further than step `last`."""
-        self.alive[index] = False
-        row = (last - self.done) // record
-        for name in ("q", "v"):
-            found[name][index][row:] = np.nan
-
-    def _look(self, events: Events, q: Array, v: Array, found: dict[str, Array], count: int) -> None:
-        """Find the zeros of event functions in a piece; states stop at terminal ones."""
-        times = self.t0 + self.dt * np.arange(self.done, self.done + count + 1)
-        try:
-            hits = events.between(
-                times, q, v, found["q"][..., :count, :], found["v"][..., :count, :], self.alive
-            )
-        except Exception as error:
-            raise SimulationError(
-                f"simulate: an event function raised {type(error).__name__}: {error}"
-            ) from error
-        for hit in hits:
-            if self.alive[hit.state]:
-                event = events.located(hit, self.engine, self.memory, self.done)
-                self.found.append(event)
-                if event.terminal:
-                    self._stop(hit.state, self.done + hit.row, found, 1)
-
-    # -- the result
-
-    def trajectory(self) -> Trajectory:
-        count = self.done // self.record + 1
-        if not self.alive.any() and self.done < self.steps and not self.batch:
-            finite = np.isfinite(self.q[:count]).all(-1)
-            count = int(finite.sum())
-        t = self.t0 + self.dt * (self.record * np.arange(count))
-        if self.done >= self.steps and self.batch:
-            count = len(t)
-        extra, tau, f_ext = self._recorded(count)
-        given = {n: self.acting.constant.get(n) for n in ("parameters", "gravity")}
-        return Trajectory(
-            self.model,
-            t,
-            self.q[..., :count, :],
-            self.v[..., :count, :],
-            tau,
-            f_ext=f_ext,
-            extra=extra,
-            failed=tuple(sorted(self.failed, key=lambda f: (f.time, f.state))),
-            events=tuple(sorted(self.found, key=lambda e: (e.time, e.state))),
-            settings=self.settings,
-            interrupted=self.interrupted,
-            **given,
-        )
-
-    def _recorded(self, count: int) -> tuple[dict[str, Array], Array | None, Array | None]:
-        """What acted from each record on: what the controls gave, and what was given."""
-        totals: dict[str, Any] = {}
-
-        def add(name: str, array: Array) -> None:
-            totals[name] = totals[name] + array if name in totals else array
-
-        for name, rows in self.shown.items():
-            rows = rows[:count]
-            if count > 1 and not np.isfinite(rows[-1]).any():
-                rows[-1] = rows[-2]  # nothing acts from the last record on: say what acted before
-            own = name.partition("_")[2]
-            core = rows.ndim - 1 - len(self.batch)
-            full = np.moveaxis(rows, 0, rows.ndim - 1 - core)
-            add(own, full)
-        for name, array in self.acting.series.items():
-            core = 2 if name == "f_ext" else 1
-            axis = array.ndim - core - 1
-            rows = np.minimum(np.arange(count) * self.record, self.steps - 1)
-            add(name, _wide(np.take(array, rows, axis), self.batch, core + 1))
-        for name in ("tau", "f_ext", "kp", "kd", "setpoint"):
-            held = self.acting.constant.get(name)
-            if held is not None and name not in self.acting.callbacks:
-                core = 2 if name == "f_ext" else 1
-                row = np.expand_dims(held, held.ndim - core)
-                add(name, _wide(np.repeat(row, count, held.ndim - core), self.batch, core + 1))
-        tau, f_ext = totals.pop("tau", None), totals.pop("f_ext", None)
-        return totals, None if tau is None else tau, f_ext
-
-
-def _wide(array: Array, batch: tuple[int, ...], core: int) -> Array:
-    return np.broadcast_to(array, batch + array.shape[array.ndim - core :])
-
-
-def _moved(rows: Array, batch: int) -> Array:
-    """The axis of the records in front."""
-    return np.moveaxis(rows, batch, 0)
 
 
 def _warn_of_limits(run: Trajectory) -> None:

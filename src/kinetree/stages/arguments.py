@@ -56,15 +56,20 @@ def bound(
     return arrays, options
 
 
-def chosen(function: Function, options: Mapping[str, Any], caller: str) -> dict[str, Any]:
-    """A value for every option of a function: the given ones and the defaults."""
+def chosen(
+    function: Function, options: Mapping[str, Any], caller: str, *, complete: bool = True
+) -> dict[str, Any]:
+    """A value for every option of a function: the given ones and the defaults.
+
+    `complete`: an option without a value is an error.
+    """
     for name in options:
         if name not in function.options:
             known = f"it has {', '.join(function.options)}" if function.options else "it has none"
             raise CompileError(f"{caller}: {function.name} has no option {name!r}; {known}")
     found = function.options | {name: _several(name, value) for name, value in options.items()}
     for name, value in found.items():
-        if value is REQUIRED:
+        if value is REQUIRED and complete:
             raise ArgumentError(f"{caller}: {function.name} needs the argument {name!r}: give {name}=...")
     return found
 

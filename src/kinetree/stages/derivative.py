@@ -16,13 +16,11 @@ so gradients of such a program are found column by column, in a loop over the in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree import ops
 from kinetree.compiler.emit import python
 from kinetree.compiler.ir.graph import Array, Graph
 from kinetree.compiler.ir.program import Program
@@ -30,6 +28,7 @@ from kinetree.compiler.passes import differentiate
 from kinetree.compiler.passes.simplify import simplify
 from kinetree.errors import ArgumentError, SingularError
 from kinetree.model import Model
+from kinetree.ops.control import loop
 from kinetree.stages import implicit
 from kinetree.stages import increments as inc
 from kinetree.stages.batches import batch_of
@@ -43,9 +42,8 @@ from kinetree.sweep.numbers import holds_expressions, origin
 from kinetree.sweep.signature import Argument
 
 UNROLLED_NODES = 250  # up to so many, a sweep without pairs is differentiated in reverse without loops
-DENSE_COLUMNS = 8  # what a value depends on, at most, as a rule
-LONGEST = 100_000  # operations; a matrix that takes more is found column by column, in a loop
-TRUSTED = 1e300  # a guard that nothing has lowered yet
+DENSE_COLUMNS = 8  # on how many coordinates a number in a sweep depends, as a rule
+LONGEST = 40_000  # operations; a matrix that takes more is found column by column, in a loop
 Values = dict[str, list[Any]]  # the numbers of each input, in order
 
 
@@ -160,7 +158,7 @@ class Derivative(Function):
         return Job(self.base, t.model, self.present_in_base(t.values), t.options, mode=t.mode)
 
     def backward_job(self, t: Trace) -> Job:
-        """The same, without loops where these are not needed: only then can it be differentiated in reverse."""
+        """The same, without loops where it can be: else there is no way back through it."""
         job = self.job_of(t)
         is_sweep = isinstance(self.base, SweepFunction) and not self.base.algorithm.pairs
         if t.mode is None and is_sweep and len(t.model.nodes) <= UNROLLED_NODES:
@@ -184,8 +182,8 @@ class Derivative(Function):
         """The outputs, and how they change along tangents: in increments where they are positions."""
         if implicit.is_implicit(self.base, t.model):
             self.present_in_base(t.values)
-            changes = {name: self.seed(t, name, x) for name, x in tangents.items()}
-            a, change = implicit.jvp(t.graph, t.model, t.values, changes, t.mode)
+            seeds = {name: self.seed(t, name, x) for name, x in tangents.items()}
+            a, change = implicit.jvp(t.graph, t.model, t.values, seeds, t.mode)
             return [a], [change]
         job, along = self.job_of(t), tuple(tangents)
         own = lowered(job)
@@ -201,16 +199,21 @@ class Derivative(Function):
                 slopes[k] = inc.product(inc.velocity_rows(t.model, results[k]), slopes[k])
         return results, slopes
 
-    def columns(self, t: Trace, name: str) -> Iterator[tuple[Any, int, list[list[Any]]]]:
-        """In a loop over the coordinates of an input: (counter, how many, changes of the outputs)."""
-        size = self.tangent(name, self.arguments[name]).length(t.model, t.options)
-        unit = t.graph.array(f"unit_{len(t.graph.arrays)}", "work", size)
-        with t.graph.loop(size) as k:
+    def widths(self, t: Trace) -> dict[str, int]:
+        """How many coordinates each of the inputs has along which derivatives are taken."""
+        return {n: self.tangent(n, self.arguments[n]).length(t.model, t.options) for n in self.wrt}
+
+    def columns(self, t: Trace) -> Iterator[tuple[Any, list[list[Any]]]]:
+        """In a loop over all coordinates of these inputs: (counter, changes of the outputs)."""
+        widths = self.widths(t)
+        total = sum(widths.values())
+        unit = t.graph.array(f"unit_{len(t.graph.arrays)}", "work", total)
+        with t.graph.loop(total) as k:
             t.graph.store(unit, k, 0.0)
-        with _guarded(t.graph, size) as k:
+        with loop(t.graph, total) as k:
             t.graph.store(unit, k, 1.0)
-            change = {name: [t.graph.load(unit, n) for n in range(size)]}
-            yield k, size, self.pushed(t, change)[1]
+            parts = _split([t.graph.load(unit, n) for n in range(total)], widths)
+            yield k, self.pushed(t, parts)[1]
             t.graph.store(unit, k, 0.0)
 
 
@@ -272,16 +275,15 @@ class Vjp(Derivative):
 
     def _by_columns(self, t: Trace, weights: list) -> list[list[Any]]:
         """The gradients of a program with loops."""
-        found = []
-        for name in self.wrt:
-            for k, size, slopes in self.columns(t, name):
-                gradient = t.graph.array(f"gradient_{len(t.graph.arrays)}", "work", size)
-                total: Any = 0.0
-                for weight, slope in zip(weights, slopes, strict=True):
-                    total = sum((w * x for w, x in zip(weight, slope, strict=True)), total)
-                t.graph.store(gradient, k, _number(total))
-            found.append([t.graph.load(gradient, n) for n in range(size)])
-        return found
+        widths = self.widths(t)
+        total = sum(widths.values())
+        gradient = t.graph.array(f"gradient_{len(t.graph.arrays)}", "work", total)
+        for k, slopes in self.columns(t):
+            sums: Any = 0.0
+            for weight, slope in zip(weights, slopes, strict=True):
+                sums = sum((w * x for w, x in zip(weight, slope, strict=True)), sums)
+            t.graph.store(gradient, k, _number(sums))
+        return list(_split([t.graph.load(gradient, n) for n in range(total)], widths).values())
 
 
 class Jacobian(Derivative):
@@ -300,9 +302,10 @@ class Jacobian(Derivative):
         own = lowered(self.backward_job(t))
         arrays = dict(zip(self.results, own.outputs, strict=True))
         chosen = [arrays[of] for of in self.of or self.results]
-        columns = sum(self.tangent(n, self.arguments[n]).length(t.model, t.options) for n in self.wrt)
+        columns = sum(self.widths(t).values())
         way = "forward" if columns <= 2 * sum(a.size for a in chosen) else "reverse"
-        size = own.ops["flops"] * min(columns, DENSE_COLUMNS)
+        is_sweep = isinstance(self.base, SweepFunction)
+        size = own.ops["flops"] * (min(columns, DENSE_COLUMNS) if is_sweep else columns)
         if not own.is_straight or (way == "forward" and size > LONGEST):
             return self._by_columns(t)
         names = [a.name for a in chosen]
@@ -322,21 +325,32 @@ class Jacobian(Derivative):
         return matrices
 
     def _by_columns(self, t: Trace) -> list[list[Any]]:
-        """The matrices of a program with loops."""
-        found: dict[tuple[str, str], list[Any]] = {}
-        for name in self.wrt:
-            places: dict[str, Array] = {}
-            for k, size, slopes in self.columns(t, name):
-                for of, slope in zip(self.results, slopes, strict=True):
-                    if of not in (self.of or self.results):
-                        continue
-                    count = len(t.graph.arrays)
-                    places[of] = t.graph.array(f"matrix_{count}", "work", size * len(slope))
+        """The matrices of a long program, or of one with loops."""
+        widths = self.widths(t)
+        total, chosen = sum(widths.values()), self.of or tuple(self.results)
+        places: dict[str, Array] = {}
+        for k, slopes in self.columns(t):
+            for of, slope in zip(self.results, slopes, strict=True):
+                if of in chosen:
+                    name = f"matrix_{len(t.graph.arrays)}"
+                    places[of] = t.graph.array(name, "work", total * len(slope))
                     for row, x in enumerate(slope):
-                        t.graph.store(places[of], t.graph.iadd(k, row * size), _number(x))
-            for of, array in places.items():
-                found[of, name] = [t.graph.load(array, n) for n in range(array.size)]
-        return [found[of, name] for of in self.of or self.results for name in self.wrt]
+                        t.graph.store(places[of], t.graph.iadd(k, row * total), _number(x))
+        found = []
+        for of in chosen:
+            array = places[of]
+            rows = [
+                _split([t.graph.load(array, start + n) for n in range(total)], widths)
+                for start in range(0, array.size, total)
+            ]
+            found += [[x for row in rows for x in row[name]] for name in self.wrt]
+        return found
+
+
+def _split(numbers: list[Any], widths: Mapping[str, int]) -> Values:
+    """The numbers that belong to each name, one after the other."""
+    rest = iter(numbers)
+    return {name: [next(rest) for _ in range(width)] for name, width in widths.items()}
 
 
 def _plain(results: Mapping[str, Argument]) -> list[Argument]:
@@ -345,22 +359,6 @@ def _plain(results: Mapping[str, Argument]) -> list[Argument]:
 
 def _number(x: Any) -> Any:
     return float(x) if isinstance(x, int) else x
-
-
-@contextmanager
-def _guarded(graph: Graph, count: int) -> Iterator[Any]:
-    """A loop of a trace; what its body guards is one guard after it. Yields the counter."""
-    least = graph.array(f"least_{len(graph.arrays)}", "work", 1)
-    graph.store(least, 0, TRUSTED)
-    outer, graph.guards = graph.guards, []
-    with graph.loop(count) as counter:
-        yield counter
-        found = graph.guards
-        for guard in found:
-            graph.store(least, 0, ops.min(graph.load(least, 0), guard))
-    graph.guards = outer
-    if found:
-        graph.guards.append(graph.load(least, 0))
 
 
 def output_name(base: Function, argument: Argument) -> str:

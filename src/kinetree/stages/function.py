@@ -13,14 +13,16 @@ import importlib
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
 from kinetree.compiler.ir.program import Program
 from kinetree.errors import KinetreeError, ShapeError
 from kinetree.model import Model
-from kinetree.stages.arguments import bound, documentation, signature
+from kinetree.names import MODULE_OF
+from kinetree.stages.arguments import bound, chosen, documentation, signature
 from kinetree.stages.job import Job
 from kinetree.stages.splice import inlined
 from kinetree.stages.target import TARGETS, chosen_target, kind_of
@@ -38,6 +40,9 @@ class Function(ABC):
     model; complex numbers, 50-digit numbers and symbols run eagerly, in plain Python; expressions of a trace
     become part of that trace. `target` names another choice.
     """
+
+    # In a simulation with `parameters` or `gravity`: whether it is told them, or knows the model as it is.
+    sees_numbers = True
 
     def __init__(
         self,
@@ -61,6 +66,7 @@ class Function(ABC):
         self.__qualname__ = self.name
         self.__doc__ = documentation(self, inspect.getdoc(body) or "")
         self.__signature__ = signature(self)
+        self.changed: tuple[Function, dict[str, Any]] | None = None  # what `with_options` made it of
         self._plans: dict[Any, _Plan] = {}
 
     # -- what a kind of function knows
@@ -167,8 +173,11 @@ class Function(ABC):
         if result is None:
             return executable
 
-        def finished(*arrays: Any, **out: Any) -> Any:
-            return result(*executable(*arrays, **out))
+        is_named = isinstance(result, type) and issubclass(result, tuple)
+        make: Any = partial(tuple.__new__, cast(type, result)) if is_named else lambda parts: result(*parts)
+
+        def finished(*arrays: Any, out: Any = None) -> Any:
+            return make(executable(*arrays) if out is None else executable(*arrays, out=out))
 
         return finished
 
@@ -185,7 +194,18 @@ class Function(ABC):
         inputs = [a.sizes(model, options) for a in self.inputs if a.name in present]
         return inputs, [a.sizes(model, options) for a in self.outputs]
 
+    def with_options(self, **options: Any) -> Function:
+        """The same function with other defaults for some of its options."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        new.options, new._plans = chosen(self, options, "with_options", complete=False), {}
+        new.changed = self, options
+        new.__signature__ = signature(new)
+        return new
+
     def __reduce__(self) -> Any:
+        if self.changed is not None:
+            return _changed, self.changed, {"sees_numbers": self.sees_numbers}
         return _named, (self.__module__, self.name)
 
     def __repr__(self) -> str:
@@ -225,7 +245,12 @@ def doubles(arrays: list) -> list | None:
     return arrays
 
 
+def _changed(function: Function, options: dict[str, Any]) -> Function:
+    """How functions with other options are unpickled."""
+    return function.with_options(**options)
+
+
 def _named(module: str, name: str) -> Any:
     """The function with this name: how functions are unpickled."""
-    home = "kinetree" if module.partition(".")[0] == "kinetree" else module
+    home = "kinetree" if module.partition(".")[0] == "kinetree" and name in MODULE_OF else module
     return getattr(importlib.import_module(home), name)

@@ -7,6 +7,7 @@ it finds is, and the mass matrix is solved with once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from kinetree.compiler.ir.graph import Graph
@@ -33,7 +34,7 @@ def jvp(graph: Graph, model: Model, values: Values, tangents: Values, mode: str 
     """The acceleration, and its change along tangents of the numbers of the inputs."""
     a, inner = _accelerated(graph, model, values, mode)
     changes = {name: x for name, x in tangents.items() if name != "tau"}
-    _, change = _derived(graph, model, inner, changes, "jvp", mode, list(changes.values()))
+    _, change = _derived(graph, model, inner, tuple(changes), "jvp", mode, list(changes.values()))
     given = tangents.get("tau", [0.0] * model.nv)
     force = [x - y for x, y in zip(given, change, strict=True)]
     return a, _solved(graph, model, values, force, mode)
@@ -46,7 +47,7 @@ def vjp(
     a, inner = _accelerated(graph, model, values, mode)
     pull = _solved(graph, model, values, weights, mode)
     names = [name for name in wrt if name != "tau"]
-    _, *found = _derived(graph, model, inner, dict.fromkeys(names), "vjp", mode, [pull])
+    _, *found = _derived(graph, model, inner, tuple(names), "vjp", mode, [pull])
     gradients = dict(zip(names, ([-x for x in part] for part in found), strict=True))
     return a, [pull if name == "tau" else gradients[name] for name in wrt]
 
@@ -63,12 +64,18 @@ def _accelerated(graph: Graph, model: Model, values: Values, mode: str | None) -
 
 
 def _derived(
-    graph: Graph, model: Model, inner: Values, along: Values, kind: str, mode: str | None, seeds: list[Any]
+    graph: Graph,
+    model: Model,
+    inner: Values,
+    names: tuple[str, ...],
+    kind: str,
+    mode: str | None,
+    seeds: list[Any],
 ) -> list[Any]:
     """The results of a derivative of inverse dynamics."""
     values = {"a" if name == "tau" else name: x for name, x in inner.items()}
     job = _job("inverse_dynamics", model, tuple(values), mode)
-    own, names = lowered(job), tuple(along)
+    own = lowered(job)
     program = model.memo((kind, job, names), lambda: simplify(_PASSES[kind](own, names)))
     return spliced(graph, program, [*(values[x.name] for x in own.inputs), *seeds])
 
@@ -81,6 +88,9 @@ def _solved(graph: Graph, model: Model, values: Values, x: list[Any], mode: str 
 
 
 def _job(name: str, model: Model, names: tuple[str, ...], mode: str | None) -> Job:
-    import kinetree.functions as of
+    return Job(_sweep(name), model, names, {}, mode=mode)
 
-    return Job(getattr(of, name), model, names, {}, mode=mode)
+
+@cache
+def _sweep(name: str) -> SweepFunction:
+    return SweepFunction(REGISTRY[name])

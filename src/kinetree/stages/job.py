@@ -76,6 +76,7 @@ class Job:
         model_digest(self.model)  # a model of symbols has none: CompileError
         kinds = structure_of(self.model, self.model.nodes, frozenset()).kinds
         parts = {type(member.joint) for kind in kinds for member in kind.sample.members}
+        parts |= {value for value in self.options.values() if callable(value)}
         if any(p.__module__.partition(".")[0] != "kinetree" for p in (self.function, *parts)):
             return None
         facts = (self.function.name, self.present, sorted(self.options.items()), self.mode)

@@ -24,6 +24,8 @@ MODES = (None, "unrolled", "looped")
 # Above this many operations a program keeps its loops, unless asked otherwise: unrolling no longer pays, and
 # compiling it would take long.
 UNROLLED_OPERATIONS = 25_000
+# Above this many operations that solve for columns of matrices, these are solved for in a loop.
+SOLVED_OPERATIONS = 75_000
 # Above this many nodes, finding canonical frames would take longer than they save.
 CANONICAL_NODES = 5_000
 
@@ -75,7 +77,7 @@ def lower(
     known = nodes or model.nodes
     algorithm = algorithm.for_depth(max(depths(known), default=0))
     estimate, solving = _estimate(algorithm, known), _solving(algorithm, known, model.nv)
-    is_mixed = mode is None and estimate + solving >= UNROLLED_OPERATIONS and solving > 0
+    is_mixed = mode is None and solving >= SOLVED_OPERATIONS
     if mode is None:
         mode = "unrolled" if estimate < UNROLLED_OPERATIONS else "looped"
     if mode == "looped":
@@ -105,4 +107,7 @@ def _estimate(algorithm: Algorithm, nodes: Sequence[Node]) -> float:
 
 def _solving(algorithm: Algorithm, nodes: Sequence[Node], nv: int) -> float:
     """Roughly how many of the operations, besides, solve for columns of matrices."""
-    return 3.0 * algorithm.columns * nv * VelocityTree(nodes).paths() if algorithm.columns else 0.0
+    if not algorithm.columns:
+        return 0.0
+    pairs = VelocityTree(nodes).paths()
+    return 6.0 * algorithm.columns * pairs * pairs / (nv + 1)  # as many are not zero as are on one path

@@ -76,8 +76,8 @@ def algorithm(
             raise TypeError(
                 f"{body.__name__}: the signature {signature!r} does not match the parameters {names}"
             )
-        names = tuple(order.split())
-        entry = Algorithm(body.__name__, body, inputs, outputs, pairs, options, invariant, names, **more)
+        called = tuple(order.split())
+        entry = Algorithm(body.__name__, body, inputs, outputs, pairs, options, invariant, called, **more)
         REGISTRY[entry.name] = entry
         return entry
 

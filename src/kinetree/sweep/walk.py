@@ -49,6 +49,10 @@ class Walk(ABC):
     def column(self, block: Any) -> Any:
         """A table with the numbers of one block for each velocity; write them all before you read any."""
 
+    def in_blocks(self, table: Any) -> Any:
+        """A table, ready to be read by velocity and block."""
+        return table
+
     @abstractmethod
     def guard(self, k: Any, pivot: Any) -> None:
         """See to it that the result is not trusted if the pivot of a velocity is zero or rounding noise."""

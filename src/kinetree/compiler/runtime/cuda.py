@@ -38,7 +38,8 @@ def driver() -> Any:
         library = ctypes.CDLL(name)
     except OSError:
         raise CudaError(
-            f"target 'cuda' needs an NVIDIA graphics driver ({name} is not there): install one, or use target='cpu'"
+            f"target 'cuda' needs an NVIDIA graphics driver ({name} is not there): install one, or use "
+            "target='cpu'"
         ) from None
     status = library.cuInit(0)
     if status:
@@ -259,6 +260,16 @@ class Launcher:
                 self.function, blocks, 1, 1, THREADS, 1, 1, 0, ctypes.c_void_p(stream), pointers, None
             )
             check(status, "starting a kernel")
+
+    def reset(self, notes: Memory, far: int = 0, stream: int = 0) -> None:
+        """Before a launch: nothing is refused; `far`: whether large angles are to be expected."""
+        with self.device.current():
+            for offset, value, count in ((0, 2**32 - 1, 2), (8, far, 1)):
+                place = ctypes.c_uint64(notes.pointer + offset)
+                status = driver().cuMemsetD32Async(
+                    place, ctypes.c_uint(value), ctypes.c_size_t(count), ctypes.c_void_p(stream)
+                )
+                check(status, "preparing a kernel")
 
     def wait(self, stream: int = 0) -> None:
         """Until everything on a stream is done."""

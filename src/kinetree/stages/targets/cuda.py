@@ -1,10 +1,10 @@
 """NVIDIA GPUs: the same program, one state a thread.
 
-    kt.inverse_dynamics(robot, q, v, a)             with arrays of CuPy or PyTorch on a GPU: runs there, returns the same
-    kt.compile(kt.inverse_dynamics, robot, target="cuda")      a kernel; takes arrays of the host too, and copies them
+    kt.inverse_dynamics(robot, q, v, a)       arrays of CuPy or PyTorch on a GPU: runs there, returns the same
+    kt.compile(kt.inverse_dynamics, robot, target="cuda")        a kernel; copies arrays of the host, if given
 
-Nothing is copied between host and device in silence. A kernel proves itself before it is trusted: some states run on
-both sides, and their bits are compared.
+Nothing is copied between host and device in silence. A kernel proves itself before it is trusted: some
+states run on both sides, and their bits are compared.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from typing import Any, NamedTuple
 import llvmlite
 import numpy as np
 
-from kinetree.compiler.emit.llvm.gpu import THREADS, emit_gpu
+from kinetree.compiler.emit.llvm.gpu import OWN_BYTES, THREADS, emit_gpu
 from kinetree.compiler.emit.llvm.layout import table_bytes
+from kinetree.compiler.ir.program import walk
 from kinetree.compiler.runtime import cache, cuda
 from kinetree.errors import CompileError, ShapeError
+from kinetree.ops import Expr
 from kinetree.stages.job import Job
 from kinetree.stages.target import TARGETS, Target
 
@@ -86,8 +88,8 @@ class Loaded(NamedTuple):
     """A kernel on one device, with what it needs there."""
 
     launcher: cuda.Launcher
+    large: cuda.Launcher | None  # for large angles, started behind the other; returns if there were none
     tables: cuda.Memory
-    worst: cuda.Memory
     work: cuda.Memory
     blocks: int  # at most; 0: as many as there are states for
 
@@ -101,6 +103,7 @@ class CudaKernel:
         self.program = job.program()
         self.input_shapes, self.output_shapes = job.shapes
         self._loaded: dict[tuple[int, bool], Loaded] = {}
+        self._notes: dict[tuple[int, int], cuda.Memory] = {}  # by device and stream
 
     @property
     def ops(self) -> dict[str, int]:
@@ -175,9 +178,7 @@ class CudaKernel:
                 raise ShapeError(self.job.wrong_shape(name, a.shape))
         batch = np.broadcast_shapes(*(a.shape[: a.ndim - len(s)] for a, s in zip(sources, self.input_shapes)))
         count = math.prod(batch)
-        flat = [
-            np.broadcast_to(a, batch + s).reshape(count, *s) for a, s in zip(sources, self.input_shapes)
-        ]
+        flat = [np.broadcast_to(a, batch + s).reshape(count, *s) for a, s in zip(sources, self.input_shapes)]
         results = [np.empty((count, *s), self.dtype) for s in self.output_shapes]
         row = sum(math.prod(s) for s in (*self.input_shapes, *self.output_shapes)) * self.dtype.itemsize
         step = max(1, CHUNK // max(row, 1))
@@ -227,16 +228,24 @@ class CudaKernel:
         arguments: list[int] = []
         for view, (state, element) in zip([*inputs, *outputs], facts, strict=True):
             arguments += [view.pointer, state, element]
-        arguments += [loaded.tables.pointer, loaded.work.pointer, loaded.worst.pointer, count, blocks]
-        guarded = self.program.guard is not None
-        if guarded:
-            loaded.worst.put(np.array([-1], np.int64))
-        loaded.launcher.launch(arguments, blocks, stream)
-        if guarded:
+        notes = self._notes.get((where.number, stream))
+        if notes is None:
+            notes = self._notes[where.number, stream] = cuda.Memory(where, 16)
+        arguments += [loaded.tables.pointer, loaded.work.pointer, notes.pointer, count, blocks]
+        self._start(loaded, arguments, blocks, notes, stream)
+        if self.program.guard is not None:
             loaded.launcher.wait(stream)
-            worst = int(loaded.worst.get(np.empty(1, np.int64))[0])
+            worst = int(notes.get(np.empty(1, np.int64))[0])
             if worst >= 0:
                 self._refused(inputs, worst, batch, where, first)
+
+    def _start(
+        self, loaded: Loaded, arguments: list[int], blocks: int, notes: cuda.Memory, stream: int
+    ) -> None:
+        loaded.launcher.reset(notes, 0, stream)
+        loaded.launcher.launch(arguments, blocks, stream)
+        if loaded.large is not None:
+            loaded.large.launch(arguments, blocks, stream)
 
     def _refused(
         self, inputs: list[View], worst: int, batch: tuple[int, ...], where: cuda.Device, first: int
@@ -259,16 +268,16 @@ class CudaKernel:
 
     # -- code
 
-    def _ptx(self, rows: bool, architecture: str) -> str:
+    def _ptx(self, rows: bool, architecture: str, large: bool = False) -> str:
         key = self.job.key
         name = ""
         if key is not None:
-            facts = f"ptx\0{llvmlite.__version__}\0{architecture}\0{rows}\0{self.dtype}\0{key}"
+            facts = f"ptx\0{llvmlite.__version__}\0{architecture}\0{rows}\0{large}\0{self.dtype}\0{key}"
             name = hashlib.sha256(facts.encode()).hexdigest()
             found = cache.load(name)
             if found is not None:
                 return found.decode()
-        text = cuda.assemble(emit_gpu(self.program, str(self.dtype), rows).text, architecture)
+        text = cuda.assemble(emit_gpu(self.program, str(self.dtype), rows, large=large).text, architecture)
         if name:
             cache.store(name, text.encode())
         return text
@@ -277,46 +286,49 @@ class CudaKernel:
         found = self._loaded.get((where.number, rows))
         if found is not None:
             return found
-        ptx = self._ptx(rows, where.architecture)
         work = sum(a.size for a in self.program.work) * self.dtype.itemsize
-        shared_out = emit_gpu(self.program, str(self.dtype), rows).work_numbers
-        blocks = where.processors * WAVES if shared_out else 0
-        memory = cuda.Memory(where, work * blocks * THREADS if shared_out else 0)
+        blocks = where.processors * WAVES if work > OWN_BYTES else 0
+        memory = cuda.Memory(where, work * blocks * THREADS)
         tables = table_bytes(self.program, str(self.dtype))
         constants = cuda.Memory(where, len(tables))
         constants.put(np.frombuffer(tables, np.uint8))
+        turns = any(isinstance(s, Expr) and s.op in ("sin", "cos") for s in walk(self.program.body))
+        texts = [
+            self._ptx(rows, where.architecture, large) for large in ((False, True) if turns else (False,))
+        ]
         for level in LEVELS:
-            launcher = cuda.Launcher(ptx, where, level)
-            made = Loaded(launcher, constants, cuda.Memory(where, 8), memory, blocks)
-            if self._proves_itself(made, where, rows):
+            launchers = [cuda.Launcher(text, where, level) for text in texts]
+            made = Loaded(launchers[0], launchers[1] if turns else None, constants, memory, blocks)
+            if self._proves_itself(made, where):
                 self._loaded[where.number, rows] = made
                 return made
         raise CompileError(
-            f"{self.name}: what the graphics driver made of the kernel computes something else than the CPU, at every "
-            "level of optimisation: use target='cpu', and report the model and the driver's version"
+            f"{self.name}: the kernel that the graphics driver made differs from what the CPU computes, at "
+            "every level of optimisation: use target='cpu', and report the model and the driver's version"
         )
 
-    def _proves_itself(self, made: Loaded, where: cuda.Device, rows: bool) -> bool:
-        """Whether some states have the same bits on both sides."""
+    def _proves_itself(self, made: Loaded, where: cuda.Device) -> bool:
+        """Whether some states have the same bits on both sides, by each of the kernels."""
         states = self.job.samples(PROOF)
         expected = TARGETS["cpu"].executable(self.job)(*states)
         expected = expected if isinstance(expected, tuple) else (expected,)
         held = [cuda.array(x, where.number) for x in states]
-        inputs = [View.of(x) for x in held]
         results = [cuda.DeviceArray((PROOF, *s), self.dtype, where) for s in self.output_shapes]
         arguments: list[int] = []
-        for view, shape in zip(
-            [*inputs, *(View.of(r) for r in results)], [*self.input_shapes, *self.output_shapes]
-        ):
-            arguments += [view.pointer, math.prod(shape), 1]
+        for array, shape in zip([*held, *results], [*self.input_shapes, *self.output_shapes], strict=True):
+            arguments += [array.memory.pointer, math.prod(shape), 1]
         blocks = -(-PROOF // THREADS)
-        arguments += [made.tables.pointer, made.work.pointer, made.worst.pointer, PROOF, blocks]
-        made.worst.put(np.array([-1], np.int64))
-        made.launcher.launch(arguments, blocks)
-        made.launcher.wait()
-        return all(
-            r.numpy().tobytes() == np.ascontiguousarray(e).tobytes() for r, e in zip(results, expected)
-        )
+        notes = cuda.Memory(where, 16)
+        arguments += [made.tables.pointer, made.work.pointer, notes.pointer, PROOF, blocks]
+        for far, launcher in enumerate((made.launcher, made.large)):
+            if launcher is not None:
+                launcher.reset(notes, far)
+                launcher.launch(arguments, blocks)
+                launcher.wait()
+                pairs = zip(results, expected, strict=True)
+                if any(r.numpy().tobytes() != np.ascontiguousarray(e).tobytes() for r, e in pairs):
+                    return False
+        return True
 
 
 def _library(array: Any) -> str:

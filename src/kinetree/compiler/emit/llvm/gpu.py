@@ -2,10 +2,13 @@
 
     kernel(input, state stride, element stride, ..., output, ..., tables, work, worst, n, blocks)
 
-Strides count numbers. The threads of a block compute neighbouring states. Inputs are read where they stand; results
-of straight programs that stand in rows leave through shared memory, tile by tile, so that the rows are written
-in whole lines. Work arrays that are small stay with their thread; larger ones stand in `work`, interleaved by thread.
-`worst` is lowered to the number of the first state that the guard refuses.
+Strides count numbers. The threads of a block compute neighbouring states. Inputs are read where they stand;
+results of straight programs that stand in rows leave through shared memory, tile by tile, so that rows are
+written in whole lines. Work arrays that are small stay with their thread; larger ones stand in `work`,
+interleaved by thread. `worst` is lowered to the number of the first state that the guard refuses.
+
+Large angles need much more code for their sines. So there are two kernels: one without it, which notes behind
+`worst` if it met such an angle, and one with it (`large`), which returns at once if there was none.
 
 What is particular to one make of processor is a `Device`; everything else is the program.
 """
@@ -79,22 +82,25 @@ class GpuModule:
     work_numbers: int  # for each thread in `work`; 0 if its work arrays stay with it
 
 
-def emit_gpu(program: Program, dtype: str, rows: bool, device: Device = NVIDIA) -> GpuModule:
-    """The module of a program. `rows`: results stand in rows without gaps (else anywhere, by their strides)."""
+def emit_gpu(
+    program: Program, dtype: str, rows: bool, device: Device = NVIDIA, large: bool = True
+) -> GpuModule:
+    """The module of a program. `rows`: results stand in rows without gaps; else anywhere."""
     refused = sorted({s.op for s in walk(program.body) if isinstance(s, Expr) and s.op in LIBRARY})
     if refused:
         raise CompileError(
-            f"{program.name}: {', '.join(refused)} cannot run on a GPU yet; use target='cpu' for this function"
+            f"{program.name}: {', '.join(refused)} cannot run on a GPU; use target='cpu' for this function"
         )
-    return _Kernel(program, Number(dtype, 1), rows, device).module()
+    return _Kernel(program, Number(dtype, 1), rows, device, large).module()
 
 
 class _Kernel(Printer):
     """Prints a program for one thread."""
 
-    def __init__(self, program: Program, number: Number, rows: bool, device: Device):
+    def __init__(self, program: Program, number: Number, rows: bool, device: Device, large: bool):
         super().__init__(program, number, layout(program, number, 0, 1), {}, True)
         self.device = device
+        self.large = large
         self.staged = rows and program.is_straight
         self.rows = rows
         self.results_kept: dict[Array, dict[int, str]] = {a: {} for a in program.outputs}
@@ -123,6 +129,7 @@ class _Kernel(Printer):
                 self._reserve(f"own{self.work_start[array]}", f"[{max(array.size, 1)} x {scalar}]")
         if p.guard is not None:
             self._reserve("guard", scalar)
+        self._reserve("beyond", "i1")
         self._lines += [
             f"  %tid32 = {device.thread}",
             f"  %ctaid32 = {device.block}",
@@ -131,7 +138,11 @@ class _Kernel(Printer):
             f"  %first = mul i64 %ctaid, {THREADS}",
             "  %thread = add i64 %first, %tid",
             f"  %threads = mul i64 %blocks, {THREADS}",
-            "  %any = icmp slt i64 %first, %n",
+            "  %far = getelementptr i32, ptr addrspace(1) %worst, i64 2",
+            "  %asked = load i32, ptr addrspace(1) %far",
+            f"  %wanted = icmp {'ne' if self.large else 'ule'} i32 %asked, {0 if self.large else -1}",
+            "  %inside.any = icmp slt i64 %first, %n",
+            "  %any = and i1 %inside.any, %wanted",
             "  br i1 %any, label %states, label %finish",
             "states:",
             "  %base = phi i64 [ %first, %entry ], [ %base.next, %latch ]",
@@ -145,8 +156,11 @@ class _Kernel(Printer):
             self._row(f"in{k}")
         for k in range(len(p.outputs)):
             self._row(f"out{k}")
+        self._lines.append("  store i1 false, ptr %beyond")
         self.statements(p.body.statements)
         self._refuse()
+        if not self.large:
+            self._ask()
         if self.staged:
             self._deliver()
         self._lines += [
@@ -160,14 +174,13 @@ class _Kernel(Printer):
         ]
         pitch = self._pitch()
         shared = THREADS * pitch * number.bytes if self.staged and pitch else 0
-        store = f"@stage = internal {device.shared} global [{THREADS * max(pitch, 1)} x {scalar}] poison, align 16"
+        size = THREADS * max(pitch, 1)
+        store = f"@stage = internal {device.shared} global [{size} x {scalar}] poison, align 16"
         body = "\n".join(["entry:", *self._lines])
         functions = [store] if shared else []
         if self.needs_sincos:
-            functions += [
-                sincos.define(number, True, "alwaysinline nounwind"),
-                sincos.define_large("addrspace(4)"),
-            ]
+            functions.append(sincos.define(number, True, "alwaysinline nounwind", near=not self.large))
+            functions += [sincos.define_large("addrspace(4)")] if self.large else []
         functions.append(f"define {device.kernel} void @states({', '.join(parameters)}) #0 {{\n{body}\n}}")
         functions += [device.declarations, _declarations(number), _ATTRIBUTES]
         return GpuModule("\n\n".join(functions), shared, self.work_numbers)
@@ -186,7 +199,8 @@ class _Kernel(Printer):
     def _row(self, name: str) -> None:
         self._lines += [
             f"  %{name}.offset = mul i64 %state, %{name}.s",
-            f"  %{name}.row = getelementptr {self.number.scalar}, ptr addrspace(1) %{name}, i64 %{name}.offset",
+            f"  %{name}.row = getelementptr {self.number.scalar}, ptr addrspace(1) %{name}, "
+            f"i64 %{name}.offset",
         ]
 
     # -- memory
@@ -230,6 +244,16 @@ class _Kernel(Printer):
         row = self._fresh(f"mul i64 {slot}, %threads")
         offset = self._fresh(f"add i64 {row}, %thread")
         return self._fresh(f"getelementptr {scalar}, ptr addrspace(1) %work, i64 {offset}"), " addrspace(1)"
+
+    def _sincos(self, e: Expr) -> None:
+        if not self.large and self._find(("sincos", e.args[0])) is None:
+            scalar, angle = self.number.scalar, self._operand(e.args[0])
+            size = self._fresh(f"call {scalar} @llvm.fabs.{self.number.suffix}({scalar} {angle})")
+            most = self.number.constant(sincos.FAR[self.number.dtype])
+            beyond = self._fresh(f"fcmp ogt {scalar} {size}, {most}")
+            known = self._fresh("load i1, ptr %beyond")
+            self._lines.append(f"  store i1 {self._fresh(f'or i1 {beyond}, {known}')}, ptr %beyond")
+        super()._sincos(e)
 
     def store(self, s: Store) -> None:
         value = self._operand(s.value)
@@ -308,9 +332,8 @@ class _Kernel(Printer):
             if s.guard is not None:
                 trust = self._fresh(f"load {scalar}, ptr %guard")
                 one = self.number.constant(1.0)
-                self._lines.append(
-                    f"  store {scalar} {self._fresh(f'select i1 {bad}, {scalar} {one}, {scalar} {trust}')}, ptr %guard"
-                )
+                trust = self._fresh(f"select i1 {bad}, {scalar} {one}, {scalar} {trust}")
+                self._lines.append(f"  store {scalar} {trust}, ptr %guard")
             return
         spoiled, sound = self._labels("spoiled", "sound")
         self._lines.append(f"  br i1 {bad}, label %{spoiled}, label %{sound}, !prof !0")
@@ -329,12 +352,25 @@ class _Kernel(Printer):
         scalar = self.number.scalar
         trust = self._fresh(f"load {scalar}, ptr %guard")
         low = self._fresh(f"fcmp ult {scalar} {trust}, {self.number.constant(1.0)}")
+        if not self.large:  # else the other kernel judges
+            met = self._fresh("load i1, ptr %beyond")
+            low = self._fresh(f"and i1 {low}, {self._fresh(f'xor i1 {met}, true')}")
         refused, fine = self._labels("refused", "fine")
         self._lines.append(f"  br i1 {low}, label %{refused}, label %{fine}, !prof !0")
         self._start(refused)
         self._lines.append("  %old = atomicrmw umin ptr addrspace(1) %worst, i64 %state monotonic")
         self._lines.append(f"  br label %{fine}")
         self._start(fine)
+
+    def _ask(self) -> None:
+        """Ask for the kernel that can do large angles, if there was one."""
+        far, near = self._labels("asked", "near")
+        met = self._fresh("load i1, ptr %beyond")
+        self._lines.append(f"  br i1 {met}, label %{far}, label %{near}, !prof !0")
+        self._start(far)
+        self._lines.append("  store i32 1, ptr addrspace(1) %far")
+        self._lines.append(f"  br label %{near}")
+        self._start(near)
 
     # -- results through shared memory
 
@@ -409,4 +445,4 @@ _ATTRIBUTES = """attributes #0 = { nounwind }
 !1 = !{}"""
 
 
-__all__ = ["AMD", "NVIDIA", "THREADS", "Device", "GpuModule", "emit_gpu"]
+__all__ = ["AMD", "NVIDIA", "OWN_BYTES", "THREADS", "Device", "GpuModule", "emit_gpu"]

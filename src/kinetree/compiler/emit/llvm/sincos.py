@@ -45,10 +45,15 @@ def name(number: Number) -> str:
     return f"sincos_{number.suffix}"
 
 
-def define(number: Number, fused: bool, attributes: str = "noinline nounwind") -> str:
-    """The text of the function `{sin, cos} @sincos(x)` and of what it calls, but for `define_large`."""
+def define(number: Number, fused: bool, attributes: str = "noinline nounwind", near: bool = False) -> str:
+    """The text of the function `{sin, cos} @sincos(x)` and of what it calls, but for `define_large`.
+
+    `near`: for arguments up to `FAR` alone, as whoever calls it must know.
+    """
     vector, pair = number.vector, f"{{ {number.vector}, {number.vector} }}"
-    if not fused:
+    if near:
+        body = [*_near(number, branch=False), *_renamed(vector)]
+    elif not fused:
         body = [
             *_far_call(number, []),
             f"  %sine = load {vector}, ptr %ps",
@@ -56,7 +61,7 @@ def define(number: Number, fused: bool, attributes: str = "noinline nounwind") -
         ]
     else:
         body = _near(number)
-    by_memory = not fused or number.lanes > 1
+    by_memory = not near and (not fused or number.lanes > 1)
     memory = (
         [f"  %{p} = alloca {vector}, align {number.size}" for p in ("px", "ps", "pc")] if by_memory else []
     )
@@ -123,7 +128,16 @@ class _Lines:
             self.let(f"{value}_near", f"bitcast {integer} {signed} to {vector}")
 
 
-def _near(number: Number) -> list[str]:
+def _renamed(vector: str) -> list[str]:
+    zero = "0x0000000000000000"
+    lanes = [f"  %{full} = select i1 true, {vector} %{short}_near, {vector} {zero}" for full, short in NAMES]
+    return lanes
+
+
+NAMES = (("sine", "sin"), ("cosine", "cos"))
+
+
+def _near(number: Number, branch: bool = True) -> list[str]:
     """The reduction and the polynomials, and a branch for lanes beyond `FAR`."""
     vector, dtype, boolean = number.vector, number.dtype, number.boolean
     text, constant = _Lines(number), number.constant
@@ -135,6 +149,8 @@ def _near(number: Number) -> list[str]:
     d = text.op("d", "fsub", r1, r)
     e = text.fma("e", k, C, text.fma("e1", k, B, d))
     text.polynomials(r, e, text.let("i", f"bitcast {vector} {t} to {number.integer}"))
+    if not branch:
+        return text.lines
     text.let("size", f"call {vector} @llvm.fabs.{number.suffix}({vector} %x)")
     far = text.let("far", f"fcmp ugt {vector} %size, {constant(FAR[dtype])}")
     if number.lanes > 1:

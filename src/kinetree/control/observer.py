@@ -1,0 +1,82 @@
+"""The momentum observer: torques from outside, such as contacts, without a sensor for them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree import functions as of
+from kinetree import ops
+from kinetree.control.controller import Controller
+from kinetree.control.joints import compensated
+from kinetree.model import Model
+from kinetree.stages import function
+
+Array = np.ndarray
+
+
+class Observed(NamedTuple):
+    """What the observer gives."""
+
+    residual: Any  # (..., nv): the estimated generalised force from outside
+    integral: Any  # (..., nv), for the next step
+
+
+@function("q, v, tau, integral(nv), gain(nv), dt -> residual(nv), integral(nv)", result=Observed)
+def momentum_observer(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    integral: Array,
+    gain: Array,
+    dt: Any,
+    *,
+    passive: bool = True,
+) -> tuple[Array, Array]:
+    """The generalised force from outside that the momentum p = M v shows, without accelerations.
+
+        r = K (p - p_0 - integral of (tau + C^T v - g + r) dt)        r' = K (tau_ext - r)
+
+    `tau` acts until the next call, `dt` later; `integral` is p_0 and the integral so far, without the last
+    half of the trapezoid of C^T v - g. The gain that is used, (1 - exp(-K dt)) / dt, gives the exact decay
+    between calls, so any K is stable. `passive`: damping, friction and springs of the joints are known
+    forces. Cost O(N).
+
+    Reference: De Luca and Mattone (2005); p' = tau + C^T v - g because M' = C + C^T.
+    """
+    exact = np.array([(1 - ops.exp(-k * dt)) / dt for k in gain])
+    half = dt / 2 * known_force(model, q, v, passive)
+    residual = exact * (of.mass_matrix_product(model, q, v) - (integral + half))
+    return residual, integral + half + dt * (tau + residual) + half
+
+
+def known_force(model: Model, q: Array, v: Array, passive: bool) -> Array:
+    """C^T v - g, and the forces of damping, friction and springs: what changes the momentum besides tau."""
+    turning = of.coriolis_transpose_product(model, q, v, v)
+    return turning - of.gravity_force(model, q) - compensated(model, q, v, passive)
+
+
+class MomentumObserver(Controller):
+    """The torque from outside, r' = K (tau_ext - r), from positions, velocities and the torque commanded.
+
+    Called by hand as `observer(t, q, v, tau=..., integral=...)`: (residual, integral for the next step);
+    `start(q, v)` is the first. In a simulation it stands after a controller, `control=[law, observer]`, and
+    `run.extra["residual"]` is what it found.
+
+    Args:
+        model: the robot.
+        gain: K, 1/s, (nv,) or one number: a torque is found to 95 % within 3 / K.
+        dt: time between calls, s.
+        passive: damping, friction and springs of the joints are known forces.
+    """
+
+    def __init__(self, model: Model, gain: Any, *, dt: float, passive: bool = True):
+        super().__init__(model, momentum_observer, {"gain": gain, "dt": dt}, {"passive": passive})
+
+    def start(self, q: Any, v: Any) -> dict[str, Any]:
+        """The momentum M v at the beginning, less half a step of what changes it."""
+        q, v = np.asarray(q, float), np.asarray(v, float)
+        first = known_force(self.model, q, v, self.law.options["passive"])
+        return {"integral": of.mass_matrix_product(self.model, q, v) - self.numbers["dt"] / 2 * first}

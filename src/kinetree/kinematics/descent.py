@@ -1,0 +1,114 @@
+"""Steps of damped least squares towards the poses of frames: the machine code of inverse kinematics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kinetree import functions as of
+from kinetree import ops
+from kinetree.model import Model
+from kinetree.spatial import Factored, Matrix
+from kinetree.spatial.quaternion import quaternion_from_matrix
+from kinetree.stages import function
+
+Array = np.ndarray
+
+LEAST = 1e-12  # of the trace of J J^T: what is added at least, so that a singular posture has a step too
+
+
+@function("q, goals(frames, 4, 4), weights(frames, 2), damping -> q, error(frames)")
+def pose_descent(
+    model: Model,
+    q: Array,
+    goals: Array,
+    weights: Array,
+    damping: Any,
+    frames: tuple[str, ...],
+    *,
+    points: tuple[bool, ...] = (),
+    limits: bool = True,
+    iterations: int = 10,
+) -> tuple[Array, Array]:
+    """The position after some steps of the damped method of Gauss and Newton towards goals of frames.
+
+        dq = W J^T (J W J^T + (damping |e|^2 + eps) 1)^-1 e        q <- clip(q (+) dq)
+
+    with the error e of all frames, in their own axes: w_r 2 sin(angle / 2) axis of the rotation that is
+    missing (unless the goal is a point) and w_p times the displacement. Damping that falls with the squared
+    error makes steps short far from the goal and those of Newton's method near it. W leaves out joints that
+    stand at a limit and would go beyond it. `weights` are (w_r, w_p); `error` is |e| of each frame at
+    the end.
+
+    Reference: Sugihara (2011), solvability-unconcerned inverse kinematics by Levenberg and Marquardt's
+    method.
+    """
+    points = points or (False,) * len(frames)
+
+    def improved(q: Array) -> Array:
+        e, J = _errors(model, q, goals, weights, frames, points)
+        low, high = _limits(model) if limits else ({}, {})
+        added = damping * ops.dot(e, e) + LEAST * ops.dot(J, J) + 1e-300
+        step = _step(e, J * _free(model, q, J.T @ e, low, high), added)
+        return _clipped(model.integrate(q, step), low, high)
+
+    q = ops.repeat(iterations, improved, q)
+    e, _ = _errors(model, q, goals, weights, frames, points)
+    ends = np.cumsum([3 if is_point else 6 for is_point in points])[:-1]
+    return q, np.array([ops.norm(part) for part in np.split(e, ends)])
+
+
+def _errors(
+    model: Model, q: Array, goals: Array, weights: Array, frames: tuple[str, ...], points: tuple[bool, ...]
+) -> tuple[Array, Array]:
+    """The weighted error (m,), and the Jacobian (m, nv) of the motion that takes it away."""
+    errors: list[Any] = []
+    rows: list[Array] = []
+    for name, is_point, goal, (turning, moving) in zip(frames, points, goals, weights, strict=True):
+        pose, J = of.frame_placement(model, q, frame=name), of.jacobian(model, q, frame=name)
+        R, p = pose[:3, :3], pose[:3, 3]
+        if not is_point:
+            errors += [2 * turning * x for x in quaternion_from_matrix(R.T @ goal[:3, :3])[:3]]
+            rows += [turning * row for row in J[:3]]
+        errors += list(moving * (R.T @ (goal[:3, 3] - p)))
+        rows += [moving * row for row in J[3:]]
+    return np.array(errors), np.array(rows)
+
+
+def _step(e: Array, J: Array, damping: Any) -> Array:
+    """The damped step, from the smaller one of the two systems that have it as their solution."""
+    if len(e) <= J.shape[1]:
+        return J.T @ _solved(J @ J.T, damping, e)
+    return _solved(J.T @ J, damping, J.T @ e)
+
+
+def _solved(A: Array, damping: Any, b: Array) -> Array:
+    damped = A + damping * np.eye(len(A))
+    return np.array(Factored(Matrix(damped.tolist())).solve(b.tolist()))
+
+
+def _limits(model: Model) -> tuple[dict[int, tuple[int, float]], dict[int, tuple[int, float]]]:
+    """The finite lower and upper limits: {place in q: (place in v, limit)}."""
+    places, _ = model.coordinate_places
+    low, high = model.limits.lower, model.limits.upper
+    pairs = list(zip(places["q"], places["v"], strict=True))
+    return tuple({i: (k, side[k]) for i, k in pairs if np.isfinite(side[k])} for side in (low, high))  # type: ignore[return-value]
+
+
+def _free(model: Model, q: Array, pull: Array, low: dict, high: dict) -> Array:
+    """1 for velocities that may change, 0 for those that `pull` beyond a limit at which they are."""
+    free = np.ones(model.nv, pull.dtype)
+    for limits, side in ((low, -1.0), (high, 1.0)):
+        for i, (k, limit) in limits.items():
+            inside = ops.less(side * q[i], side * limit)
+            free[k] = ops.where(inside, free[k], ops.where(ops.less(side * pull[k], 0.0), free[k], 0.0))
+    return free
+
+
+def _clipped(q: Array, low: dict, high: dict) -> Array:
+    for i, (_, limit) in low.items():
+        q[i] = ops.max(q[i], limit)
+    for i, (_, limit) in high.items():
+        q[i] = ops.min(q[i], limit)
+    return q
