@@ -154,13 +154,17 @@ def quantities(style: Style, model: Model, rng: np.random.Generator) -> int:
 
 def race(style: Style, model: Model, rng: np.random.Generator) -> None:
     """Time compiled code over many states, beside the same bodies in plain Python and other libraries."""
+    import numpy as np
+
     import kinetree as kt
     from kinetree.cli.peers import peers
     from kinetree.cli.timing import best
     from kinetree.compiler.runtime.threads import thread_limit
 
-    q, v = model.random_state(rng, batch=STATES)
-    arrays = {"q": q, "v": v, "a": rng.standard_normal(v.shape)}
+    low, high = np.maximum(model.limits.lower, -np.pi), np.minimum(model.limits.upper, np.pi)
+    q = model.integrate(model.neutral(), low + (high - low) * rng.random((STATES, model.nv)))
+    v, a = rng.standard_normal((2, STATES, model.nv))
+    arrays = {"q": q, "v": v, "a": a}
     others, _ = peers(model)
     rows, apart = [], 0.0
     for name, letters in progress(RACED.items(), len(RACED), "racing"):

@@ -97,6 +97,7 @@ class Viewer:
             label = f"kinetree: {self.model.name}"
             self.server = viser.ViserServer(host=HOST, port=port, label=label, verbose=False)
         self.url = f"http://{HOST}:{self.server.get_port()}"
+        self.playing = False
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self.scene = Scene(self.server, self.model, looks)
@@ -230,7 +231,6 @@ class Viewer:
             self.speed = gui.add_dropdown("speed", SPEEDS, initial_value="1x")
             count = len(self._states)
             self.state = gui.add_slider("state", 0, count - 1, 1, 0) if count > 1 else None
-        self.playing = False
         self.time.on_update(lambda _: self.update())
         if self.state:
             self.state.on_update(lambda _: self.update())
