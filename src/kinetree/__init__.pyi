@@ -560,7 +560,7 @@ def augmented_dynamics(
     q: _Numbers,
     v: _Numbers,
     tau: _Numbers,
-    extra: _Numbers,
+    added: _Numbers,
     f_ext: _Numbers | None = None,
     *,
     parameters: _Numbers | None = None,
@@ -568,20 +568,20 @@ def augmented_dynamics(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """Accelerations when the inertia `extra` is added along each velocity, felt by that velocity alone.
+    """Accelerations when the inertia `added` is added along each velocity, felt by that velocity alone.
 
-        (M + diag(extra)) a + C v + g = tau
+        (M + diag(added)) a + C v + g = tau
 
     A force that falls with the velocity at the end of a step, tau - d (v + h a), is such an inertia h d: so
     one step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
-    dynamics, with D = S^T U + diag(extra). Cost O(N).
+    dynamics, with D = S^T U + diag(added). Cost O(N).
 
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
-        extra (..., nv): inertia added along each velocity, kg m^2 or kg.
+        added (..., nv): inertia added along each velocity, kg m^2 or kg.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
@@ -2146,7 +2146,7 @@ def linearize(
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
-        dt (...): length of the step, s.
+        dt (...): length of the step, s; continuous time, where that is possible, if left out.
         integrator: "discrete" or "rk4" or "variational".
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         passive: with damping, friction and springs of the joints.
@@ -2262,7 +2262,7 @@ def step(
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
-        dt (...): length of the step, s.
+        dt (...): length of the step, s; continuous time, where that is possible, if left out.
         integrator: "discrete" or "rk4" or "variational".
         kp (..., nv): gain of servos on positions, N m/rad or N/m; zero if left out.
         kd (..., nv): gain of servos on velocities, N m s/rad or N s/m; zero if left out.
@@ -2284,7 +2284,7 @@ def torque_regressor(
     q: _Numbers,
     v: _Numbers,
     a: _Numbers,
-    extra: _Numbers = (),
+    extra: str | Sequence[str] = (),
     *,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
@@ -2305,7 +2305,7 @@ def torque_regressor(
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         a (..., nv): accelerations, rad/s^2 or m/s^2.
-        extra: inertia added along each velocity, kg m^2 or kg.
+        extra: further columns: "rotors", "armature", "damping", "friction".
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 

@@ -13,6 +13,7 @@ from kinetree.model.coupling import Own
 from kinetree.motion import step
 from kinetree.stages import function
 from kinetree.stages.transforms import jacobian_of, vjp_of
+from kinetree.sweep import choice
 
 Array = np.ndarray
 
@@ -111,6 +112,7 @@ def linearize(
     e' = dv - [v, e]. `passive`: with damping and springs of the joints, as in a step. External forces stay
     constant in the axes of their bodies.
     """
+    choice("integrator", integrator, "discrete", "rk4", "variational")
     if dt is not None:
         return _discrete(model, q, v, tau, dt, integrator, f_ext, passive)
     n = model.nv

@@ -29,10 +29,17 @@ def sample(name: str, batch: int = 3):
         "frames": lambda model, rng: tuple(rng.choice(model.body_names, 2)),
         "rotors": lambda model, rng: "none",
         "smoothing": lambda model, rng: 0.1,
+        "integrator": lambda model, rng: "rk4",
+        "passive": lambda model, rng: True,
+        "limits": lambda model, rng: False,
+        "extra": lambda model, rng: ("rotors", "damping"),
     }
     options = {option: known[option](model, rng) for option in function.options}
     needed = [a for a in function.own_inputs if not a.optional]
     inputs = {a.name: rng.normal(size=(batch, *a.sizes(model, options))) for a in needed}
+    inputs |= {k: np.abs(x) for k, x in inputs.items() if k in recipes.POSITIVE}
+    if "dt" in inputs:
+        inputs["dt"] = np.full(batch, 0.01)
     if "q" in inputs:
         inputs["q"] = np.array([model.random_state(rng)[0] for _ in range(batch)])
     own = np.asarray(model.parameters, float)

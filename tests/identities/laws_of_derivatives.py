@@ -12,8 +12,7 @@ def forces_change_as_their_derivatives_say(c: Case) -> None:
     """d tau / dt along a motion with velocity v and constant jerk x: dq v + dv a + M x."""
     dq, dv, M = c.run("inverse_dynamics_derivatives", c.q, c.v, c.a, c.f_ext)
     step = 1e-30
-    ahead = c.run(
-        "inverse_dynamics",
+    ahead = c.run_on(c.model, "inverse_dynamics", "eager")(
         c.q + 1j * step * c.model.rate(c.q, c.v),
         c.v + 1j * step * c.a,
         c.a + 1j * step * c.x,

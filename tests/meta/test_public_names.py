@@ -27,7 +27,7 @@ FUNCTIONS = {
     "inverse_dynamics": "q v a f_ext=",
     "forward_dynamics": "q v tau f_ext=",
     "hybrid_dynamics": "q v known accelerate=() f_ext=",
-    "augmented_dynamics": "q v tau extra f_ext=",
+    "augmented_dynamics": "q v tau added f_ext=",
     "step": "q v tau f_ext=",
     "simulate": "q0 v0",
     "mass_matrix": "q",

@@ -23,7 +23,7 @@ def test_every_argument_is_in_it(name):
     for argument in function.inputs:
         assert argument.name in WORDS, f"say in sweep/vocabulary.py what {argument.name} is"
         assert WORDS[argument.name].shape in (argument.shape, None), argument
-        assert bool(WORDS[argument.name].absent) == argument.optional, argument
+        assert WORDS[argument.name].absent or not argument.optional, argument
     for option in function.options:
         assert WORDS[option].choices or WORDS[option].type, f"say in sweep/vocabulary.py what {option} may be"
 

@@ -22,7 +22,7 @@ FINER = EPS / float(np.finfo(np.float32).eps)
 # Relative changes of inputs and inertias that show the conditioning of a result; how many to draw.
 STEP, DRAWS = 1e-6, 3
 # The errors of all operations on the way to a result add up to this many times that of one.
-SPREAD = 5.0
+SPREAD = 8.0
 # In a common frame distances are those from the root body, not along one link.
 COMMON = 4.0
 ULPS = 8.0

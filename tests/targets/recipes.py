@@ -15,10 +15,10 @@ from kinetree.sweep import Algorithm
 #: Inputs that may hold any numbers, with the shape that they have.
 FREE = {
     "v": ("nv",), "a": ("nv",), "tau": ("nv",), "x": ("nv",), "known": ("nv",), "f_ext": ("nb", 6),
-    "point": (3,), "extra": ("nv",),
+    "point": (3,), "added": ("nv",),
 }  # fmt: skip
 
-POSITIVE = ("extra",)  # inertias
+POSITIVE = ("added",)  # inertias
 
 
 def _frame(model: kt.Model, rng: np.random.Generator) -> str:
@@ -42,6 +42,7 @@ OPTIONS: dict[str, Any] = {
     "kind": lambda model, rng: str(rng.choice(["spatial", "classical"])),
     "side": lambda model, rng: str(rng.choice(["outboard", "inboard"])),
     "accelerate": _accelerate,
+    "hold": lambda model, rng: str(rng.choice(["body", "world"])),
 }
 
 

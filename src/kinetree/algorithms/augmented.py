@@ -19,15 +19,15 @@ from kinetree.spatial import (
 from kinetree.sweep import Sweep, algorithm
 
 
-@algorithm("q, v, tau, extra(nv), f_ext? -> a")
-def augmented_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, extra: Any, f_ext: Any) -> Any:
-    """Accelerations when the inertia `extra` is added along each velocity, felt by that velocity alone.
+@algorithm("q, v, tau, added(nv), f_ext? -> a")
+def augmented_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, added: Any, f_ext: Any) -> Any:
+    """Accelerations when the inertia `added` is added along each velocity, felt by that velocity alone.
 
-        (M + diag(extra)) a + C v + g = tau
+        (M + diag(added)) a + C v + g = tau
 
     A force that falls with the velocity at the end of a step, tau - d (v + h a), is such an inertia h d: so
     one step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
-    dynamics, with D = S^T U + diag(extra). Cost O(N).
+    dynamics, with D = S^T U + diag(added). Cost O(N).
 
     Reference: Featherstone (2008) table 7.1; Castro and others, convex implicit steps (arXiv 2312.03908).
     """
@@ -43,7 +43,7 @@ def augmented_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, extra: Any, f_ext:
     for i in tree.inward():
         p = tree.parent(i)
         U[i] = IA[i] @ S[i]
-        D[i] = tree.factored(i, S[i].T @ U[i] + Matrix.diagonal(extra[i]))
+        D[i] = tree.factored(i, S[i].T @ U[i] + Matrix.diagonal(added[i]))
         u[i] = tau[i] - S[i].T @ pA[i]
         Ia = IA[i].lowered(U[i], D[i])
         IA.add(p, X[i].T @ Ia @ X[i])

@@ -117,7 +117,7 @@ def quantities(style: Style, model: Model, rng: np.random.Generator) -> int:
 
     q, v = model.random_state(rng)
     a = rng.standard_normal(model.nv)
-    known = {"q": q, "v": v, "extra": np.abs(a)}
+    known = {"q": q, "v": v, "added": np.abs(a)}
     tip = model.frame_names[-1] if model.frames else model.body_names[-1]
     moving = next(n for n in model.joint_names if model.coordinate_index(n) != slice(0, 0))
     chosen = {"frame": tip, "accelerate": [moving]}

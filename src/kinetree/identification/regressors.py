@@ -21,7 +21,7 @@ from kinetree.spatial import Inertia
 from kinetree.stages import function
 from kinetree.stages.own import OwnFunction
 from kinetree.stages.transforms import jacobian_of
-from kinetree.sweep.numbers import with_numbers
+from kinetree.sweep.numbers import origin, with_numbers
 from kinetree.sweep.signature import Argument
 
 Array = np.ndarray
@@ -108,8 +108,9 @@ def _torque_regressor(
     Reference: Atkeson, An and Hollerbach (1986); Khalil and Dombre (2002) ch. 12.
     """
     bodies = model.nbodies
+    model, gravity = _own_numbers(model)
     Y = jacobian_of(of.inverse_dynamics, wrt="parameters")(
-        without_drives(model), q, v, a, parameters=np.zeros((bodies, 10))
+        without_drives(model), q, v, a, parameters=np.zeros((bodies, 10)), **gravity
     )
     columns = [Y.reshape(model.nv, 10 * bodies)]
     for kind in kinds_of(extra):
@@ -119,9 +120,15 @@ def _torque_regressor(
             columns.append(np.diag(np.array([ops.sign(x) for x in v], v.dtype)))
         else:
             parts = _rotor_models(model) if kind == "rotors" else _armature_models(model)
-            found = [of.inverse_dynamics(part, q, v, a) for part in parts]
+            found = [of.inverse_dynamics(part, q, v, a, **gravity) for part in parts]
             columns.append(np.stack(found, axis=1) if found else np.zeros((model.nv, 0)))
     return np.concatenate(columns, axis=1)
+
+
+def _own_numbers(model: Model) -> tuple[Model, dict[str, Any]]:
+    """The model with its own inertias, on which no regressor depends, and the gravity that is given."""
+    base, given = origin(model)
+    return base, {"gravity": given["gravity"]} if "gravity" in given else {}
 
 
 def without_drives(model: Model) -> Model:
@@ -165,9 +172,10 @@ def energy_regressor(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
 
     pi = model.parameters.reshape(-1), for a model without rotors and armatures. Cost O(N).
     """
-    bare, zeros = without_drives(model), np.zeros((model.nbodies, 10))
+    base, gravity = _own_numbers(model)
+    bare, zeros = without_drives(base), np.zeros((model.nbodies, 10))
     kinetic = jacobian_of(of.kinetic_energy, wrt="parameters")(bare, q, v, parameters=zeros)
-    potential = jacobian_of(of.potential_energy, wrt="parameters")(bare, q, parameters=zeros)
+    potential = jacobian_of(of.potential_energy, wrt="parameters")(bare, q, parameters=zeros, **gravity)
     return kinetic.reshape(-1), potential.reshape(-1)
 
 
@@ -178,7 +186,8 @@ def momentum_regressor(model: Model, q: Array, v: Array) -> Array:
     pi = model.parameters.reshape(-1), for a model without rotors and armatures. Cost O(N).
     """
     zeros = np.zeros((model.nbodies, 10))
-    h = jacobian_of(of.momentum, wrt="parameters")(without_drives(model), q, v, parameters=zeros)
+    bare = without_drives(_own_numbers(model)[0])
+    h = jacobian_of(of.momentum, wrt="parameters")(bare, q, v, parameters=zeros)
     return h.reshape(6, -1)
 
 

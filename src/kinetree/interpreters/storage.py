@@ -238,8 +238,7 @@ class Sum(Field):
         if isinstance(i, World) and not self.at_world:
             self.at_world = True
             count, _ = _form(self.type)
-            zeros = [Store(self.place(k), 0, 0.0) for k in range(count)]
-            self.tree.graph.root.statements[:0] = zeros
+            self.tree.graph.begin(*(Store(self.place(k), 0, 0.0) for k in range(count)))
         value = self.type.promoted(value)
         if not self.type.is_linear:
             self.store_uniform(i.slot, self[i] + value)

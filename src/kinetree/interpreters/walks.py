@@ -95,7 +95,7 @@ class LoopedWalk(Walk):
             return
         if self.least is None:
             self.least = self.graph.array("least", "work", 1)
-            self.graph.root.statements.insert(0, Store(self.least, 0, LARGE))
+            self.graph.begin(Store(self.least, 0, LARGE))
         smallest: Any = self.graph.load(self.least, 0)
         for x in numbers:
             smallest = ops.min(smallest, x)

@@ -194,10 +194,14 @@ class Graph:
         self.block.statements.append(Store(array, index, value, accumulate))
 
     def clear(self, array: Array) -> None:
-        """Let `array` start at 0: record it at the beginning, whatever has been recorded already."""
-        statements = self.root.statements
-        place = next((k for k, s in enumerate(statements) if type(s) is not Clear), len(statements))
-        statements.insert(place, Clear(array))
+        """Record that `array` starts at zero: at the beginning of the program, whenever it is said."""
+        self.begin(Clear(array))
+
+    def begin(self, *statements: Statement) -> None:
+        """Record statements at the beginning of the program, behind what is cleared there."""
+        recorded = self.root.statements
+        place = next((k for k, s in enumerate(recorded) if type(s) is not Clear), len(recorded))
+        recorded[place:place] = statements
 
     def spoil(self, inputs: tuple[Array, ...], outputs: tuple[Array, ...], guard: Array | None) -> None:
         """Record the end of a program: inputs that are not finite spoil all outputs."""

@@ -20,6 +20,7 @@ from typing import Any
 
 from kinetree.compiler.emit.llvm import sincos
 from kinetree.compiler.emit.llvm.body import Printer
+from kinetree.compiler.emit.llvm.device import AMD, ATTRIBUTES, NVIDIA, Device, declarations
 from kinetree.compiler.emit.llvm.instructions import LIBRARY
 from kinetree.compiler.emit.llvm.layout import layout
 from kinetree.compiler.emit.llvm.types import Number
@@ -31,46 +32,6 @@ from kinetree.ops import Expr
 THREADS = 128  # of a block
 TILE = 32  # elements of a row that leave together
 OWN_BYTES = 2048  # work arrays up to this size stay with their thread
-
-
-@dataclass(frozen=True)
-class Device:
-    """How one make of processor spells what LLVM has no common word for."""
-
-    triple: str
-    kernel: str  # how a kernel is marked
-    shared: str  # address space of the memory that a block shares
-    own: str  # address space of what belongs to one thread; empty if it is the common one
-    thread: str  # number of the thread in its block, i32
-    block: str  # number of the block, i32
-    barrier: str
-    declarations: str
-
-
-NVIDIA = Device(
-    "nvptx64-nvidia-cuda",
-    "ptx_kernel",
-    "addrspace(3)",
-    "",
-    "call i32 @llvm.nvvm.read.ptx.sreg.tid.x()",
-    "call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()",
-    "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
-    "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
-    "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
-    "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)",
-)
-AMD = Device(
-    "amdgcn-amd-amdhsa",
-    "amdgpu_kernel",
-    "addrspace(3)",
-    "addrspace(5)",
-    "call i32 @llvm.amdgcn.workitem.id.x()",
-    "call i32 @llvm.amdgcn.workgroup.id.x()",
-    "call void @llvm.amdgcn.s.barrier()",
-    "declare i32 @llvm.amdgcn.workitem.id.x()\n"
-    "declare i32 @llvm.amdgcn.workgroup.id.x()\n"
-    "declare void @llvm.amdgcn.s.barrier()",
-)
 
 
 @dataclass(frozen=True)
@@ -182,7 +143,7 @@ class _Kernel(Printer):
             functions.append(sincos.define(number, True, "alwaysinline nounwind", near=not self.large))
             functions += [sincos.define_large("addrspace(4)")] if self.large else []
         functions.append(f"define {device.kernel} void @states({', '.join(parameters)}) #0 {{\n{body}\n}}")
-        functions += [device.declarations, _declarations(number), _ATTRIBUTES]
+        functions += [device.declarations, declarations(number), ATTRIBUTES]
         return GpuModule("\n\n".join(functions), shared, self.work_numbers)
 
     def _reserve(self, name: str, kind: str) -> None:
@@ -429,20 +390,6 @@ class _Kernel(Printer):
 
 class Counter(str):
     """The name of an integer that a loop of the printer itself counts with."""
-
-
-def _declarations(number: Number) -> str:
-    lines = []
-    for kind in sorted({number, Number("float64", 1)}, key=lambda k: k.dtype):
-        v, suffix = kind.vector, kind.suffix
-        lines.append(f"declare {v} @llvm.fma.{suffix}({v}, {v}, {v})")
-        lines += [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs", "floor")]
-    return "\n".join(lines)
-
-
-_ATTRIBUTES = """attributes #0 = { nounwind }
-!0 = !{!"branch_weights", i32 1, i32 100000}
-!1 = !{}"""
 
 
 __all__ = ["AMD", "NVIDIA", "OWN_BYTES", "THREADS", "Device", "GpuModule", "emit_gpu"]

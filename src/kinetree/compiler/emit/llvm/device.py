@@ -1,0 +1,65 @@
+"""Makes of graphics processors: how each spells what LLVM has no common word for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kinetree.compiler.emit.llvm.types import Number
+
+
+@dataclass(frozen=True)
+class Device:
+    """How one make of processor spells what LLVM has no common word for."""
+
+    triple: str
+    kernel: str  # how a kernel is marked
+    shared: str  # address space of the memory that a block shares
+    own: str  # address space of what belongs to one thread; empty if it is the common one
+    thread: str  # number of the thread in its block, i32
+    block: str  # number of the block, i32
+    barrier: str
+    declarations: str
+
+
+NVIDIA = Device(
+    "nvptx64-nvidia-cuda",
+    "ptx_kernel",
+    "addrspace(3)",
+    "",
+    "call i32 @llvm.nvvm.read.ptx.sreg.tid.x()",
+    "call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()",
+    "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+    "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
+    "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
+    "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)",
+)
+AMD = Device(
+    "amdgcn-amd-amdhsa",
+    "amdgpu_kernel",
+    "addrspace(3)",
+    "addrspace(5)",
+    "call i32 @llvm.amdgcn.workitem.id.x()",
+    "call i32 @llvm.amdgcn.workgroup.id.x()",
+    "call void @llvm.amdgcn.s.barrier()",
+    "declare i32 @llvm.amdgcn.workitem.id.x()\n"
+    "declare i32 @llvm.amdgcn.workgroup.id.x()\n"
+    "declare void @llvm.amdgcn.s.barrier()",
+)
+
+
+def declarations(number: Number) -> str:
+    """The intrinsic functions that kernels use."""
+    lines = []
+    for kind in sorted({number, Number("float64", 1)}, key=lambda k: k.dtype):
+        v, suffix = kind.vector, kind.suffix
+        lines.append(f"declare {v} @llvm.fma.{suffix}({v}, {v}, {v})")
+        lines += [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs", "floor")]
+    return "\n".join(lines)
+
+
+ATTRIBUTES = """attributes #0 = { nounwind }
+!0 = !{!"branch_weights", i32 1, i32 100000}
+!1 = !{}"""
+
+
+__all__ = ["AMD", "ATTRIBUTES", "NVIDIA", "Device", "declarations"]
