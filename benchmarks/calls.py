@@ -65,10 +65,11 @@ def state(function: Any, model: Model) -> tuple[dict[str, np.ndarray], dict[str,
     """Random inputs, and the options that must be given."""
     rng = np.random.default_rng(0)
     last, first = model.body_names[-1], model.joint_names[0]
-    known = {"frame": last, "frames": (last,), "accelerate": (first,)}
+    known = {"frame": last, "frames": (last,), "accelerate": (first,), "extra": ()}
     needed = [name for name, value in function.options.items() if value is REQUIRED or value == ()]
     options = {name: known[name] for name in needed}
     arrays = {a.name: rng.normal(size=a.sizes(model, options)) for a in function.inputs if not a.optional}
+    arrays |= {name: np.abs(x) for name, x in arrays.items() if name == "added"}  # an inertia
     if "dt" in arrays:
         arrays["dt"] = np.array(1e-3)
     if "q" in arrays:

@@ -71,7 +71,7 @@ def as_changes(c: Case, function: Any, values: list[Any], options: dict[str, Any
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("which", ["arm", "flying"])
+@pytest.mark.parametrize("which", ["flying", pytest.param("arm", marks=pytest.mark.soak)])
 def test_all_three_agree_with_complex_steps(which, name):
     c = tree(21, 3, types=("revolute", "universal")) if which == "arm" else robot("spacecraft")
     function, values, options = given(c, name)

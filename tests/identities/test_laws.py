@@ -54,7 +54,7 @@ def random_case(block: int, k: int) -> Case:
     return Case(f"tree {block}.{k}", m.build(), rng, m)
 
 
-@pytest.mark.parametrize("block", range(max(1, round(20 * scale()))))
+@pytest.mark.parametrize("block", range(max(1, round(12 * scale()))))
 def test_laws_on_random_mechanisms(block):
     broken = [message for k in range(BLOCK) for message in broken_laws(random_case(block, k), k % 5 == 0)]
     assert not broken, "\n".join(broken)
