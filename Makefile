@@ -5,6 +5,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 JOBS   ?= 2
+# how many random mechanisms the tests try, relative to a full run
+SCALE  ?= 0.6
 
 BIN       := $(VENV)/bin
 RUN       := $(VENV)/.stamp-run
@@ -22,8 +24,8 @@ help:  ## say what there is
 demo: $(RUN)  ## one robot file all the way: quantities, a race, a motion, control, plots (needs under a minute)
 	@$(BIN)/python -m kinetree demo --output build/demo
 
-test: lint $(PEERS)  ## lint, then every test (a few minutes)
-	$(BIN)/python -m pytest -q -n $(JOBS)
+test: lint $(PEERS)  ## lint, then every test (under ten minutes)
+	KINETREE_SCALE=$(SCALE) $(BIN)/python -m pytest -q -n $(JOBS)
 
 test-all: lint $(ALL)  ## install every extra, then run every test
 	$(BIN)/python -m pytest -q -n $(JOBS)

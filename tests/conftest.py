@@ -10,7 +10,7 @@ import pytest
 
 
 def pytest_report_header() -> str:
-    return f"kinetree: KINETREE_SCALE={scale():g} (number of random mechanisms, 1 is the normal run)"
+    return f"kinetree: KINETREE_SCALE={scale():g} (number of random mechanisms, 1 is a full run)"
 
 
 def scale() -> float:

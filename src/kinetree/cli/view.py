@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from pathlib import Path
 
 from kinetree.cli import source
@@ -55,10 +56,12 @@ def run(options: argparse.Namespace) -> int:
     viewer = Viewer(shown or source.read(options), looks, options.port)
     for line in viewer.scene.missing[:20]:
         print(f"not drawn: {printable(line)}")
-    print(f"{printable(viewer.model.name)} is at {viewer.url} (Ctrl-C ends it)", flush=True)
-    if not options.no_browser:
-        import webbrowser
+    with contextlib.suppress(KeyboardInterrupt):  # from the moment on that the page is announced
+        print(f"{printable(viewer.model.name)} is at {viewer.url} (Ctrl-C ends it)", flush=True)
+        if not options.no_browser:
+            import webbrowser
 
-        webbrowser.open(viewer.url)
-    viewer.wait()
+            webbrowser.open(viewer.url)
+        viewer.wait()
+    viewer.close()
     return OK
