@@ -10,6 +10,7 @@ SCALE  ?= 0.6
 
 BIN       := $(VENV)/bin
 RUN       := $(VENV)/.stamp-run
+PLOTS     := $(VENV)/.stamp-plots
 DEVELOP   := $(VENV)/.stamp-develop
 PEERS     := $(VENV)/.stamp-peers
 DOCS      := $(VENV)/.stamp-docs
@@ -21,7 +22,7 @@ ALL       := $(VENV)/.stamp-all
 help:  ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
-demo: $(RUN)  ## one robot file all the way: quantities, a race, a motion, control, plots (needs under a minute)
+demo: $(PLOTS)  ## one robot file all the way: quantities, a race, a motion, control, plots (needs under a minute)
 	@$(BIN)/python -m kinetree demo --output build/demo
 
 test: lint $(PEERS)  ## lint, then every test (under ten minutes)
@@ -61,6 +62,11 @@ $(RUN): pyproject.toml
 	    || { echo "kinetree needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@test -x $(BIN)/python || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(PLOTS): $(RUN)
+	@$(BIN)/python -m pip install --quiet --editable '.[plots]' \
+	    || echo "note: matplotlib cannot be installed here; the demo saves data only"
 	@touch $@
 
 $(DEVELOP): $(RUN)
