@@ -50,16 +50,7 @@ def trace(
         _stored(graph, argument.name, result)
         for argument, result in zip(algorithm.outputs, results, strict=True)
     )
-    return Program(
-        name=algorithm.name,
-        inputs=tuple(inputs),
-        outputs=outputs,
-        work=tuple(a for a in graph.arrays if a.kind == "work"),
-        tables=tuple(a for a in graph.arrays if a.kind in ("table", "itable")),
-        body=graph.root,
-        graph=graph,
-        guard=graph.guard(),
-    )
+    return Program.of(algorithm.name, graph, inputs, outputs)
 
 
 def _stored(graph: Graph, name: str, result: eager.Output) -> Array:

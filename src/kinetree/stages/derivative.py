@@ -99,16 +99,7 @@ class Derivative(Function):
             stored(graph, argument.name, np.array(value, object))
             for argument, value in zip(self.outputs, results, strict=True)
         )
-        return Program(
-            name=self.name,
-            inputs=tuple(arrays),
-            outputs=outputs,
-            work=tuple(a for a in graph.arrays if a.kind == "work"),
-            tables=tuple(a for a in graph.arrays if a.kind in ("table", "itable")),
-            body=graph.root,
-            graph=graph,
-            guard=graph.guard(),
-        )
+        return Program.of(self.name, graph, arrays, outputs)
 
     def evaluate(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
         if holds_expressions(model):

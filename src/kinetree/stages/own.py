@@ -54,16 +54,7 @@ class OwnFunction(Function):
             stored(graph, argument.name, value)
             for argument, value in zip(self.outputs, results, strict=True)
         )
-        return Program(
-            name=self.name,
-            inputs=tuple(arrays),
-            outputs=outputs,
-            work=tuple(a for a in graph.arrays if a.kind == "work"),
-            tables=tuple(a for a in graph.arrays if a.kind in ("table", "itable")),
-            body=graph.root,
-            graph=graph,
-            guard=graph.guard(),
-        )
+        return Program.of(self.name, graph, arrays, outputs)
 
     def evaluate(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
         batch, cores = batch_of(self, model, arrays, options)

@@ -8,7 +8,7 @@ threads, is the printer's and the run time's concern.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kinetree.compiler.ir.graph import Array, Block, Graph, Loop, Part, Spoil, Statement, Store, Switch, While
@@ -33,6 +33,14 @@ class Program:
     body: Block
     graph: Graph
     guard: Array | None = None
+
+    @staticmethod
+    def of(name: str, graph: Graph, inputs: Sequence[Array], outputs: Sequence[Array]) -> Program:
+        """The program that a graph has recorded, with all its guards."""
+        guard = graph.guard()
+        work = tuple(a for a in graph.arrays if a.kind == "work")
+        tables = tuple(a for a in graph.arrays if a.kind in ("table", "itable"))
+        return Program(name, tuple(inputs), tuple(outputs), work, tables, graph.root, graph, guard)
 
     @property
     def is_straight(self) -> bool:
