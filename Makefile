@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 JOBS   ?= 2
 # how many random mechanisms the tests try, relative to a full run
-SCALE  ?= 0.6
+SCALE  ?= 0.3
 
 BIN       := $(VENV)/bin
 RUN       := $(VENV)/.stamp-run
