@@ -13,7 +13,7 @@ import numpy as np
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.compiler.runtime.source import source_digest
-from kinetree.errors import KinetreeError, SingularError
+from kinetree.errors import ArgumentError, KinetreeError, ShapeError, SingularError
 from kinetree.interpreters.kinds import structure_of
 from kinetree.model import Model
 from kinetree.stages.arguments import wrong_shape
@@ -100,6 +100,22 @@ class Job:
             else:
                 numbers = rng.normal(size=shape)
             found.append(np.ascontiguousarray(numbers, self.dtype).reshape(shape))
+        return found
+
+    def checked(self, arrays: Sequence[Any]) -> list[np.ndarray]:
+        """The arrays of a call on the host: real numbers, as many as the model needs; else ShapeError."""
+        if len(arrays) != len(self.present):
+            names = ", ".join(self.present)
+            raise ArgumentError(f"{self.function.name} takes {names}, got {len(arrays)} arrays")
+        found = [np.asarray(a) for a in arrays]
+        for name, array, shape in zip(self.present, found, self.shapes[0], strict=True):
+            if array.dtype.kind not in "fiub":
+                raise ShapeError(
+                    f"{self.function.name}: {name} holds {array.dtype} values, but real numbers are needed: "
+                    "use target='eager' for other kinds"
+                )
+            if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
+                raise ShapeError(self.wrong_shape(name, array.shape))
         return found
 
     def wrong_shape(self, name: str, shape: tuple[int, ...]) -> str:

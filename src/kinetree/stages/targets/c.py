@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.compiler.emit.c import c_source
-from kinetree.errors import CompileError
+from kinetree.errors import CompileError, ShapeError
 from kinetree.model import Model
 from kinetree.stages.arguments import chosen
 from kinetree.stages.batches import batch_of
@@ -130,7 +130,7 @@ class Library:
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         job = self.job
-        given = {n: np.asarray(a) for n, a in zip(job.present, arrays, strict=True)}
+        given = dict(zip(job.present, job.checked(arrays), strict=True))
         batch, cores = batch_of(job.function, job.model, given, job.options)
         sources = [
             np.ascontiguousarray(np.broadcast_to(a, batch + a.shape[a.ndim - cores[n] :]), job.dtype)
@@ -147,7 +147,11 @@ class Library:
                 result[index] = row.reshape(result[index].shape)
         if out is not None:
             for place, result in zip(out if isinstance(out, tuple) else (out,), results, strict=True):
+                if np.shape(place) != result.shape:
+                    raise ShapeError(
+                        f"{job.function.name}: out has shape {np.shape(place)}, but {result.shape} is needed"
+                    )
                 np.copyto(place, result, casting="same_kind")
-            return out
+            return out[0] if isinstance(out, tuple) and len(out) == 1 else out
         values = tuple(r[()] if r.ndim == 0 else r for r in results)
         return values[0] if len(values) == 1 else values

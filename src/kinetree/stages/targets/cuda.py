@@ -60,6 +60,20 @@ class View(NamedTuple):
             steps = [s // dtype.itemsize for s in strides]
         return View(facts["data"][0], shape, tuple(steps), dtype)
 
+    def overlaps(self, other: View) -> bool:
+        """True if some memory may belong to both."""
+        (a, b), (c, d) = self._span(), other._span()
+        return a < d and c < b
+
+    def _span(self) -> tuple[int, int]:
+        """The first address, and the one behind the last."""
+        if 0 in self.shape:
+            return self.pointer, self.pointer
+        ends = [(n - 1) * s for n, s in zip(self.shape, self.strides)]
+        size = self.dtype.itemsize
+        low, high = sum(min(e, 0) for e in ends), sum(max(e, 0) for e in ends) + 1
+        return self.pointer + low * size, self.pointer + high * size
+
     def state(self, core: int, batch: tuple[int, ...], what: str) -> tuple[int, int]:
         """(state stride, element stride) of an array whose last `core` axes belong to a state."""
         split = len(self.shape) - core
@@ -160,6 +174,9 @@ class CudaKernel:
                 raise ShapeError(
                     f"{self.name}: out is {target.shape} of {target.dtype}, needs {batch + shape}"
                 )
+        for target in targets:  # inputs are read again after results have been written
+            if any(target.overlaps(view) for view in views):
+                raise ShapeError(f"{self.name}: out shares memory with an input: give another array")
         stream = _stream(library)
         self._run(views, targets, batch, where, stream)
         if not library:
@@ -172,10 +189,7 @@ class CudaKernel:
 
     def _from_host(self, arrays: Sequence[Any], out: Any) -> Any:
         """Arrays of the host, in chunks that fit."""
-        sources = [np.asarray(a, self.dtype) for a in arrays]
-        for name, a, shape in zip(self.job.present, sources, self.input_shapes, strict=True):
-            if a.shape[a.ndim - len(shape) :] != shape:
-                raise ShapeError(self.job.wrong_shape(name, a.shape))
+        sources = [a.astype(self.dtype, copy=False) for a in self.job.checked(arrays)]
         batch = np.broadcast_shapes(*(a.shape[: a.ndim - len(s)] for a, s in zip(sources, self.input_shapes)))
         count = math.prod(batch)
         flat = [np.broadcast_to(a, batch + s).reshape(count, *s) for a, s in zip(sources, self.input_shapes)]
