@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.compiler_native.programs import kernel_of, program
+from tests.compiler_native.programs import bare_kernel, kernel_of, program
 
-from kinetree.compiler.emit.llvm import stream
+from kinetree.compiler.emit.llvm import module, stream
 from kinetree.compiler.ir.graph import Graph
 from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.pipeline import optimize
 
 KINDS = ("zero", "constant", "value", "repeated")
 
@@ -89,3 +90,37 @@ def test_results_written_past_the_caches(monkeypatch, size, dtype, looped) -> No
         assert (buffer[:, :first] == 7.0).all() and (buffer[:, first + size :] == 7.0).all()
     states[[0, 5, 36], 1] = np.inf
     assert np.isnan(kernel(states)[[0, 5, 36]]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("most", [1, 3, 8])
+@pytest.mark.parametrize("batch", [0, 1 << 24])
+def test_parts_run_for_groups_of_states(monkeypatch, most, dtype, batch) -> None:
+    """Neighbouring elements come from different parts; groups and batches end anywhere."""
+    monkeypatch.setattr(module, "MOST", most)
+    monkeypatch.setattr(stream, "BATCH", batch)
+    size = 331
+
+    def elements(x):
+        values, total = [0.0] * size, x[0]
+        for k in range(size):  # 7 and 331 have no common divisor: every element once, neighbours far apart
+            total = total * x[1] + x[2 + k % 3]
+            values[k * 7 % size] = total if k % 5 else 0.0
+        return values
+
+    parts = optimize(program({"x": 5}, {"y": elements, "z": lambda x: [x[4]]}), part_size=60)
+    kernel = bare_kernel(parts, dtype=dtype)
+    assert "@part3" in kernel.source
+    states = np.random.default_rng(most).uniform(-0.9, 0.9, size=(150, 5)).astype(dtype)
+    alone = np.stack([kernel(x)[0] for x in states])
+    expected = np.stack([np.zeros(150) + e for e in elements(states.T.astype(float))], axis=1)
+    np.testing.assert_allclose(alone, expected, rtol=1e-5, atol=1e-6)
+    for count in (1, 2, 17, 64, 65, 131, 150):
+        y, z = kernel(states[:count])
+        np.testing.assert_array_equal(y, alone[:count])
+        np.testing.assert_array_equal(z[:, 0], states[:count, 4])
+    states[[9, 70, 149], 0] = np.nan
+    spoiled = np.isnan(states).any(axis=1)
+    y, _ = kernel(states)
+    assert np.isnan(y[spoiled]).all()
+    np.testing.assert_array_equal(y[~spoiled], alone[~spoiled])

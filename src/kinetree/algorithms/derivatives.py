@@ -58,8 +58,9 @@ def inverse_dynamics_derivatives(
         slopes.move(i, q, v)
         slopes.accelerate(i, q, v, a, f_ext)
     dq, dv, M = tree.array("nv", "nv"), tree.array("nv", "nv"), tree.array("nv", "nv")
-    slopes.write_rates(dv, M)
-    slopes.write_slope(dq)
+    for j in tree.inward():
+        slopes.write(j, dq, dv, M)
+        slopes.pass_on(j)
     return dq, dv, M
 
 
@@ -92,12 +93,15 @@ def forward_dynamics_derivatives(
     for i in tree.inward():
         left[i] = tau[i] - slopes.S[i].T @ F[i]
         F.add(tree.parent(i), slopes.X[i].T @ F[i])
-    slopes.write_rates(along_v, M)
+    for j in tree.inward():
+        slopes.write(j, dv=along_v, M=M)
+        slopes.pass_on(j)
     N, r = factored(tree, M)
     solve(tree, N, r, a, lambda k: left[k])
     for i in tree.outward():
         slopes.accelerate(i, q, v, a, f_ext)
-    slopes.write_slope(along_q)
+    for j in tree.inward():
+        slopes.write(j, along_q)
     dq, dv, inverse = tree.array("nv", "nv"), tree.array("nv", "nv"), tree.array("nv", "nv")
     solved(tree, N, r, along_q, dq, -1)
     solved(tree, N, r, along_v, dv, -1)

@@ -49,36 +49,38 @@ class Slopes:
         if self.hold == "world":
             self.E[i] = tree.turning(i, f_ext[i])
 
-    def write_rates(self, dv: Any, M: Any) -> None:
-        """Write dtau/dv and M; I and B are those of everything outboard from then on."""
-        tree, X, S, W, I, B = self.tree, self.X, self.S, self.W, self.I, self.B
-        for j in tree.inward():
-            p = tree.parent(j)
-            forces = I[j] @ S[j], B[j].adjoint @ S[j], I[j] @ W[j] + B[j] @ S[j]
-            for i, P, R, U in tree.path(X, j, *forces):
-                M.mirror(i, j, S[i].T @ P)
-                dv[i, j] = S[i].T @ U
-                if i != j:
-                    dv[j, i] = (W[i].T @ P + S[i].T @ R).T
-            I.add(p, X[j].T @ I[j] @ X[j])
-            B.add(p, X[j].T @ B[j] @ X[j])
+    def write(self, j: Any, dq: Any = None, dv: Any = None, M: Any = None) -> None:
+        """Write what the matrices given have for node j and those inboard of it.
 
-    def write_slope(self, dq: Any) -> None:
-        """Write dtau/dq, after the rates."""
-        tree, X, S, dV, dA, I, B, E, F = (
-            self.tree, self.X, self.S, self.dV, self.dA, self.I, self.B, self.E, self.F
-        )  # fmt: skip
-        for j in tree.inward():
-            p = tree.parent(j)
-            Z = I[j] @ dA[j] + B[j] @ dV[j]
-            turned: list = []
-            if self.hold == "world":
-                Z, turned = Z + E[j] @ S[j], [E[j].adjoint @ S[j]]
-                E.add(p, X[j].T @ E[j] @ X[j])
+        I and B, and for dtau/dq also F, must be those of everything outboard. What goes along the path goes
+        piece by piece: each piece fits into registers.
+        """
+        tree, X, S, I, B, E, F = self.tree, self.X, self.S, self.I, self.B, self.E, self.F
+        is_turned = dq is not None and self.hold == "world"
+        forces = [I[j] @ S[j], B[j].adjoint @ S[j], *([E[j].adjoint @ S[j]] if is_turned else [])]
+        for i, P, R, *turned in tree.path(X, j, *forces):
+            if M is not None:
+                M.mirror(i, j, S[i].T @ P)
+            if dv is not None and i != j:
+                dv[j, i] = (self.W[i].T @ P + S[i].T @ R).T
+            if dq is not None and i != j:
+                dq[j, i] = sum((S[i].T @ Q for Q in turned), self.dA[i].T @ P + self.dV[i].T @ R).T
+        if dv is not None:
+            for i, U in tree.path(X, j, I[j] @ self.W[j] + B[j] @ S[j]):
+                dv[i, j] = S[i].T @ U
+        if dq is not None:
+            Z = I[j] @ self.dA[j] + B[j] @ self.dV[j]
+            if is_turned:
+                Z = Z + E[j] @ S[j]
+                E.add(tree.parent(j), X[j].T @ E[j] @ X[j])
             dq[j, j] = S[j].T @ Z + self.dS[j].T @ F[j]
-            forces = I[j] @ S[j], B[j].adjoint @ S[j], Z + S[j].cross_onto(F[j]), *turned
-            for i, P, R, Z, *turned in tree.path(X, j, *forces):
+            for i, force in tree.path(X, j, Z + S[j].cross_onto(F[j])):
                 if i != j:
-                    dq[i, j] = S[i].T @ Z
-                    dq[j, i] = sum((S[i].T @ Q for Q in turned), dA[i].T @ P + dV[i].T @ R).T
-            F.add(p, X[j].T @ F[j])
+                    dq[i, j] = S[i].T @ force
+            F.add(tree.parent(j), X[j].T @ F[j])
+
+    def pass_on(self, j: Any) -> None:
+        """Add I and B of node j and all that is outboard of it to those of what carries it."""
+        p = self.tree.parent(j)
+        self.I.add(p, self.X[j].T @ self.I[j] @ self.X[j])
+        self.B.add(p, self.X[j].T @ self.B[j] @ self.X[j])

@@ -17,7 +17,7 @@ from kinetree.compiler.ir.rebuild import Rebuild
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops.primitives import TRUTH
 
-PART_SIZE = 3000
+PART_SIZE = 1000
 Place = tuple[Block, int]  # a part: a block of the old program and the number of its segment
 
 

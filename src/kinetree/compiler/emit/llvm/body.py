@@ -8,7 +8,8 @@ from kinetree.compiler.emit.llvm import sincos
 from kinetree.compiler.emit.llvm.hoist import is_free
 from kinetree.compiler.emit.llvm.instructions import INSTRUCTIONS, LIBRARY, UNFUSED, words
 from kinetree.compiler.emit.llvm.layout import Layout
-from kinetree.compiler.emit.llvm.results import Results
+from kinetree.compiler.emit.llvm.results import Results, step_of
+from kinetree.compiler.emit.llvm.transpose import Text, scatter, within
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.emit.printer import Walk
 from kinetree.compiler.ir.graph import Array, Block, Clear, Loop, Part, Spoil, Store, Switch, While
@@ -32,7 +33,7 @@ class Printer(Walk):
         hoisted: dict[Expr, int],
         fused: bool,
         results: Results | None = None,
-        direct: dict[Array, int] | None = None,
+        direct: dict[Array, str] | None = None,
     ):
         self.program = program
         self.number = number
@@ -40,13 +41,12 @@ class Printer(Walk):
         self.hoisted = hoisted
         self.fused = fused
         self.results = results
-        self.direct = direct or {}  # outputs that are stored to where the caller's arguments point
+        self.direct = direct or {}  # outputs stored to an address, and where that address stands
         self.functions: list[str] = []
         self.library: set[str] = set()
         self.needs_sincos = False
         self._count = 0
-        self._parts = 0
-        self._stored: set[int] = set()
+        self._names: dict[Part, str] = {}
         self._lines: list[str] = []
         self._words = words(number)
         self._scopes: list[dict[Any, str]] = [{}]
@@ -61,6 +61,12 @@ class Printer(Walk):
         text = self._close("core", SIGNATURE, outer)
         return [*self.functions, text]
 
+    def parts(self) -> list[str]:
+        """The functions that do what `@core` does if they are called in this order."""
+        rest = [s for s in self.program.body.statements if not isinstance(s, (Clear, Spoil))]
+        names = [self._names[s] for s in rest if isinstance(s, Part)]
+        return names if names and len(names) == len(rest) else ["core"]
+
     def values(self, name: str, values: list[Expr], first_slot: int, padding: list[int]) -> str:
         """A function that computes `values` into the slots from `first_slot` on; zeros into `padding`."""
         outer = self._open({})
@@ -74,8 +80,7 @@ class Printer(Walk):
         """A part is a function of its own; it is handed the integers of the loops around it."""
         integers = captured(part)
         arguments = "".join(f", i64 {self._operand(value)}" for value in integers)
-        self._parts += 1
-        name = f"part{self._parts}"
+        self._names[part] = name = f"part{len(self._names) + 1}"
         outer = self._open({value: f"%n{k}" for k, value in enumerate(integers)})
         self.statements(part.body.statements)
         parameters = "".join(f", i64 %n{k}" for k in range(len(integers)))
@@ -85,16 +90,15 @@ class Printer(Walk):
     def _open(self, known: dict[Any, str]) -> tuple:
         outer = self._lines, self._scopes, self._label
         self._lines, self._scopes, self._label = [], [known], "entry"
-        for array, position in self.direct.items():
-            place = self._fresh(f"getelementptr ptr, ptr %args, i64 {position}")
-            self._scopes[0][array] = self._fresh(f"load ptr, ptr {place}")
+        for array, place in self.direct.items():
+            self._scopes[0][array] = self._fresh(f"load ptr, ptr {self._fresh(place)}")
         return outer
 
     def _close(self, name: str, parameters: str, outer: tuple) -> str:
         lines = self._lines
         self._lines, self._scopes, self._label = outer
         return "\n".join(
-            [f"define internal void @{name}({parameters}) #0 {{", "entry:", *lines, "  ret void", "}"]
+            [f"define internal void @{name}({parameters}) #1 {{", "entry:", *lines, "  ret void", "}"]
         )
 
     def _afresh(self, value: Any) -> str:
@@ -222,11 +226,8 @@ class Printer(Walk):
         self._bind(e, self._fresh(f"extractvalue {pair_type} {pair}, {0 if e.op == 'sin' else 1}"))
 
     def store(self, s: Store) -> None:
-        if self.results is not None and s.array in self.results.elements:
-            number = self.results.values[self.results.key(s.value)]
-            if number and number not in self._stored:
-                self._stored.add(number)
-                self._store_slot(self.layout.values + number, self._operand(s.value))
+        if self.results is not None and (s.array, s.index) in self.results.values:
+            self._result(s.array, s.index)
             return
         value = self._operand(s.value)
         slot = self._slot(s.array, s.index)
@@ -234,6 +235,36 @@ class Printer(Walk):
         if s.accumulate:
             value = self._fresh(f"fadd {self.number.vector} {self._load_slot(slot, base)}, {value}")
         self._store_slot(slot, value, base)
+
+    def _result(self, array: Array, index: int) -> None:
+        """Keep an element of a result for its tile, and store the tiles that have all their elements now."""
+        assert self.results is not None
+        slot = self.results.slots.get((array, index))
+        if slot is not None:
+            value = self._operand(self.results.values[array, index])
+            self._store_slot(self.layout.values + slot, value)
+        step = step_of(array, self.number)
+        for first in self.results.completes.get((array, index), ()):
+            values = [self._waiting(array, e) for e in range(first, first + step)]
+            self._count += 1
+            text = Text(stem=f"t{self._count}.")
+            size = array.size * self.number.bytes
+            rows = [
+                text.element("i8", self._scopes[0][array], str(lane * size))
+                for lane in range(self.number.lanes)
+            ]
+            for k, column in enumerate(within(text, self.number, values)):
+                scatter(text, self.number, column, rows[k::step], str(first), step)
+            self._lines += text.lines
+
+    def _waiting(self, array: Array, index: int) -> str:
+        """An element of a result, from wherever it waits."""
+        assert self.results is not None
+        value = self.results.values.get((array, index), 0.0)
+        slot = self.results.slots.get((array, index))
+        if slot is not None and self._find(value) is None:
+            return self._load_slot(self.layout.values + slot)
+        return self._operand(value)
 
     def clear(self, s: Clear) -> None:
         """Done before the core runs: see `driver.py`."""

@@ -2,46 +2,122 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from kinetree.compiler.emit.llvm import sincos
 from kinetree.compiler.emit.llvm.layout import Layout
-from kinetree.compiler.emit.llvm.results import Results
-from kinetree.compiler.emit.llvm.stream import is_streamed
+from kinetree.compiler.emit.llvm.results import Results, choose_target
+from kinetree.compiler.emit.llvm.stream import is_streamed, most_states
 from kinetree.compiler.emit.llvm.transpose import load_name, store_name
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Clear, Spoil
 from kinetree.compiler.ir.program import Program
 
-RUN = "(ptr %args, ptr %strides, ptr %tables, i64 %n, ptr %ws, ptr %progress, i64 %block)"
 ONE = "(ptr %args, ptr %tables, ptr %ws)"
+CHUNK = "(ptr %args, ptr %strides, ptr %tables, i64 %s, i64 %n, ptr %ws)"
 
 
-def define_chunk(
-    program: Program,
-    layout: Layout,
-    number: Number,
-    angles: int,
-    width: int,
-    results: Results | None,
-    direct: dict[Array, int],
+def define_one(
+    program: Program, layout: Layout, number: Number, width: int, angles: int, direct: Collection[Array]
 ) -> str:
-    """`@chunk`: the states s ... s + W - 1 (at most n - 1); returns the first singular one, or -1."""
-    lanes = number.lanes
-    wide = Number(number.dtype, lanes if lanes > 1 else width)
-    lines: list[str] = []
-    if lanes > 1:
+    """`@one`: one state; returns 0 if it is singular, else -1."""
+    wide = Number(number.dtype, width)
+    lines, total = _load(program, layout, number, wide)
+    lines += _cleared(program, layout, number, direct)
+    if angles:
+        lines.append("  call void @angles(ptr %ws, ptr %tables, ptr %args)")
+    lines.append("  call void @core(ptr %ws, ptr %tables, ptr %args)")
+    lines += _finite(program, layout, number, wide, total)
+    if program.guard is not None:  # a singular state leaves the caller's arrays alone
+        lines += ["  br i1 %hit, label %refuse, label %store", "refuse:", "  ret i64 0", "store:"]
+    for j, array in enumerate(program.outputs, len(program.inputs)):
+        row = _row(lines, j, 1) if array.size else ""
+        if array.size and array not in direct:
+            lines += _slots(j, array, layout, number)
+            lines.append(f"  call void @{store_name(array.size)}(ptr {row}, ptr %from{j})")
+    if program.spoil is not None:
+        lines += _spoil(program.spoil, len(program.inputs), number, wide)
+    return "\n".join([f"define i64 @one{ONE} #0 {{", "entry:", *lines, "  ret i64 %singular", "}"])
+
+
+def define_begin(
+    program: Program, layout: Layout, number: Number, angles: int, results: Results | None
+) -> str:
+    """`@begin`: bring the states s ... s + W - 1 (at most n - 1) into a workspace."""
+    lines = _last(number.lanes)
+    loads, total = _load(program, layout, number, number)
+    lines += loads
+    if total:
         lines += [
-            "  %left = sub i64 %n, %s",
-            "  %end = sub i64 %left, 1",
-            f"  %last = call i64 @llvm.smin.i64(i64 %end, i64 {lanes - 1})",
+            f"  %sums = getelementptr {number.vector}, ptr %ws, i64 {layout.sums}",
+            f"  store {number.vector} {total}, ptr %sums, align {number.size}",
         ]
+    lines += _cleared(program, layout, number, () if results is None else program.outputs)
+    if angles:
+        lines.append("  call void @angles(ptr %ws, ptr %tables, ptr %args)")
+    for j, array in enumerate(program.outputs, len(program.inputs)):
+        if array.size and results is not None:
+            row = _row(lines, j, number.lanes)
+            lines += choose_target(row, j, array, number, layout, most_states(program.outputs, number))
+    return "\n".join([f"define internal void @begin{CHUNK} #0 {{", "entry:", *lines, "  ret void", "}"])
+
+
+def define_end(program: Program, layout: Layout, number: Number, results: Results | None) -> str:
+    """`@end`: bring results to the caller's rows; returns the first singular state, or -1."""
+    lines = _last(number.lanes)
+    total = ""
+    if program.spoil is not None:
+        total = "%total"
+        lines += [
+            f"  %sums = getelementptr {number.vector}, ptr %ws, i64 {layout.sums}",
+            f"  %total = load {number.vector}, ptr %sums, align {number.size}",
+        ]
+    lines += _finite(program, layout, number, number, total)
+    for k, array in enumerate(program.outputs):
+        if not array.size:
+            continue
+        j = len(program.inputs) + k
+        row = _row(lines, j, number.lanes)
+        place = f"ptr {row}, i64 %stride{j}, i64 %last"
+        if results is not None:
+            lines += [
+                f"  %told{j} = getelementptr i8, ptr %ws, i64 {layout.target(array)}",
+                f"  %target{j} = load ptr, ptr %told{j}",
+                f"  call void @finish{k}({place}, ptr %target{j})",
+            ]
+            continue
+        lines += _slots(j, array, layout, number)
+        name, more = store_name(array.size), ""
+        if is_streamed(array, number):
+            lines.append(f"  %stage{j} = getelementptr {number.vector}, ptr %ws, i64 {layout.stage}")
+            name, more = f"deliver{k}", f", i64 %n, ptr %stage{j}"
+        lines.append(f"  call void @{name}({place}, ptr %from{j}{more})")
+    if program.spoil is not None:
+        lines += _spoil(program.spoil, len(program.inputs), number, number)
+    return "\n".join([f"define internal i64 @end{CHUNK} #0 {{", "entry:", *lines, "  ret i64 %singular", "}"])
+
+
+def _last(lanes: int) -> list[str]:
+    """`%last`: the number of the last state among W."""
+    return [
+        "  %left = sub i64 %n, %s",
+        "  %most = sub i64 %left, 1",
+        f"  %last = call i64 @llvm.smin.i64(i64 %most, i64 {lanes - 1})",
+    ]
+
+
+def _load(program: Program, layout: Layout, number: Number, wide: Number) -> tuple[list[str], str]:
+    """Copy the inputs; the sum that is not 0 in the lanes that are not finite, "" if nobody asks for it."""
+    lines: list[str] = []
     total = ""
     for j, array in enumerate(program.inputs):
         if not array.size:
             continue
-        row, arguments = _row(lines, j, lanes)
+        row = _row(lines, j, number.lanes)
+        place = f"ptr {row}" if number.lanes == 1 else f"ptr {row}, i64 %stride{j}, i64 %last"
         lines += [
             f"  %to{j} = getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}",
-            f"  %sum{j} = call {wide.vector} @{load_name(array.size)}(ptr {row}, {arguments}ptr %to{j})",
+            f"  %sum{j} = call {wide.vector} @{load_name(array.size)}({place}, ptr %to{j})",
         ]
         if program.spoil is None:
             continue
@@ -50,51 +126,28 @@ def define_chunk(
         else:
             lines.append(f"  %total{j} = fadd {wide.vector} {total}, %sum{j}")
             total = f"%total{j}"
-    lines += _cleared(program, layout, number, results, direct)
-    if angles:
-        lines.append("  call void @angles(ptr %ws, ptr %tables, ptr %args)")
-    lines.append("  call void @core(ptr %ws, ptr %tables, ptr %args)")
-    lines += _finite(program, layout, number, wide, total)
-    if program.guard is not None and lanes == 1:  # a singular state leaves the caller's arrays alone
-        lines += ["  br i1 %hit, label %refuse, label %store", "refuse:", "  ret i64 0", "store:"]
-    for j, array in enumerate(program.outputs):
-        if not array.size:
-            continue
-        row, arguments = _row(lines, len(program.inputs) + j, lanes)
-        name = store_name(array.size) if results is None else f"store_result{j}"
-        if array in direct:
-            continue
-        more = ""
-        if is_streamed(array, number):
-            lines.append(f"  %stage{j} = getelementptr {number.vector}, ptr %ws, i64 {layout.stage}")
-            name, more = f"deliver{j}", f", i64 %n, ptr %stage{j}"
-        lines += [
-            f"  %from{j} = getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}",
-            f"  call void @{name}(ptr {row}, {arguments}ptr %from{j}{more})",
-        ]
-    if program.spoil is not None:
-        lines += _spoil(program.spoil, len(program.inputs), number, wide)
-    parameters = "ptr %args, ptr %strides, ptr %tables, i64 %s, i64 %n, ptr %ws" if lanes > 1 else ONE[1:-1]
-    kind = "define internal i64 @chunk" if lanes > 1 else "define i64 @one"
-    return "\n".join([f"{kind}({parameters}) #0 {{", "entry:", *lines, "  ret i64 %singular", "}"])
+    return lines, total
 
 
-def _cleared(
-    program: Program, layout: Layout, number: Number, results: Results | None, direct: dict[Array, int]
-) -> list[str]:
-    """Zero the arrays that start at zero, unless the copy to the caller's rows writes their zeros."""
+def _slots(j: int, array: Array, layout: Layout, number: Number) -> list[str]:
+    return [f"  %from{j} = getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}"]
+
+
+def _cleared(program: Program, layout: Layout, number: Number, elsewhere: Collection[Array]) -> list[str]:
+    """Zero the arrays that start at zero; of those that stand elsewhere, the caller's of one state."""
     lines = []
     for k, statement in enumerate(program.body.statements):
         if not isinstance(statement, Clear):
             break
         array = statement.array
-        if results is not None and array in results.elements:
-            continue
-        if array in direct:
-            where = f"load ptr, ptr %zeroed{k}"
-            lines.append(f"  %zeroed{k} = getelementptr ptr, ptr %args, i64 {direct[array]}")
-        else:
+        if array not in elsewhere:
             where = f"getelementptr {number.vector}, ptr %ws, i64 {layout.start[array]}"
+        elif number.lanes == 1:
+            position = len(program.inputs) + program.outputs.index(array)
+            where = f"load ptr, ptr %zeroed{k}"
+            lines.append(f"  %zeroed{k} = getelementptr ptr, ptr %args, i64 {position}")
+        else:  # what `results.py` does not store is zero
+            continue
         lines += [
             f"  %zero{k} = {where}",
             f"  call void @llvm.memset.p0.i64(ptr %zero{k}, i8 0, i64 {array.size * number.size}, i1 false)",
@@ -102,18 +155,18 @@ def _cleared(
     return lines
 
 
-def _row(lines: list[str], j: int, lanes: int) -> tuple[str, str]:
-    """The address of array j's row for the first lane, and what else a copy needs."""
+def _row(lines: list[str], j: int, lanes: int) -> str:
+    """The address of array j's row for the first lane."""
     lines += [f"  %arg{j} = getelementptr ptr, ptr %args, i64 {j}", f"  %base{j} = load ptr, ptr %arg{j}"]
     if lanes == 1:
-        return f"%base{j}", ""
+        return f"%base{j}"
     lines += [
         f"  %str{j} = getelementptr i64, ptr %strides, i64 {j}",
         f"  %stride{j} = load i64, ptr %str{j}",
         f"  %offset{j} = mul i64 %s, %stride{j}",
         f"  %row{j} = getelementptr i8, ptr %base{j}, i64 %offset{j}",
     ]
-    return f"%row{j}", f"i64 %stride{j}, i64 %last, "
+    return f"%row{j}"
 
 
 def _finite(program: Program, layout: Layout, number: Number, wide: Number, total: str) -> list[str]:
@@ -243,65 +296,3 @@ loop:
 done:
   ret void
 }}"""
-
-
-def define_run(lanes: int, streams: bool, yielding: str) -> str:
-    """`@run`: a whole batch, which other threads join by `@help`; returns the first singular state, or -1.
-
-    `progress` is shared by the threads: the next state that nobody has taken, how many are done, and the
-    first singular one. A batch is open to others while `@run` works on it, until all states are done.
-    """
-    fence = "  fence seq_cst\n" if streams else ""  # non-temporal stores must be seen by whoever comes next
-    return f"""\
-define i64 @run{RUN} #0 {{
-entry:
-  %finished = getelementptr i64, ptr %progress, i64 1
-  %singular = getelementptr i64, ptr %progress, i64 2
-  store i64 0, ptr %finished
-  store i64 -1, ptr %singular
-  store atomic i64 0, ptr %progress release, align 8
-  %mine = call i64 @help{RUN}
-  br label %wait
-wait:
-  %done = load atomic i64, ptr %finished acquire, align 8
-  %all = icmp sge i64 %done, %n
-  br i1 %all, label %end, label %others
-others:
-  %yielded = call i32 @{yielding}()
-  br label %wait
-end:
-  %first = load i64, ptr %singular
-  ret i64 %first
-}}
-
-define i64 @help{RUN} #0 {{
-entry:
-  %finished = getelementptr i64, ptr %progress, i64 1
-  %singular = getelementptr i64, ptr %progress, i64 2
-  br label %take
-take:
-  %start = atomicrmw add ptr %progress, i64 %block acquire
-  %some = icmp slt i64 %start, %n
-  br i1 %some, label %begin, label %finish
-begin:
-  %full = add i64 %start, %block
-  %end = call i64 @llvm.smin.i64(i64 %full, i64 %n)
-  br label %states
-states:
-  %s = phi i64 [ %start, %begin ], [ %s_next, %states ]
-  %found = phi i64 [ -1, %begin ], [ %after, %states ]
-  %index = call i64 @chunk(ptr %args, ptr %strides, ptr %tables, i64 %s, i64 %n, ptr %ws)
-  %after = call i64 @llvm.umin.i64(i64 %found, i64 %index)
-  %s_next = add i64 %s, {lanes}
-  %more = icmp slt i64 %s_next, %end
-  br i1 %more, label %states, label %next
-next:
-{fence}  %before = atomicrmw umin ptr %singular, i64 %after monotonic
-  %length = sub i64 %end, %start
-  %total = atomicrmw add ptr %finished, i64 %length release
-  br label %take
-finish:
-  ret i64 -1
-}}
-
-declare i32 @{yielding}()"""

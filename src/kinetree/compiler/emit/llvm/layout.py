@@ -30,11 +30,18 @@ class Layout:
     cosines: int = 0
     values: int = 0
     stage: int = 0
+    stages: dict[Array, int] = field(default_factory=dict)
+    targets: int = 0
+    sums: int = 0
     numbers: int = 0
 
     @property
     def workspace_bytes(self) -> int:
         return _round_up(self.numbers * self.number.size, ALIGNMENT)
+
+    def target(self, array: Array) -> int:
+        """Where, in bytes, the address stands that a result is stored to."""
+        return self.targets * self.number.size + 8 * list(self.stages).index(array)
 
     def take(self, count: int) -> int:
         first = self.numbers
@@ -46,10 +53,15 @@ def _round_up(size: int, unit: int) -> int:
     return -(-size // unit) * unit
 
 
-def layout(program: Program, number: Number, angles: int, padding: int, values: int = 0) -> Layout:
+def _numbers(size: int, number: Number) -> int:
+    """The numbers that hold this many bytes."""
+    return -(-size // number.size)
+
+
+def layout(program: Program, number: Number, angles: int, padding: int, waiting: int | None = None) -> Layout:
     """The layout of a program with `angles` hoisted sincos, padded to a multiple of `padding`.
 
-    If `values` is not 0, this many distinct values stand for the elements of all outputs.
+    If `waiting` is not None, outputs are stored tile by tile, and this many elements wait for others.
     """
     result = Layout(number)
     for array in program.inputs:
@@ -58,16 +70,23 @@ def layout(program: Program, number: Number, angles: int, padding: int, values: 
         padded = _round_up(angles, padding)
         result.numbers = _round_up(result.numbers, padding)
         result.angles, result.sines, result.cosines = (result.take(padded) for _ in range(3))
-    result.values = result.take(values)
-    for array in program.outputs:
-        result.start[array] = result.values if values else result.take(array.size)
+    if waiting is None:
+        for array in program.outputs:
+            result.start[array] = result.take(array.size)
+    else:
+        result.values = result.take(waiting)
+        result.targets = result.take(_numbers(8 * len(program.outputs), number))
+    result.sums = result.take(1 if number.lanes > 1 else 0)
     if program.guard is not None and program.guard not in result.start:
         result.start[program.guard] = result.take(1)
     for array in program.work:
         result.start[array] = result.take(array.size)
-    staged = [a for a in program.outputs if is_streamed(a, number)]
-    rows = max((number.lanes * stage_stride(a, number) for a in staged), default=0)
-    result.stage = result.take(-(-rows // number.size))
+    if waiting is None:
+        staged = [a for a in program.outputs if is_streamed(a, number)]
+        rows = max((number.lanes * stage_stride(a, number) for a in staged), default=0)
+        result.stage = result.take(_numbers(rows, number))
+    else:
+        result.stages = {a: result.take(a.size) for a in program.outputs}
     offset = 0
     for array in program.tables:
         result.table[array] = offset

@@ -5,13 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kinetree.compiler.emit.llvm import copy, sincos
+from kinetree.compiler.emit.llvm.batch import define_group, define_run
 from kinetree.compiler.emit.llvm.body import Printer
-from kinetree.compiler.emit.llvm.driver import define_angles, define_chunk, define_run, define_spoil
+from kinetree.compiler.emit.llvm.driver import (
+    define_angles,
+    define_begin,
+    define_end,
+    define_one,
+    define_spoil,
+)
 from kinetree.compiler.emit.llvm.hoist import hoist
 from kinetree.compiler.emit.llvm.instructions import each
 from kinetree.compiler.emit.llvm.layout import layout
-from kinetree.compiler.emit.llvm.results import Results, define_gathered_store, gather
-from kinetree.compiler.emit.llvm.stream import define_delivery, define_stream, is_streamed
+from kinetree.compiler.emit.llvm.results import Results, define_finish, gather
+from kinetree.compiler.emit.llvm.stream import define_delivery, define_stream, is_streamed, most_states
 from kinetree.compiler.emit.llvm.transpose import define_load, define_store, store_name
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.program import Program
@@ -19,6 +26,8 @@ from kinetree.compiler.runtime.machine import Target
 from kinetree.ops import PRIMITIVES
 
 LARGE = 128  # elements of a result that is not worth copying
+MOST = 8  # times W states that the parts of a program run for together
+TOGETHER = 1 << 17  # bytes of their workspaces, which stay in the cache
 
 
 @dataclass(frozen=True)
@@ -37,16 +46,17 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     width = target.lanes(dtype)
     wide = Number(dtype, lanes if lanes > 1 else width)
     angles, hoisted = hoist(program)
-    results = gather(program) if lanes > 1 else None
-    values = len(results.values) if results else 0
-    places = layout(program, number, len(angles), width if lanes == 1 else 1, values)
+    results = gather(program, number) if lanes > 1 else None
+    waiting = None if results is None else len(results.slots)
+    places = layout(program, number, len(angles), width if lanes == 1 else 1, waiting)
     # one state's inputs are all copied before anything is stored, so results go straight to the caller's
     # arrays; small ones only if no guard can refuse the state, which leaves them alone
     direct = {
-        array: len(program.inputs) + k
-        for k, array in enumerate(program.outputs)
+        array: f"getelementptr ptr, ptr %args, i64 {k}"
+        for k, array in enumerate(program.outputs, len(program.inputs))
         if lanes == 1 and (program.guard is None or array.size >= LARGE)
     }
+    direct |= {array: f"getelementptr i8, ptr %ws, i64 {places.target(array)}" for array in places.stages}
     printer = Printer(program, number, places, hoisted, target.has_fma, results, direct)
     functions = printer.core()
     if angles:
@@ -62,18 +72,26 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     functions += [each(op, number) for op in sorted(printer.library)]
     functions += _copies(program, number, wide, results, target.has_fma)
     streamed = [(k, a) for k, a in enumerate(program.outputs) if is_streamed(a, number)]
-    for k, array in streamed:
-        store = store_name(array.size) if results is None else f"store_result{k}"
-        functions.append(define_delivery(f"deliver{k}", store, array, number))
+    for k, array in streamed if results is None else ():
+        most = most_states(program.outputs, number)
+        functions.append(define_delivery(f"deliver{k}", store_name(array.size), array, number, most))
     functions += [define_stream(number)] if streamed else []
-    functions += [
-        define_spoil(number),
-        define_chunk(program, places, number, len(angles), width, results, direct),
-    ]
-    if lanes > 1:
-        functions.append(define_run(lanes, bool(streamed), target.yielding))
-    text = "\n\n".join([*functions, *_declarations(number, wide, printer.library), _attributes(target)])
-    return Module(text, "run" if lanes > 1 else "one", lanes, places.workspace_bytes)
+    functions.append(define_spoil(number))
+    size = places.workspace_bytes
+    if lanes == 1:
+        functions.append(define_one(program, places, number, width, len(angles), direct))
+    else:
+        parts = printer.parts()
+        count = max(1, min(MOST, TOGETHER // size)) if len(parts) > 1 else 1
+        functions += [
+            define_begin(program, places, number, len(angles), results),
+            define_end(program, places, number, results),
+            define_group(lanes, count, size, parts),
+            define_run(lanes * count, bool(streamed), target.yielding),
+        ]
+        size *= count
+    functions += [*_declarations(number, wide, printer.library), _attributes(target, lanes)]
+    return Module("\n\n".join(functions), "run" if lanes > 1 else "one", lanes, size)
 
 
 def _copies(
@@ -85,7 +103,7 @@ def _copies(
         arrays = [(k, a) for k, a in enumerate(program.outputs) if a.size]
         return [
             *(define_load(number, s, fused) for s in sizes[0]),
-            *(define_gathered_store(f"store_result{k}", number, results.elements[a]) for k, a in arrays),
+            *(define_finish(f"finish{k}", a, number, results.empty[a]) for k, a in arrays),
         ]
     if number.lanes > 1:
         return [
@@ -114,15 +132,19 @@ def _declarations(number: Number, wide: Number, library: set[str]) -> list[str]:
         "declare i64 @llvm.smin.i64(i64, i64)",
         "declare i64 @llvm.umin.i64(i64, i64)",
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
         f"declare {mask} @llvm.cttz.{mask}({mask}, i1)",
     ]
     return ["\n".join(lines)]
 
 
-def _attributes(target: Target) -> str:
+def _attributes(target: Target, lanes: int) -> str:
+    # LLVM aligns the vectors that the core spills only if it has to align the stack in any case
+    aligned = '"stackrealign" ' if lanes > 1 else ""
     bits = 8 * target.vector_bytes
     width = f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
     return f"""attributes #0 = {{ noinline nounwind {width} }}
+attributes #1 = {{ noinline nounwind {aligned}{width} }}
 !0 = !{{!"branch_weights", i32 1, i32 100000}}
 !1 = !{{}}
 !2 = !{{i32 1}}"""

@@ -7,13 +7,15 @@ together in the workspace, and then written in whole lines by non-temporal store
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array
 
 LINE = 64  # bytes
 SMALLEST = 1024  # bytes of a row, below which it has too few whole lines
 STAGE = 1 << 19  # bytes of W rows, above which the workspace itself would leave the cache
-BATCH = 1 << 23  # bytes of a whole batch of results, below which the caches may hold it
+BATCH = 1 << 24  # bytes of all results of a batch, up to which the caches may hold them
 
 
 def is_streamed(array: Array, number: Number) -> bool:
@@ -27,14 +29,18 @@ def stage_stride(array: Array, number: Number) -> int:
     return -(-array.size * number.bytes // LINE) * LINE
 
 
-def define_delivery(name: str, store: str, array: Array, number: Number) -> str:
-    """`@<name>`: what `@<store>` does, by way of the rows at `stage` if the batch of n states is large."""
+def most_states(outputs: Sequence[Array], number: Number) -> int:
+    """The states of a batch up to which the caches may hold all its results."""
+    return BATCH // max(1, sum(array.size for array in outputs) * number.bytes)
+
+
+def define_delivery(name: str, store: str, array: Array, number: Number, most: int) -> str:
+    """`@<name>`: what `@<store>` does, by way of the rows at `stage` if there are more than `most` states."""
     size, step = array.size * number.bytes, stage_stride(array, number)
     return f"""\
 define internal void @{name}(ptr %row, i64 %stride, i64 %last, ptr %slots, i64 %n, ptr %stage) #0 {{
 entry:
-  %bytes = mul i64 %n, {size}
-  %much = icmp ugt i64 %bytes, {BATCH}
+  %much = icmp ugt i64 %n, {most}
   %full = icmp eq i64 %last, {number.lanes - 1}
   %far = and i1 %much, %full
   br i1 %far, label %staged, label %plain

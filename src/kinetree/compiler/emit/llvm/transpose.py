@@ -21,15 +21,16 @@ UNROLL = 64  # elements; longer rows are copied by a loop
 class Text:
     """Lines of one function with numbered names."""
 
-    def __init__(self, fused: bool = False) -> None:
+    def __init__(self, fused: bool = False, stem: str = "v") -> None:
         self.fused = fused
+        self.stem = stem
         self.lines: list[str] = []
         self.count = 0
 
     def fresh(self, text: str) -> str:
         self.count += 1
-        self.lines.append(f"  %v{self.count} = {text}")
-        return f"%v{self.count}"
+        self.lines.append(f"  %{self.stem}{self.count} = {text}")
+        return f"%{self.stem}{self.count}"
 
     def element(self, kind: str, base: str, index: str) -> str:
         """The address of element `index` of an array of `kind`."""
@@ -90,7 +91,7 @@ define internal void @{store_name(size)}(ptr %row, i64 %stride, i64 %last, ptr %
 start:
   %full = icmp eq i64 %last, {number.lanes - 1}
   br i1 %full, label %entry, label %few
-{store_few(number, size)}
+{_store_few(number, size)}
 entry:
 {chr(10).join(text.lines)}
   ret void
@@ -179,17 +180,9 @@ few.done:
   ret {vector} %sum.new"""
 
 
-def store_few(number: Number, size: int, table: str = "") -> str:
-    """The states 0 ... last one by one; element k is in slot k, or where a table of slots says."""
+def _store_few(number: Number, size: int) -> str:
+    """The states 0 ... last one by one."""
     vector, scalar = number.vector, number.scalar
-    slot = "%copy.e"
-    lookup = ""
-    if table:
-        slot = "%copy.index"
-        lookup = f"""
-  %copy.entry = getelementptr i32, ptr @{table}, i64 %copy.e
-  %copy.i32 = load i32, ptr %copy.entry
-  %copy.index = zext i32 %copy.i32 to i64"""
     return f"""\
 few:
   br label %lane
@@ -199,8 +192,8 @@ lane:
   %lane.row = getelementptr i8, ptr %row, i64 %lane.off
   br label %copy
 copy:
-  %copy.e = phi i64 [ 0, %lane ], [ %copy.next, %copy ]{lookup}
-  %copy.slot = getelementptr {vector}, ptr %slots, i64 {slot}
+  %copy.e = phi i64 [ 0, %lane ], [ %copy.next, %copy ]
+  %copy.slot = getelementptr {vector}, ptr %slots, i64 %copy.e
   %copy.from = getelementptr {scalar}, ptr %copy.slot, i64 %lane.k
   %copy.x = load {scalar}, ptr %copy.from
   %copy.to = getelementptr {scalar}, ptr %lane.row, i64 %copy.e
