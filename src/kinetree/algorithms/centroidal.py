@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kinetree.algorithms.composite import composite, unit_momenta
 from kinetree.spatial import CoriolisInertia, Force, ForceSet, Inertia, Lump, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
@@ -18,19 +19,11 @@ def centroidal_momentum_matrix(tree: Sweep, q: Any) -> Any:
 
     Reference: Orin, Goswami and Lee (2013); Jain, spatial operator algebra part 4 (h = E phi R H* v).
     """
-    X, S, P, U = tree.fields(Transform, Subspace, Transform, ForceSet)
-    I = tree.sums(Inertia)
-    for i in tree.outward():
-        X[i], S[i] = tree.joint(i, q[i])
-        P[i] = X[i] @ P[tree.parent(i)]
-        I[i] = tree.inertia(i)
-    for i in tree.inward():
-        U[i] = I[i] @ S[i]
-        I.add(tree.parent(i), X[i].T @ I[i] @ X[i])
+    whole, momenta = unit_momenta(tree, q)
     A = tree.array(6, "nv")
-    to_center = Transform(r=I[tree.world].com).inverse()
-    for i in tree.outward():
-        A[:, i] = to_center.T @ (P[tree.parent(i)].T @ (X[i].T @ U[i]))
+    to_center = Transform(r=whole.com).inverse()
+    for i, momentum in momenta:
+        A[:, i] = to_center.T @ momentum
     return A
 
 
@@ -44,13 +37,7 @@ def system_inertia(tree: Sweep, q: Any) -> Any:
 
     Reference: Jain, spatial operator algebra part 4 (system inertia); Orin, Goswami and Lee (2013).
     """
-    (X,) = tree.fields(Transform)
-    I = tree.sums(Inertia)
-    for i in tree.outward():
-        X[i], _ = tree.joint(i, q[i])
-        I[i] = tree.inertia(i)
-    for i in tree.inward():
-        I.add(tree.parent(i), X[i].T @ I[i] @ X[i])
+    *_, I = composite(tree, q)
     whole = tree.array(6, 6)
     whole[:, :] = Lump.of(I[tree.world]).matrix()
     return whole

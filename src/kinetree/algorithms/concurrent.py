@@ -6,17 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.spatial import (
-    ArticulatedInertia,
-    Coordinates,
-    Factored,
-    Force,
-    ForceSet,
-    Jet,
-    Motion,
-    Subspace,
-    Transform,
-)
+from kinetree.algorithms.articulation import freed
+from kinetree.spatial import Coordinates, Factored, Force, ForceSet, Jet, Motion, Subspace, Transform
+from kinetree.spatial.articulated import ArticulatedInertia
 from kinetree.sweep import Sweep, algorithm
 
 
@@ -50,12 +42,10 @@ def forward_dynamics_concurrent(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: An
         z[i] = tree.zero(i, Force)
     for i in tree.inward():
         p = tree.parent(i)
-        U[i] = J[i] @ G[i]
-        R[i] = tree.factored(i, G[i].T @ U[i])
+        J.add(p, D[i].T @ freed(tree, i, J, G, U, R) @ D[i])
         w[i] = tau[i] - G[i].T @ F[i] - G[i].T @ z[i]
         F.add(p, D[i].T @ F[i])
         z.add(p, D[i].T @ (z[i] + U[i] @ R[i].solve(w[i])))
-        J.add(p, D[i].T @ J[i].deflated(G[i], U[i], R[i]) @ D[i])
     a = tree.coordinates()
     for i in tree.outward():
         before = D[i] @ x[tree.parent(i)].tagged(None)

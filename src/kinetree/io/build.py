@@ -8,7 +8,7 @@ from kinetree.io.inertia import check_inertias
 from kinetree.io.merge import merge_fixed
 from kinetree.io.placement import from_z, snap, snap_axis, snap_joint
 from kinetree.io.report import LoadReport, Log, Where, finding
-from kinetree.io.singular import check_motion
+from kinetree.io.singular import checked_motion
 from kinetree.io.tree import check_mimics, drop_idle_rotors, make_tree
 from kinetree.joints import Fixed
 from kinetree.model import Model, ModelBuilder
@@ -33,9 +33,7 @@ def build(
     if merge:
         merge_fixed(robot, log)
     try:
-        model = assemble(robot)
-        if check_motion(robot, model, log):
-            model = assemble(robot)
+        model = checked_motion(robot, assemble, log)
     except FileError:
         if not log.errors:
             raise
