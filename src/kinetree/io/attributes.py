@@ -76,9 +76,8 @@ def vector(
         return fallback
     if len(values) != length:
         wanted = f"{length} numbers" if length > 1 else "one number"
-        log.add(
-            "number", element.where, f"{name}={shorten(text)!r} has {len(values)} numbers, expected {wanted}"
-        )
+        problem = f"{name}={shorten(text)!r} has {len(values)} numbers, expected {wanted}"
+        log.add("number", element.where, problem)
         return fallback
     return values
 
@@ -110,12 +109,8 @@ def bad_number(element: Element, name: str, word: str, log: Log) -> None:
     if "$" in word or "{" in word:
         log.add("xacro", where, f"{name} contains {shown!r}: an expression that xacro should have replaced")
     elif "," in word:
-        log.add(
-            "number",
-            where,
-            f"{name} contains {shown!r}, not a number",
-            "Write a decimal point, and blanks between numbers.",
-        )
+        problem = f"{name} contains {shown!r}, not a number"
+        log.add("number", where, problem, "Write a decimal point, and blanks between numbers.")
     else:
         log.add("number", where, f"{name} contains {shown!r}, not a finite number below {LARGEST:g}")
 

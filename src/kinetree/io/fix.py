@@ -47,9 +47,6 @@ def _clean(document: Document) -> bytes:
     except UnicodeDecodeError as error:
         refuse("xml-encoding", Where(document.file, 0, "document"), f"not UTF-8: {error.reason}")
     if isinstance(document.content, bytes) and _OTHER.match(data):
-        refuse(
-            "xml-encoding",
-            Where(document.file, 1, "document"),
-            "the file declares another encoding than UTF-8",
-        )
+        problem = "the file declares another encoding than UTF-8"
+        refuse("xml-encoding", Where(document.file, 1, "document"), problem)
     return data

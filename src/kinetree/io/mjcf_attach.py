@@ -70,12 +70,8 @@ def replicas(element: Element, compiler: Compiler, log: Log) -> Iterator[tuple[P
     """The pose and the suffix of names of every copy that `<replicate>` makes."""
     count = number(element, "count", None, log)
     if not 0 < count <= _COPIES or count != int(count):
-        log.add(
-            "value",
-            element.where,
-            f"count={shorten(element.get('count') or '')!r}",
-            f"Use a whole number up to {_COPIES}.",
-        )
+        problem = f"count={shorten(element.get('count') or '')!r}"
+        log.add("value", element.where, problem, f"Use a whole number up to {_COPIES}.")
         return
     offset = vector(element, "offset", 3, ORIGIN, log)
     a, b, c = (compiler.angle(v) for v in vector(element, "euler", 3, ORIGIN, log))

@@ -53,12 +53,8 @@ def read_compiler(root: Element, log: Log) -> Compiler:
         if len(sequence) == 3 and set(sequence.lower()) <= set("xyz"):
             compiler.eulerseq = sequence
         else:
-            log.add(
-                "value",
-                element.where,
-                f"eulerseq={shorten(sequence)!r}",
-                "Use three letters of x, y, z (or X, Y, Z).",
-            )
+            problem = f"eulerseq={shorten(sequence)!r}"
+            log.add("value", element.where, problem, "Use three letters of x, y, z (or X, Y, Z).")
         compiler.inertiafromgeom = choice(
             element, "inertiafromgeom", (*_BOOLEANS, "auto"), compiler.inertiafromgeom, log
         )
@@ -73,12 +69,8 @@ def read_compiler(root: Element, log: Log) -> Compiler:
         low, high = vector(element, "inertiagrouprange", 2, compiler.inertiagrouprange, log)
         compiler.inertiagrouprange = (low, high)
         if element.get("coordinate") == "global":
-            log.add(
-                "value",
-                element.where,
-                "coordinate='global' was removed from MJCF",
-                "Write local coordinates.",
-            )
+            problem = "coordinate='global' was removed from MJCF"
+            log.add("value", element.where, problem, "Write local coordinates.")
     return compiler
 
 
@@ -104,12 +96,8 @@ def read_orientation(element: Element, compiler: Compiler, log: Log) -> Rotation
         a, b, c = (compiler.angle(v) for v in values)
         return from_euler((a, b, c), compiler.eulerseq)
     if is_degenerate(name, values):
-        log.repairable(
-            "quaternion",
-            element.where,
-            f"{name}={shorten(element.get(name) or '')!r} is not an orientation",
-            "set to the identity",
-        )
+        problem = f"{name}={shorten(element.get(name) or '')!r} is not an orientation"
+        log.repairable("quaternion", element.where, problem, "set to the identity")
         return Rotation.identity()
     x, y, z = values[:3]
     if name == "quat":

@@ -35,12 +35,8 @@ def _read_joint(robot: Description, element: Element, prefix: str, log: Log) -> 
     leader = robot.joints.get(prefix + (element.get("joint2") or "")) if element.get("joint2") else None
     name = shorten(element.get("joint1") or "")
     if follower is None or (leader is None and element.get("joint2")):
-        log.add(
-            "value",
-            element.where,
-            f"constraint between {name!r} and {element.get('joint2')!r}: no such joint",
-            "Correct the name.",
-        )
+        problem = f"constraint between {name!r} and {element.get('joint2')!r}: no such joint"
+        log.add("value", element.where, problem, "Correct the name.")
         return
     coefficients = parse_numbers(element.get("polycoef") or "0 1 0 0 0")
     if isinstance(coefficients, str):

@@ -51,8 +51,5 @@ def list_ignored(root: Element, log: Log) -> None:
     for tag, element in first.items():
         rule = "unsupported" if tag in _ACTING else "ignored"
         what = "contact and looks of geoms are" if tag == "geom" else f"<{tag}> is"
-        log.add(
-            rule,
-            Where(element.file, element.line, f"<{tag}>"),
-            f"{what} not modelled ({count[tag]} elements)",
-        )
+        problem = f"{what} not modelled ({count[tag]} elements)"
+        log.add(rule, Where(element.file, element.line, f"<{tag}>"), problem)

@@ -33,21 +33,14 @@ def expand_includes(root: Element, directory: Path | None) -> None:
                 continue
             path = _find(element, here, directory)
             if path in included:
-                refuse(
-                    "include",
-                    element.where,
-                    f"{shorten(path.name)!r} is included a second time",
-                    "Include each file once.",
-                )
+                problem = f"{shorten(path.name)!r} is included a second time"
+                refuse("include", element.where, problem, "Include each file once.")
             included.add(path)
             content = read_bytes(path)
             size += len(content)
             if len(included) > _FILES or size > LIMITS.size:
-                refuse(
-                    "xml-limit",
-                    element.where,
-                    f"more than {_FILES} included files, or {LIMITS.size} bytes of them",
-                )
+                problem = f"more than {_FILES} included files, or {LIMITS.size} bytes of them"
+                refuse("xml-limit", element.where, problem)
             inner = read_xml(content, str(path))
             queue.extend((child, path.parent) for child in reversed(inner.children))
         parent.children = children
@@ -59,12 +52,8 @@ def _find(element: Element, beside: Path | None, root: Path | None) -> Path:
     if not name:
         refuse("include", element.where, "<include> names no file", "Write <include file='part.xml'/>.")
     if beside is None or root is None:
-        refuse(
-            "include",
-            element.where,
-            "a text has no directory to include from",
-            "Load the model from its file.",
-        )
+        problem = "a text has no directory to include from"
+        refuse("include", element.where, problem, "Load the model from its file.")
     candidates = [confined(name, base, root) for base in dict.fromkeys((beside, root))]
     inside = [path for path in candidates if path is not None]
     if not inside:

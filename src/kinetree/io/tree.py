@@ -138,9 +138,8 @@ def _rebase(robot: Description, base: str, log: Log) -> None:
             joint.motion, joint.placement, joint.home = BASES[base], joint.placement @ joint.home, HERE
     if base == "free" and not any(joint.motion == BASES[base] for joint in held):
         problem = f"base='free', but {held[0].child!r} is on the world by a {held[0].motion.type_name} joint"
-        log.add(
-            "value", held[0].where, problem, "Load without base=, or weld the base to the world in the file."
-        )
+        remedy = "Load without base=, or weld the base to the world in the file."
+        log.add("value", held[0].where, problem, remedy)
 
 
 def check_mimics(robot: Description, log: Log) -> None:
@@ -163,9 +162,8 @@ def check_mimics(robot: Description, log: Log) -> None:
             joint = robot.joints[joint.mimic.joint]
         if any(joint is member for member in path):  # the chain came back to itself
             names = " -> ".join(shorten(member.name) for member in path[:4])
-            log.repairable(
-                "mimic-cycle", joint.where, f"joints follow each other in a circle: {names}", "mimic removed"
-            )
+            problem = f"joints follow each other in a circle: {names}"
+            log.repairable("mimic-cycle", joint.where, problem, "mimic removed")
             joint.mimic = None
 
 
@@ -173,9 +171,8 @@ def _mimic_is_sound(robot: Description, joint: Joint, mimic: Mimic, log: Log) ->
     leader = robot.joints.get(mimic.joint)
     if leader is None:
         problem = f"follows {shorten(mimic.joint)!r}, which does not exist"
-        log.repairable(
-            "mimic-unknown", joint.where, problem, "mimic removed", log.suggest(mimic.joint, robot.joints)
-        )
+        change = "mimic removed"
+        log.repairable("mimic-unknown", joint.where, problem, change, log.suggest(mimic.joint, robot.joints))
         return False
     if leader.is_fixed and joint.motion.nv == 1:
         if log.repairable(

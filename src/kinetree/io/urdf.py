@@ -42,12 +42,8 @@ def read_urdf(document: Document, log: Log) -> Description:
             joint.name = joints.claim(joint.name)
         elif joint.name in robot.joints:
             name = joints.claim(joint.name)
-            log.repairable(
-                "name-duplicate",
-                joint.where,
-                f"a second joint is called {joint.name!r}",
-                f"renamed to {name!r}",
-            )
+            problem = f"a second joint is called {joint.name!r}"
+            log.repairable("name-duplicate", joint.where, problem, f"renamed to {name!r}")
             joint.name = name
         joint.parent, joint.child = (
             renamed.get(joint.parent, joint.parent),
@@ -87,15 +83,13 @@ def _add_link(robot: Description, element: Element, renamed: dict[str, str], nam
         return
     if twin is not None:
         repaired = names.claim(name)
-        log.repairable(
-            "name-duplicate", element.where, f"a second link is called {name!r}", f"renamed to {repaired!r}"
-        )
+        problem = f"a second link is called {name!r}"
+        log.repairable("name-duplicate", element.where, problem, f"renamed to {repaired!r}")
         name = repaired
     inertials = list(element.all("inertial"))
     if len(inertials) > 1:
-        log.add(
-            "element-repeated", inertials[1].where, f"link {name!r} has {len(inertials)} <inertial> elements"
-        )
+        problem = f"link {name!r} has {len(inertials)} <inertial> elements"
+        log.add("element-repeated", inertials[1].where, problem)
     robot.links[name] = found = Link(name, element.where, source=element)
     if inertials:
         found.inertia = read_inertial(inertials[0], element.where, log)
@@ -134,11 +128,8 @@ def _list_ignored(root: Element, log: Log) -> None:
             first.setdefault(element.tag, element)
             count[element.tag] += 1
         if element.tag == "gazebo" and element.find("joint") is not None:
-            log.add(
-                "unsupported",
-                element.where,
-                "a joint inside <gazebo> closes a loop, or moves what is not read",
-            )
+            problem = "a joint inside <gazebo> closes a loop, or moves what is not read"
+            log.add("unsupported", element.where, problem)
     for tag, element in first.items():
         rule = "unsupported" if tag in _LOOPS or tag.startswith("xacro:") else "ignored"
         remedy = "Expand the file with xacro." if tag.startswith("xacro:") else ""

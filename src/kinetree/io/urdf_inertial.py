@@ -18,12 +18,8 @@ def read_origin(element: Element | None, log: Log) -> Pose:
     if element is None:
         return HERE
     if "quat_xyzw" in element.attributes:
-        log.add(
-            "unsupported",
-            element.where,
-            "attribute quat_xyzw of <origin> is not read",
-            "Write the rotation as rpy.",
-        )
+        problem = "attribute quat_xyzw of <origin> is not read"
+        log.add("unsupported", element.where, problem, "Write the rotation as rpy.")
     xyz = vector(element, "xyz", 3, ORIGIN, log)
     rpy = vector(element, "rpy", 3, ORIGIN, log)
     return Pose(from_rpy(rpy), xyz)  # type: ignore[arg-type]

@@ -39,16 +39,11 @@ def read_joint(element: Element, log: Log) -> Joint | None:
     type_name = element.get("type")
     motion = TYPES.get(type_name or "")
     if type_name is None:
-        log.add(
-            "attribute-missing", element.where, "the joint has no type", f"Use one of: {', '.join(TYPES)}."
-        )
+        problem = "the joint has no type"
+        log.add("attribute-missing", element.where, problem, f"Use one of: {', '.join(TYPES)}.")
     elif motion is None:
-        log.add(
-            "joint-type",
-            element.where,
-            f"type {shorten(type_name)!r} is unknown",
-            f"Use one of: {', '.join(TYPES)}.",
-        )
+        problem = f"type {shorten(type_name)!r} is unknown"
+        log.add("joint-type", element.where, problem, f"Use one of: {', '.join(TYPES)}.")
     if parent is None or child is None or type_name is None or motion is None:
         return None
     name = name_of(element, log)
@@ -103,11 +98,8 @@ def _pitch(element: Element, log: Log) -> float:
     """Metres per radian of a screw, from `<drake:screw_thread_pitch value=metres per revolution>`."""
     thread = element.find("drake:screw_thread_pitch")
     if thread is None:
-        log.add(
-            "element-missing",
-            element.where,
-            "a screw joint needs <drake:screw_thread_pitch value=.../> in metres per turn",
-        )
+        problem = "a screw joint needs <drake:screw_thread_pitch value=.../> in metres per turn"
+        log.add("element-missing", element.where, problem)
         return 0.0
     return number(thread, "value", None, log) / (2 * pi)
 
