@@ -12,8 +12,7 @@ from kinetree.sweep import Sweep, algorithm, choice
 
 @algorithm("q, v, tau, f_ext? -> inertial(nb, 6), rest(nb, 6)")
 def articulated_wrenches(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any, *, side: str = "outboard") -> Any:
-    """The wrench through each joint under the forces `tau`, in two parts: an articulated inertia, and the
-    rest.
+    """The wrench through each joint under the forces `tau`, as an articulated inertia and the rest.
 
         side="outboard":   f = P (alpha - c) + z                    z = psi (K tau + P c + b)
         side="inboard":    f = P+ alpha+ + z+        P+ = P - U D^-1 U^T        z+ = z + U D^-1 (tau - S^T z)

@@ -45,13 +45,11 @@ def system_inertia(tree: Sweep, q: Any) -> Any:
 
 @algorithm("q, v -> A(6, nv)")
 def centroidal_momentum_matrix_rate(tree: Sweep, q: Any, v: Any) -> Any:
-    """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of the centroidal
-    momentum.
+    """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of that momentum.
 
         W_i = I^C_i S_i        W'_i = I^C_i dS_i + (B^C_i + B^C_i^T) S_i        A'_i = W'_i - [c' x W_i; 0]
 
-    about the centre of mass c, with dS = V x S plus the apparent derivative, and B the Coriolis inertias of
-    the bodies. Cost O(N).
+    about the centre of mass c; dS = V x S plus the apparent derivative, B: Coriolis inertias. Cost O(N).
 
     Reference: the rate of a composite inertia is B + B^T: thesis eq. 3.1; Orin, Goswami and Lee (2013).
     """

@@ -57,10 +57,9 @@ def composite_inertias(tree: Sweep, q: Any) -> Any:
 
 @algorithm("q -> mass(nb), com(nb, 3), inertia(nb, 3, 3)")
 def composite_moments(tree: Sweep, q: Any) -> Any:
-    """Mass, centre of mass and inertia about it of everything that each body carries, in body axes. Cost
-    O(N).
+    """Mass, centre of mass and inertia about it of everything that each body carries, in body axes.
 
-    The composite inertia in components; the inertia is that of the bodies locked together.
+    The composite inertia in components; the inertia is that of the bodies locked together. Cost O(N).
 
     Reference: Jain, spatial operator algebra part 4 (composite bodies).
     """
@@ -78,9 +77,9 @@ def composite_moments_walker_orin(tree: Sweep, q: Any) -> Any:
 
         m = m_p + sum m_c        m c = m_p c_p + sum m_c c_c        J = sum (J_c + m_c (|d|^2 1 - d d^T))
 
-    Cost O(N), dearer than moments about the body's origin, which simply add.
+    Cost O(N), more than with moments about the body's origin, which simply add.
 
-    Reference: Walker and Orin (1982), as told by Jain, spatial operator algebra part 4.
+    Reference: Walker and Orin (1982), as described by Jain, spatial operator algebra part 4.
     """
     (X,) = tree.fields(Transform)
     L = tree.sums(Lump)

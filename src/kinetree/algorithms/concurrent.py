@@ -1,6 +1,4 @@
-"""Forward dynamics in the form of concurrent dynamics: inertial axes, joint centres, products from right to
-left.
-"""
+"""Forward dynamics in the form of concurrent dynamics: inertial axes and joint centres."""
 
 from __future__ import annotations
 
@@ -20,8 +18,7 @@ def forward_dynamics_concurrent(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: An
 
     Every frame has world axes and sits at the joint's centre: D_i shifts from the predecessor's, G_i is the
     joint axis, J_i the branch inertia, R_i = G^T J G, K_i = J G R^-1, beta_i = (e - G K^T) D_i. C is the
-    force of the state with a = 0, with gravity and external forces in it. Accelerations are classical. Cost
-    O(N).
+    force at a = 0, with gravity and external forces in it. Accelerations are classical. Cost O(N).
 
     Reference: concurrent dynamics, equations (1) to (19b), for joints of every kind.
     """

@@ -1,7 +1,6 @@
 """The inertially referenced formulation: everything in world axes, about the world origin.
 
-All transforms are then the identity, so forces and inertias simply add along the tree. What it gives is the
-same.
+All transforms are then the identity, so forces and inertias simply add along the tree.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def inverse_dynamics_inertial(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -
 
         V = V_p + S_I v        alpha = alpha_p + S_I a + S_I' v        f = I_I alpha + V x* I_I V - f_ext
 
-    with S_I' v = V x S_I v plus the apparent part. Cost O(N), dearer than in body frames.
+    with S_I' v = V x S_I v plus the apparent part. Cost O(N), more than in body frames.
 
     Reference: Jain, spatial operator algebra part 4 (inertially referenced equations of motion).
     """

@@ -37,9 +37,7 @@ def mass_matrix_product(tree: Sweep, q: Any, x: Any) -> Any:
 def mass_matrix_solve(tree: Sweep, q: Any, x: Any) -> Any:
     """M(q)^-1 x: the accelerations that the generalised forces `x` produce from rest, without gravity.
 
-        u_i = x_i - S^T p_i        p_p += X^T (p_i + U D^-1 u_i)        a_i = D^-1 (u_i - U^T X A_p)
-
-    with the articulated inertias of forward dynamics. Cost O(N).
+    With the articulated inertias of forward dynamics. Cost O(N).
 
     Reference: Jain, spatial operator algebra part 4 (M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)).
     """
@@ -51,8 +49,7 @@ def mass_matrix_solve(tree: Sweep, q: Any, x: Any) -> Any:
 
 @algorithm("q -> value()", invariant=True)
 def mass_matrix_logdet(tree: Sweep, q: Any) -> Any:
-    """The logarithm of det M(q), the sum of log det D_i over the articulated inertias along the joints. Cost
-    O(N).
+    """The logarithm of det M(q), the sum of log det D_i of the inertias along the joints. Cost O(N).
 
     Reference: Jain, spatial operator algebra part 4 (innovations factorisation: det M = prod det D).
     """

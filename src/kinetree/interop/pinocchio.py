@@ -67,9 +67,8 @@ def _assembled(pin: Any, model: Model, notes: Notes) -> Any:
         here = base * _se3(pin, body.placement, owner)
         inertia = _inertia(pin, body, owner)
         if body.joint.nv == 0:
-            frame = twin.addFrame(
-                pin.Frame(body.joint_name, joint, frame, here, pin.FrameType.FIXED_JOINT), False
-            )
+            weld = pin.Frame(body.joint_name, joint, frame, here, pin.FrameType.FIXED_JOINT)
+            frame = twin.addFrame(weld, False)
         else:
             names = _joint_names(body)
             for name, kind in zip(names, _kinds(pin, body.joint, owner)):
@@ -122,10 +121,8 @@ def _kinds(pin: Any, joint: Joint, owner: str) -> list[Any]:
             "slides and balls: lock it, or build it from others"
         )
     letters = {"hinge": "R", "slide": "P"}
-    return [
-        along(letters[step.kind], step.axis) if step.kind in letters else pin.JointModelSpherical()
-        for step in steps
-    ]
+    ball = pin.JointModelSpherical
+    return [along(letters[step.kind], step.axis) if step.kind in letters else ball() for step in steps]
 
 
 def _drive(twin: Any, body: Body, joints: list[int], notes: Notes) -> None:
@@ -228,9 +225,8 @@ def pinocchio_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
         raise ModelError(
             f"model '{model.name}' has no joints {missing[:8]} that Pinocchio has: lock them there first"
         )
-    return Maps(
-        (model.nq, model.nv), (twin.nq, twin.nv), pieces, pin.neutral(twin), joints, tuple(notes)
-    )  # fmt: skip
+    neutral = pin.neutral(twin)
+    return Maps((model.nq, model.nv), (twin.nq, twin.nv), pieces, neutral, joints, tuple(notes))
 
 
 def parts_there(twin: Any) -> dict[str, tuple[range, range]]:

@@ -1,8 +1,7 @@
 """Eager execution: the body of an algorithm run as plain Python, node by node, on numbers of any kind.
 
 With floats it computes; with NumPy arrays it computes a batch; with 50-digit numbers, symbols or expressions
-it gives reference values, equations, or a straight-line program (`unrolled.py`): the interpreter does not
-care.
+it gives reference values, equations, or a straight-line program (`unrolled.py`).
 """
 
 from __future__ import annotations

@@ -49,9 +49,8 @@ class Unit:
 class Output:
     """A result array, filled by node: out[i], out[i, j], out[:, i]."""
 
-    def __init__(self, tree: EagerSweep, dimensions: tuple[str | int, ...]):
-        self.tree = tree
-        self.dimensions = dimensions
+    def __init__(self, tree: Any, dimensions: tuple[str | int, ...]):
+        self.tree, self.dimensions = tree, dimensions
         model = tree.model
         sizes = {"nv": model.nv, "nq": model.nq, "nb": model.nbodies}
         self.shape = tuple(sizes[d] if isinstance(d, str) else d for d in dimensions)
@@ -195,9 +194,7 @@ class PlainWalk(Walk):
 
 
 def assembled(output: Output, batch: tuple[int, ...] = (), objects: bool = False) -> Any:
-    """The result as an array with the batch axes first: of floats if all numbers are, unless `objects` are
-    wanted.
-    """
+    """The result as an array with the batch axes first: of floats, unless some are not or for `objects`."""
     entries = output.values
     kinds = [v for v in entries.values() if isinstance(v, (np.ndarray, np.generic, float, int, complex))]
     if len(kinds) == len(entries) and not objects:

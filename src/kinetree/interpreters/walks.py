@@ -85,7 +85,7 @@ class LoopedWalk(Walk):
         self.require([pivot * self.graph.load(self._tables["scale"], k.place)])
 
     def require(self, numbers: Sequence[Any]) -> None:
-        """Do not trust the result unless these numbers are at least 1."""
+        """Flag the result unless these numbers are at least 1."""
         if not numbers:
             return
         if self.least is None:

@@ -41,11 +41,8 @@ def _refuse_special(status: os.stat_result, where: Where) -> None:
 
 
 def _path_remedy(name: str | bytes) -> str:
-    return (
-        "Check the path; a text must begin with '<' or '{'."
-        if len(name) < 200
-        else "A text must begin with '<' or '{'."
-    )
+    text = "must begin with '<' or '{'."
+    return f"Check the path; a text {text}" if len(name) < 200 else f"A text {text}"
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from kinetree.io.attributes import parse_numbers, vector
 from kinetree.io.description import WORLD, Description
 from kinetree.io.document import Document
-from kinetree.io.mjcf_attach import read_spec
-from kinetree.io.mjcf_defaults import MAIN
 from kinetree.io.mjcf_equality import read_equalities
 from kinetree.io.mjcf_ignored import list_ignored
 from kinetree.io.mjcf_parts import read_parts
+from kinetree.io.mjcf_spec import MAIN, read_spec
 from kinetree.io.mjcf_tree import Context, Reader
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log

@@ -59,11 +59,8 @@ def read_compiler(root: Element, log: Log) -> Compiler:
             element, "inertiafromgeom", (*_BOOLEANS, "auto"), compiler.inertiafromgeom, log
         )
         for name in ("autolimits", "balanceinertia"):
-            setattr(
-                compiler,
-                name,
-                choice(element, name, _BOOLEANS, str(getattr(compiler, name)).lower(), log) == "true",
-            )
+            default = str(getattr(compiler, name)).lower()
+            setattr(compiler, name, choice(element, name, _BOOLEANS, default, log) == "true")
         for name in ("boundmass", "boundinertia", "settotalmass"):
             setattr(compiler, name, number(element, name, getattr(compiler, name), log))
         low, high = vector(element, "inertiagrouprange", 2, compiler.inertiagrouprange, log)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kinetree.io.attributes import parse_numbers, shorten
 from kinetree.io.description import Description, Joint
-from kinetree.io.mjcf_defaults import MAIN, Defaults
+from kinetree.io.mjcf_spec import MAIN, Defaults
 from kinetree.io.report import Log
 from kinetree.io.xml import Element
 from kinetree.model.parts import Mimic

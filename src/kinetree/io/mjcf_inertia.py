@@ -137,11 +137,8 @@ def _solid(kind: str, size: tuple[float, ...]) -> tuple[float, tuple[float, floa
             h = 2 * half
             ball = 4 * r / (4 * r + 3 * h)  # the balls' share of the mass
             across = (1 - ball) * (3 * r * r + h * h) / 12 + ball * (0.4 * r * r + h * (3 * r + 2 * h) / 8)
-            return pi * r * r * h + 4 / 3 * pi * r**3, (
-                across,
-                across,
-                (1 - ball) * r * r / 2 + ball * 0.4 * r * r,
-            )
+            along = (1 - ball) * r * r / 2 + ball * 0.4 * r * r
+            return pi * r * r * h + 4 / 3 * pi * r**3, (across, across, along)
     raise AssertionError(kind)
 
 

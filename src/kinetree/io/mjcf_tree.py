@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from kinetree.io.attributes import name_of, number
 from kinetree.io.description import WORLD, Description, Frame, Joint, Link, Names
-from kinetree.io.mjcf_attach import Spec, expand_attach, replicas
 from kinetree.io.mjcf_compiler import read_pose
-from kinetree.io.mjcf_defaults import MAIN
 from kinetree.io.mjcf_inertia import bounded, inertia_of_geoms, read_inertial, read_site
 from kinetree.io.mjcf_joint import FREE, Chain, read_joint
+from kinetree.io.mjcf_spec import MAIN, Spec, expand_attach, replicas
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log, Where, refuse
 from kinetree.io.xml import Element

@@ -17,12 +17,9 @@ from kinetree.io.xml import Element
 
 _READ = ("link", "joint", "drake:joint", "transmission", "frame", "kinetree")
 _LOOPS = (
-    "loop_joint",
-    "drake:linear_bushing_rpy",
-    "drake:linear_spring_damper",
-    "drake:tendon_constraint",
-    "drake:ball_constraint",
-)
+    "loop_joint drake:linear_bushing_rpy drake:linear_spring_damper drake:tendon_constraint "
+    "drake:ball_constraint"
+).split()
 
 
 def read_urdf(document: Document, log: Log) -> Description:
@@ -45,10 +42,7 @@ def read_urdf(document: Document, log: Log) -> Description:
             problem = f"a second joint is called {joint.name!r}"
             log.repairable("name-duplicate", joint.where, problem, f"renamed to {name!r}")
             joint.name = name
-        joint.parent, joint.child = (
-            renamed.get(joint.parent, joint.parent),
-            renamed.get(joint.child, joint.child),
-        )
+        joint.parent, joint.child = (renamed.get(end, end) for end in (joint.parent, joint.child))
         robot.joints[joint.name] = joint
     frames: set[str] = set()
     for element in root.all("frame"):

@@ -20,9 +20,8 @@ from kinetree import functions as of
 from kinetree import ops
 from kinetree.errors import ShapeError
 from kinetree.model import Model
-from kinetree.soa.influence import InfluenceMatrix
+from kinetree.soa.influence import InfluenceMatrix, OperationalSpace
 from kinetree.soa.kinematics import cross, cross_star, node_matrices, partial_matrices
-from kinetree.soa.omega import OperationalSpace
 from kinetree.soa.operator import Diagonal, Operator, Space, Sparse
 
 Array = np.ndarray

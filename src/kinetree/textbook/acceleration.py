@@ -16,7 +16,7 @@ from kinetree.spatial.vector import ZERO, Vector, add, cross, sub
 
 def classical_acceleration(V: Motion, A: Motion) -> Motion:
     """[omega'; a + omega x v], from the velocity and the spatial acceleration of a body."""
-    return Motion(A.angular, add(A.linear, cross(V.angular, V.linear)), A.frame)
+    return A.classical(V)
 
 
 def spatial_acceleration(V: Motion, classical: Motion) -> Motion:

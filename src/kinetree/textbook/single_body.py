@@ -10,7 +10,7 @@ from __future__ import annotations
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.matrix import Factored, Matrix
 from kinetree.spatial.motion import Force, Motion
-from kinetree.spatial.vector import Number, Vector, add, cross, scale, sub, sym_matrix, sym_vec
+from kinetree.spatial.vector import Vector, add, cross, scale, sub, sym_matrix, sym_vec
 from kinetree.textbook.acceleration import point_acceleration, point_velocity
 
 
@@ -64,13 +64,3 @@ def com_force(I: Inertia, V: Motion, A: Motion) -> Force:
     acceleration = com_acceleration(I, V, A)
     moment = add(sym_vec(about, acceleration.angular), cross(w, sym_vec(about, w)))
     return Force(moment, scale(acceleration.linear, I.mass), V.frame)
-
-
-def momentum(I: Inertia, V: Motion) -> Force:
-    """I V: angular momentum about the origin, and linear momentum."""
-    return I @ V
-
-
-def kinetic_energy(I: Inertia, V: Motion) -> Number:
-    """V^T I V / 2."""
-    return I.kinetic_energy(V)
