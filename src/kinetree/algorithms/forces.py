@@ -9,6 +9,15 @@ from kinetree.spatial import Force, Jet, Transform
 from kinetree.sweep import Sweep, algorithm
 
 
+def along_joints(tree: Sweep, X: Any, S: Any, F: Any) -> Any:
+    """Forces on bodies as generalised forces, an output: tau_i = S_i^T F_i, F_p += X_i^T F_i."""
+    tau = tree.coordinates()
+    for i in tree.inward():
+        tau[i] = S[i].T @ F[i]
+        F.add(tree.parent(i), X[i].T @ F[i])
+    return tau
+
+
 def _wrenches(tree: Sweep, F: Any, q: Any, v: Any, a: Any, f_ext: Any) -> Iterator[tuple[Any, Any]]:
     """(i, f_i): inverse dynamics with the sums F; the wrench through the joints of node i, tips to base."""
     X, J = tree.fields(Transform, Jet)

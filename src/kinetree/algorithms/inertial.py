@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kinetree.algorithms.forces import along_joints
 from kinetree.spatial import Force, Inertia, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
@@ -64,11 +65,7 @@ def inverse_dynamics_inertial(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -
         A[i] = N[i] @ A[p].tagged(None) + S[i] @ a[i] + back @ (ring @ v[i]) + V[i].cross(moving)
         I = tree.inertia(i).congruence(P[i])
         F[i] = I @ A[i] + V[i].cross_star(I @ V[i]) - f_ext[i].behind(P[i])
-    tau = tree.coordinates()
-    for i in tree.inward():
-        tau[i] = S[i].T @ F[i]
-        F.add(tree.parent(i), N[i].T @ F[i])
-    return tau
+    return along_joints(tree, N, S, F)
 
 
 @algorithm("q -> tau")

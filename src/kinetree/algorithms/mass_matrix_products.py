@@ -6,6 +6,7 @@ from typing import Any
 
 from kinetree.algorithms.articulation import articulated, responses
 from kinetree.algorithms.composite import composite
+from kinetree.algorithms.forces import along_joints
 from kinetree.spatial import Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
@@ -26,11 +27,7 @@ def mass_matrix_product(tree: Sweep, q: Any, x: Any) -> Any:
         X[i], S[i] = tree.joint(i, q[i])
         A[i] = X[i] @ A[tree.parent(i)] + S[i] @ x[i]
         F[i] = tree.inertia(i) @ A[i]
-    out = tree.coordinates()
-    for i in tree.inward():
-        out[i] = S[i].T @ F[i]
-        F.add(tree.parent(i), X[i].T @ F[i])
-    return out
+    return along_joints(tree, X, S, F)
 
 
 @algorithm("q, x -> a")

@@ -31,12 +31,9 @@ class EagerSweep(Sweep):
     world = WORLD
 
     def __init__(
-        self,
-        model: Any,
-        frames: str = "body",
-        nodes: tuple[Node, ...] | None = None,
+        self, model: Any, frames: str = "body", nodes: tuple[Node, ...] | None = None,
         marks: frozenset[int] = frozenset(),
-    ):
+    ):  # fmt: skip
         super().__init__(model, frames)
         self.marks = marks
         self.nodes: tuple[Node, ...] = model.nodes if nodes is None else nodes

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kinetree.io.attributes import parse_numbers
 from kinetree.io.report import Log, Where
 from kinetree.io.save_mjcf import CUSTOM
-from kinetree.io.words import MJCF, check_words
+from kinetree.io.words import MJCF, check_words, tally
 from kinetree.io.xml import Element
 
 _READ = ("compiler", "option", "default", "worldbody", "equality")
@@ -41,15 +41,9 @@ def list_ignored(root: Element, log: Log) -> None:
             shown = ", ".join(f"{count} {tag}" for tag, count in kinds.items()) or "empty"
             rule = "unsupported" if section.tag in _ACTING and kinds else "ignored"
             log.add(rule, Where(section.file, section.line, f"<{section.tag}>"), f"not read: {shown}")
-    count: Counter[str] = Counter()
-    first: dict[str, Element] = {}
-    for world in root.all("worldbody"):
-        for element in world.walk():
-            if element.tag not in _IN_BODIES and element is not world:
-                count[element.tag] += 1
-                first.setdefault(element.tag, element)
-    for tag, element in first.items():
+    inside = (e for world in root.all("worldbody") for e in world.walk() if e is not world)
+    for tag, (element, count) in tally((e.tag, e) for e in inside if e.tag not in _IN_BODIES).items():
         rule = "unsupported" if tag in _ACTING else "ignored"
         what = "contact and looks of geoms are" if tag == "geom" else f"<{tag}> is"
-        problem = f"{what} not modelled ({count[tag]} elements)"
+        problem = f"{what} not modelled ({count} elements)"
         log.add(rule, Where(element.file, element.line, f"<{tag}>"), problem)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from kinetree.io.attributes import name_of, shorten
@@ -12,7 +11,7 @@ from kinetree.io.report import Log, Where
 from kinetree.io.urdf_drive import read_drives
 from kinetree.io.urdf_inertial import read_inertial, read_origin
 from kinetree.io.urdf_joint import read_joint
-from kinetree.io.words import URDF, check_words
+from kinetree.io.words import URDF, check_words, tally
 from kinetree.io.xml import Element
 
 _READ = ("link", "joint", "drake:joint", "transmission", "frame", "kinetree")
@@ -115,17 +114,14 @@ def _dynamic(root: Element) -> Iterator[Element]:
 
 def _list_ignored(root: Element, log: Log) -> None:
     """Say which elements had no part in the model, one finding per tag."""
-    first: dict[str, Element] = {}
-    count: Counter[str] = Counter()
-    for element in (*root.children, *(child for link in root.all("link") for child in link.children)):
-        if element.tag not in _READ and element.tag != "inertial":
-            first.setdefault(element.tag, element)
-            count[element.tag] += 1
+    found = (*root.children, *(child for link in root.all("link") for child in link.children))
+    for element in found:
         if element.tag == "gazebo" and element.find("joint") is not None:
             problem = "a joint inside <gazebo> closes a loop, or moves what is not read"
             log.add("unsupported", element.where, problem)
-    for tag, element in first.items():
+    unread = ((e.tag, e) for e in found if e.tag not in _READ and e.tag != "inertial")
+    for tag, (element, count) in tally(unread).items():
         rule = "unsupported" if tag in _LOOPS or tag.startswith("xacro:") else "ignored"
         remedy = "Expand the file with xacro." if tag.startswith("xacro:") else ""
         where = Where(element.file, element.line, f"<{tag}>")
-        log.add(rule, where, f"{count[tag]} elements <{tag}> are not read", remedy)
+        log.add(rule, where, f"{count} elements <{tag}> are not read", remedy)

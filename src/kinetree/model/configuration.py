@@ -160,24 +160,19 @@ def _first(bad: np.ndarray) -> tuple[tuple[int, ...], str]:
 
 
 def _apply(
-    model: Model,
-    method: str,
-    spaces: tuple[str, str, str],
-    vector_rule: Callable,
-    a: np.ndarray,
-    b: np.ndarray,
+    model: Model, method: str, spaces: tuple[str, str, str], rule: Callable, a: np.ndarray, b: np.ndarray
 ) -> np.ndarray:
     """One operation of all joints: at once where coordinates form a vector space, joint by joint elsewhere.
 
     `spaces` says of both operands and of the result whether they are positions (q) or velocities (v).
     """
     if a.ndim == b.ndim == 1 and "O" not in (a.dtype.kind, b.dtype.kind):  # the same bits as in a batch
-        return _apply(model, method, spaces, vector_rule, a[None], b[None])[0]
+        return _apply(model, method, spaces, rule, a[None], b[None])[0]
     first, second, result = spaces
     vector, others = model.coordinate_places
     batch = broadcast(method, a.shape[:-1], b.shape[:-1])
     out = np.empty((*batch, model.nq if result == "q" else model.nv), dtype=np.result_type(a, b))
-    out[..., vector[result]] = vector_rule(a[..., vector[first]], b[..., vector[second]])
+    out[..., vector[result]] = rule(a[..., vector[first]], b[..., vector[second]])
     for body, place in others:
         operands = tuple(_entry(a, k) for k in place[first]), tuple(_entry(b, k) for k in place[second])
         with np.errstate(invalid="ignore"):  # an infinity that comes in goes out as NaN

@@ -24,12 +24,9 @@ class ArticulatedInertia(Value):
     is_uniform = is_linear = True
 
     def __init__(
-        self,
-        J: Symmetric = vec.NO_MOMENTS,
-        H: Matrix = NO_COUPLING,
-        M: Symmetric = vec.NO_MOMENTS,
+        self, J: Symmetric = vec.NO_MOMENTS, H: Matrix = NO_COUPLING, M: Symmetric = vec.NO_MOMENTS,
         frame: Any = None,
-    ):
+    ):  # fmt: skip
         self.J, self.H, self.M, self.frame = J, H, M, frame
 
     @classmethod

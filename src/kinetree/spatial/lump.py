@@ -25,12 +25,9 @@ class Lump(Value):
     is_uniform = True
 
     def __init__(
-        self,
-        mass: Number = 0,
-        com: Vector = vec.ZERO,
-        rotational: Symmetric = vec.NO_MOMENTS,
+        self, mass: Number = 0, com: Vector = vec.ZERO, rotational: Symmetric = vec.NO_MOMENTS,
         frame: Any = None,
-    ):
+    ):  # fmt: skip
         self.mass, self.com, self.rotational, self.frame = mass, com, rotational, frame
 
     @classmethod

@@ -84,12 +84,8 @@ def coriolis_term(
 
 
 def propagate_acceleration(
-    X: Transform,
-    V_x: Motion,
-    V_xy: Motion,
-    alpha_x: Motion,
-    alpha_xy: Motion,
+    X: Transform, V_x: Motion, V_xy: Motion, alpha_x: Motion, alpha_xy: Motion,
     frames: tuple[str, str, str] = BODY_FRAMES,
-) -> Motion:
+) -> Motion:  # fmt: skip
     """The spatial acceleration of the outboard body: X alpha(x) + alpha(x, y) + Coriolis term."""
     return X @ alpha_x + alpha_xy + coriolis_term(X, V_x, V_xy, frames)
