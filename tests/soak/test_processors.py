@@ -1,4 +1,4 @@
-"""Machine code for other processors, run in an emulator: the bits of this one, or the difference that is stated.
+"""Machine code for other processors, run in an emulator: the bits of this one, or a stated difference.
 
 Debian's packages qemu-user, gcc-aarch64-linux-gnu and gcc-arm-linux-gnueabihf are needed.
 """
@@ -73,7 +73,7 @@ HARNESS = """
 #include <string.h>
 int64_t one(void **, const void *, void *);
 int64_t run(void **, int64_t *, const void *, int64_t, void *, int64_t *, int64_t);
-static void *room(size_t size) { void *p = aligned_alloc(64, (size + 127) / 64 * 64); memset(p, 0, size); return p; }
+static void *room(size_t size) { return memset(aligned_alloc(64, (size + 127) / 64 * 64), 0, size); }
 int main(void) {
   static const int64_t row[] = {%(rows)s};
   enum { ARRAYS = sizeof row / sizeof *row, INPUTS = %(inputs)d, STATES = %(states)d };
