@@ -52,7 +52,9 @@ def tree(seed: int, most: int = 8, **options: Any) -> Case:
 
 def robot(name: str, *args: Any) -> Case:
     """A robot of the zoo, or "flying"."""
-    return flying() if name == "flying" else Case(getattr(kt.zoo, name)(*args), np.random.default_rng([*name.encode()]))
+    if name == "flying":
+        return flying()
+    return Case(getattr(kt.zoo, name)(*args), np.random.default_rng([*name.encode()]))
 
 
 def flying() -> Case:
