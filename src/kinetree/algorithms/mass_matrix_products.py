@@ -65,6 +65,6 @@ def mass_matrix_trace(tree: Sweep, q: Any) -> Any:
     """
     _, S, I = composite(tree, q)
     total = tree.array()
-    for i in tree.outward():
+    for i in tree.inward():
         total.add((S[i].T @ (I[i] @ S[i])).trace)
     return total

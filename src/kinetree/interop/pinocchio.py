@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.interop.charts import Chart, Circle, FreeTwist, PlanarBody
+from kinetree.interop.charts import FREE_TWIST, Chart, Circle, PlanarBody
 from kinetree.interop.maps import Maps, Piece
 from kinetree.interop.twin import Twin, depth_first, imported
 from kinetree.io.notes import Notes, floats, parts_of, without_rotors
@@ -23,7 +23,7 @@ from kinetree.spatial.vector import sym_matrix
 ALIGNED = {(1.0, 0.0, 0.0): "X", (0.0, 1.0, 0.0): "Y", (0.0, 0.0, 1.0): "Z"}
 MIMIC = ("joint", "independent")
 OWN = ("free", "planar", "universal", "helical")  # joints of several steps that Pinocchio has as one
-CHARTS = {("free", 7): FreeTwist, ("planar", 4): PlanarBody, ("revolute", 2): Circle}  # type, positions there
+CHARTS = {("free", 7): FREE_TWIST, ("planar", 4): PlanarBody(), ("revolute", 2): Circle()}  # type, their nq
 
 
 def to_pinocchio(model: Model, *, strict: bool = True, mimic: str = "joint") -> Twin:
@@ -257,11 +257,12 @@ def part_sizes(joint: Any) -> list[tuple[int, int]]:
 def _chart(joint: Joint, nq: int, parts: int, owner: str = "") -> Chart:
     """How the coordinates of our joint look in several Pinocchio joints with `nq` positions."""
     if parts == 1 and (joint.type_name, nq) in CHARTS:
-        return CHARTS[joint.type_name, nq]()
+        return CHARTS[joint.type_name, nq]
     if nq != joint.nq or (parts == 1 and joint.type_name == "planar"):
         raise ModelError(f"{owner} is {joint.type_name}, but has {nq} positions in Pinocchio")
     there = sum((step.positions for step in joint.steps or ()), ())
-    return Chart() if parts == 1 else Chart(tuple(there.index(k) for k in range(nq)))
+    order = None if parts == 1 else tuple(there.index(k) for k in range(nq))
+    return Chart(order, order)
 
 
 def pinocchio_wrenches(model: Model, twin: Any, f_ext: Any) -> Any:
