@@ -90,14 +90,7 @@ def vector(
 
 def number(element: Element, name: str, default: float | None, log: Log, infinite: bool = False) -> float:
     """The number of an attribute, `default` when it is absent; None makes it a required one."""
-    text = element.get(name)
-    if text is None:
-        return vector(element, name, 1, None if default is None else (default,), log)[0]
-    value = parse_number(text.strip(), infinite)
-    if value is None:
-        bad_number(element, name, text.strip(), log)
-        return 0.0 if default is None else default
-    return value
+    return vector(element, name, 1, None if default is None else (default,), log, infinite=infinite)[0]
 
 
 def per_degree(
