@@ -11,17 +11,8 @@ from kinetree.interop.pinocchio import OWN, part_sizes, parts_there, pinocchio_m
 from kinetree.interop.twin import Twin, from_there, imported, pose
 from kinetree.io.description import Names
 from kinetree.io.notes import parts_of
-from kinetree.joints import (
-    CoordinateJoint,
-    Free,
-    Helical,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from kinetree.joints import CoordinateJoint, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
+from kinetree.joints.base import Joint
 from kinetree.joints.made_of import made_of
 from kinetree.model import Limits, ModelBuilder
 from kinetree.spatial.inertia import Inertia

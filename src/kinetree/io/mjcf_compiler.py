@@ -6,16 +6,7 @@ from dataclasses import dataclass
 from math import hypot, radians
 
 from kinetree.io.attributes import choice, number, shorten, vector
-from kinetree.io.placement import (
-    ORIGIN,
-    from_axes,
-    from_axis_angle,
-    from_euler,
-    from_wxyz,
-    from_z,
-    norm,
-    unit,
-)
+from kinetree.io.placement import ORIGIN, from_axes, from_axis_angle, from_euler, from_wxyz, from_z, unit
 from kinetree.io.report import Log
 from kinetree.io.xml import Element
 from kinetree.spatial.pose import Pose
@@ -120,5 +111,5 @@ def is_degenerate(name: str, values: tuple[float, ...]) -> bool:
         return hypot(*values) < 1e-12
     if name == "xyaxes":
         u, v, w = values[3:]
-        return norm(cross((x, y, z), (u, v, w))) < 1e-12 * max(norm((x, y, z)) * norm((u, v, w)), 1e-12)
-    return norm((x, y, z)) < 1e-12
+        return hypot(*cross((x, y, z), (u, v, w))) < 1e-12 * max(hypot(x, y, z) * hypot(u, v, w), 1e-12)
+    return hypot(x, y, z) < 1e-12

@@ -6,7 +6,7 @@ Every function returns a new model; the parts that do not change are shared.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,20 +24,6 @@ if TYPE_CHECKING:
     from kinetree.model.model import Model
 
 ROTOR_MODES = ("exact", "reflected", "none")
-# What replace() can change of single bodies, found by body name, and of single joints, found by joint name.
-_BODY_FIELDS: dict[str, Callable[[Any, Body, str], Any]] = {
-    "inertia": lambda x, body, what: validate.inertia(x, what),
-    "placement": lambda x, body, what: validate.pose(x, what),
-}
-_JOINT_FIELDS: dict[str, Callable[[Any, Body, str], Any]] = {
-    **dict.fromkeys(
-        ("armature", "damping", "friction"),
-        lambda x, body, what: validate.not_negative_per_degree(x, body.joint.nv, what),
-    ),
-    "stiffness": lambda x, body, what: validate.per_degree(x, body.joint.nv, what),
-    "spring_reference": lambda x, body, what: validate.position(x, body.joint, what),
-    "limits": lambda x, body, what: validate.limits(x, body.joint.nv, what),
-}
 
 
 def replace(model: Model, changes: Mapping[str, Any]) -> Model:
@@ -86,11 +72,11 @@ def with_parameters(model: Model, parameters: Any, check: str) -> Model:
 
 def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) -> None:
     """Set one field of the bodies or joints named in the mapping `values`."""
-    fields = _BODY_FIELDS | _JOINT_FIELDS
+    fields = validate.BODY_FIELDS | validate.JOINT_FIELDS
     if field not in fields:
         known = ("name", "gravity", "rotors", "check", *fields)
         raise validate.unknown(field, "argument", known, f"model '{model.name}': replace")
-    by_joint = field in _JOINT_FIELDS
+    by_joint = field in validate.JOINT_FIELDS
     if not isinstance(values, Mapping):
         kind = "joint" if by_joint else "body"
         raise ModelError(
@@ -100,7 +86,7 @@ def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) ->
         i = model.joint_index(name) if by_joint else model.body_index(name)
         if i == 0:
             raise ModelError(f"model '{model.name}': replace({field}=...): the world has no {field}")
-        checked = fields[field](value, bodies[i - 1], f"model '{model.name}': {field} of '{name}'")
+        checked = fields[field](value, bodies[i - 1].joint, f"model '{model.name}': {field} of '{name}'")
         bodies[i - 1] = bodies[i - 1]._replace(**{field: checked})
 
 

@@ -24,18 +24,9 @@ from typing import Any
 
 from kinetree.errors import ModelError, TraceError
 from kinetree.model.node import NOTHING, Node, stacked
-from kinetree.spatial import (
-    CoriolisInertia,
-    Detached,
-    Factored,
-    Force,
-    Matrix,
-    Motion,
-    Partials,
-    Stack,
-    Transform,
-)
+from kinetree.spatial import CoriolisInertia, Detached, Factored, Force, Matrix, Motion, Partials, Stack
 from kinetree.spatial import vector as vec
+from kinetree.spatial.transform import Transform
 from kinetree.spatial.value import Value
 from kinetree.sweep.walk import Walk
 
