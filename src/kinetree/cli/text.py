@@ -8,6 +8,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partialmethod
 from typing import Any, TextIO, TypeVar
 
 T = TypeVar("T")
@@ -25,20 +26,8 @@ class Style:
     def _paint(self, code: str, text: str) -> str:
         return f"\033[{code}m{text}\033[0m" if self._colour else text
 
-    def bold(self, text: str) -> str:
-        return self._paint("1", text)
-
-    def dim(self, text: str) -> str:
-        return self._paint("2", text)
-
-    def good(self, text: str) -> str:
-        return self._paint("32", text)
-
-    def bad(self, text: str) -> str:
-        return self._paint("31", text)
-
-    def doubtful(self, text: str) -> str:
-        return self._paint("33", text)
+    bold, dim, good = partialmethod(_paint, "1"), partialmethod(_paint, "2"), partialmethod(_paint, "32")
+    bad, doubtful = partialmethod(_paint, "31"), partialmethod(_paint, "33")
 
     def glyph(self, pretty: str, plain: str) -> str:
         """`pretty` where the stream can encode it, otherwise `plain`."""
