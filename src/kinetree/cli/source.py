@@ -17,7 +17,7 @@ from kinetree.cli.status import Misuse
 from kinetree.cli.text import closest
 
 if TYPE_CHECKING:
-    from kinetree.io.document import Document
+    from kinetree.io.files import Document
     from kinetree.model import Model
 
 ZOO = "zoo:"
@@ -65,7 +65,7 @@ def check_format(name: str | None) -> None:
 
 def opened(file: str) -> Document:
     """The content of a file that is there to be read, or of standard input for `-`."""
-    from kinetree.io.document import Document, open_document
+    from kinetree.io.files import Document, open_document
     from kinetree.io.xml import LIMITS
 
     if file == STANDARD_INPUT:

@@ -6,7 +6,7 @@ import re
 
 from kinetree.io.build import build
 from kinetree.io.description import Description
-from kinetree.io.document import Document, Source, open_document
+from kinetree.io.files import Document, Source, open_document
 from kinetree.io.formats import format_of
 from kinetree.io.report import Finding, Log, Where, refuse
 from kinetree.io.splice import Splice

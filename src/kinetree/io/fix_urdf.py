@@ -8,7 +8,7 @@ from kinetree.io.placement import norm, unit
 from kinetree.io.save_urdf import inertial
 from kinetree.io.splice import Splice, put
 from kinetree.io.text import attributes, number, numbers
-from kinetree.io.urdf_joint import AXIAL
+from kinetree.io.urdf_parts import AXIAL
 from kinetree.io.xml import Element
 from kinetree.model import Limits
 from kinetree.spatial.vector import Vector

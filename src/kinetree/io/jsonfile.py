@@ -6,7 +6,7 @@ import json
 from typing import NoReturn
 
 from kinetree.errors import FileError, ModelError
-from kinetree.io.document import Document
+from kinetree.io.files import Document
 from kinetree.io.report import LoadReport, Log, Where, finding, refuse
 from kinetree.io.xml import LIMITS
 from kinetree.model import Model

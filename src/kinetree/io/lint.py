@@ -5,7 +5,7 @@ from __future__ import annotations
 from kinetree.errors import FileError
 from kinetree.io.build import build
 from kinetree.io.description import Description
-from kinetree.io.document import Source, open_document
+from kinetree.io.files import Source, open_document
 from kinetree.io.formats import format_of
 from kinetree.io.placement import snap_rotation
 from kinetree.io.report import Finding, Log, by_severity

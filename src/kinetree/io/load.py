@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from kinetree.errors import FileWarning
 from kinetree.io.build import build
-from kinetree.io.document import Document, Source, open_document
+from kinetree.io.files import Document, Source, open_document
 from kinetree.io.formats import format_of
 from kinetree.io.meshes import check_meshes
 from kinetree.io.report import LoadReport, Log, Where, refuse

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from kinetree.io.attributes import parse_numbers, shorten, vector
 from kinetree.io.description import WORLD, Description, Joint
-from kinetree.io.document import Document
+from kinetree.io.files import Document
 from kinetree.io.mjcf_parts import read_parts
 from kinetree.io.mjcf_spec import MAIN, Defaults, read_spec
 from kinetree.io.mjcf_tree import Context, Reader

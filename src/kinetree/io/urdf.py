@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from kinetree.io.attributes import name_of, shorten
 from kinetree.io.description import WORLD, Description, Frame, Link, Names
-from kinetree.io.document import Document
+from kinetree.io.files import Document
 from kinetree.io.report import Log, Where
 from kinetree.io.urdf_drive import read_drives
-from kinetree.io.urdf_inertial import read_inertial, read_origin
-from kinetree.io.urdf_joint import read_joint
+from kinetree.io.urdf_parts import read_inertial, read_joint, read_origin
 from kinetree.io.words import URDF, check_words, tally
 from kinetree.io.xml import Element
 

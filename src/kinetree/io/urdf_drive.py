@@ -6,7 +6,7 @@ from kinetree.io.attributes import parse_number, per_degree, shorten, vector
 from kinetree.io.description import Description, Rotor
 from kinetree.io.placement import norm, unit
 from kinetree.io.report import Log, Where
-from kinetree.io.urdf_inertial import read_inertial, read_origin
+from kinetree.io.urdf_parts import read_inertial, read_origin
 from kinetree.io.xml import Element
 from kinetree.joints import CoordinateJoint
 from kinetree.model import Limits

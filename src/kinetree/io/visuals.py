@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from kinetree.io.attributes import parse_numbers, shorten, values
 from kinetree.io.description import Description, Link
-from kinetree.io.document import Document, Source, open_document
+from kinetree.io.files import Document, Source, open_document
 from kinetree.io.formats import format_of
 from kinetree.io.meshes import mesh_file
 from kinetree.io.mjcf_compiler import read_pose
 from kinetree.io.mjcf_inertia import TYPES, shape_of_geom
 from kinetree.io.report import Log
-from kinetree.io.urdf_inertial import read_origin
+from kinetree.io.urdf_parts import read_origin
 from kinetree.io.xml import Element
 from kinetree.spatial.pose import Pose
 
