@@ -11,13 +11,13 @@ from kinetree.spatial.matrix import Factored
 from kinetree.spatial.motion import Force, ForceSet, Motion
 from kinetree.spatial.subspace import Subspace
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.value import Value, joined
+from kinetree.spatial.value import Tensor, joined
 from kinetree.spatial.vector import Matrix, Number, Symmetric
 
 NO_COUPLING: Matrix = (vec.ZERO, vec.ZERO, vec.ZERO)
 
 
-class ArticulatedInertia(Value):
+class ArticulatedInertia(Tensor):
     """I^A = [J H; H^T M]: what a body feels like whose joints outboard are free to move."""
 
     __slots__ = ("H", "J", "M", "frame")

@@ -12,13 +12,13 @@ from kinetree.spatial.motion import Force, ForceSet, Motion
 from kinetree.spatial.stack import Stack
 from kinetree.spatial.subspace import Subspace
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.value import Value, joined
+from kinetree.spatial.value import Tensor, joined
 from kinetree.spatial.vector import Matrix, Number, Vector
 
 NOTHING: Matrix = (vec.ZERO, vec.ZERO, vec.ZERO)
 
 
-class CoriolisInertia(Value):
+class CoriolisInertia(Tensor):
     """B(V, I) = (V x* I + (I V) x-bar* - I V x) / 2: twelve numbers, [T 0; -b~ 0].
 
     It is linear in V and in I, B V = V x* I V, and B + B^T is the rate of I. For a rigid body

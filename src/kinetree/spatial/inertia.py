@@ -12,11 +12,11 @@ from kinetree.spatial import vector as vec
 from kinetree.spatial.motion import Force, Motion
 from kinetree.spatial.reading import read_vector
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.value import Value, joined
+from kinetree.spatial.value import Tensor, joined
 from kinetree.spatial.vector import Matrix, Number, Symmetric, Vector
 
 
-class Inertia(Value):
+class Inertia(Tensor):
     """I = [J h~; -h~ m], with h = m c and J about the frame's origin.
 
     `Inertia(mass, com, inertia)` takes the 3x3 rotational inertia about the centre of mass, in body axes

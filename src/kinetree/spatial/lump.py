@@ -10,11 +10,11 @@ from kinetree.spatial import vector as vec
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.stack import Stack
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.value import Value, joined
+from kinetree.spatial.value import Tensor, joined
 from kinetree.spatial.vector import Matrix, Number, Symmetric, Vector
 
 
-class Lump(Value):
+class Lump(Tensor):
     """A rigid body by its mass m, centre of mass c and rotational inertia J about c.
 
     A sum finds the common centre of mass and moves both inertias there (parallel axes), where `Inertia` keeps

@@ -69,7 +69,7 @@ class Matrix(Value):
         """The square matrix with these numbers on its diagonal."""
         return cls([x if i == j else 0 for j in range(len(numbers))] for i, x in enumerate(numbers))
 
-    def matrix(self) -> tuple[tuple[Number, ...], ...]:
+    def numbers(self) -> tuple[tuple[Number, ...], ...]:
         return self.rows
 
     @property

@@ -153,7 +153,7 @@ class Columns(Value):
     def with_parts(self, parts: Sequence[Any]) -> Self:
         return type(self)(parts)
 
-    def matrix(self) -> tuple:
+    def numbers(self) -> tuple:
         return tuple(zip(*(column.components for column in self.columns), strict=True)) or ((),) * 6
 
     def tagged(self, frame: Any) -> Self:

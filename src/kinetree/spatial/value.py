@@ -57,15 +57,11 @@ class Value:
 
     def carried(self, X: Any) -> Any:
         """The value in the coordinates of the predecessor, to which X leads back; None if nothing arrives."""
-        if not hasattr(self, "congruence"):
-            raise TraceError(f"a {type(self).__name__} does not go along a path")
-        return self.congruence(X)
+        raise TraceError(f"a {type(self).__name__} does not go along a path")
 
     def numbers(self) -> Any:
         """The value as nested sequences of numbers: vectors by component, matrices by row."""
-        if not hasattr(self, "matrix"):
-            raise TraceError(f"a {type(self).__name__} has no array form")
-        return self.matrix()
+        raise TraceError(f"a {type(self).__name__} has no array form")
 
     def tagged(self, frame: Any) -> Self:
         """The same numbers, said to be expressed in `frame`."""
@@ -78,6 +74,20 @@ class Value:
     def arrived(self, frame: Any) -> Any:
         """The same numbers, of a value that a path has carried to the body with this frame."""
         return self.tagged(frame)
+
+
+class Tensor(Value):
+    """A value like an inertia, with a `matrix()`; along a path it goes by `congruence(X)`, X^T value X."""
+
+    __slots__ = ()
+    matrix: Callable[[], Any]
+    congruence: Callable[[Any], Any]
+
+    def carried(self, X: Any) -> Any:
+        return self.congruence(X)
+
+    def numbers(self) -> Any:
+        return self.matrix()
 
 
 class Tuple(tuple, Value):
