@@ -164,16 +164,16 @@ def test_a_person_sees_the_robot(opened, tmp_path):
 
     def counts(png: bytes) -> tuple[int, int]:
         picture = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), int)
-        scene = picture[150:, :750]  # the canvas: left of the panel, below the note on software rendering
+        scene = picture[150:600, 100:750]  # without the panel, the note on software rendering, the axes
         dark = scene.sum(-1) < 450  # steel parts; the floor and the shell are light
         orange = (scene[..., 0] - scene[..., 2]) > 70
         return int(dark.sum()), int(orange.sum())
 
     viewer = opened(kt.load(ARM))
     png = browser.screenshot(
-        viewer.url, tmp_path, lambda: bool(viewer.server.get_clients()), lambda png: min(counts(png)) > 100
+        viewer.url, tmp_path, lambda: bool(viewer.server.get_clients()), lambda png: min(counts(png)) > 20
     )
     (tmp_path / "page.png").write_bytes(png)
     dark, orange = counts(png)
-    assert 100 < dark < 50_000
+    assert 20 < dark < 50_000
     assert orange > 20
