@@ -2233,8 +2233,9 @@ def step(
     middle, and have no stops.
 
     A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
-    joints. `limits`: with stops at the limits of the joints (discrete only); they take all the energy out of
-    an impact. Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
+    joints. `limits`: with stops at the limits of the joints (discrete only), which take all the energy out of
+    an impact; and `tau` is cut off at the effort limits of the joints (a servo is not). Quaternions stay on
+    the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
     Args:
         model: the robot.

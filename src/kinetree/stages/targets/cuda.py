@@ -29,6 +29,7 @@ from kinetree.stages.target import TARGETS, Target
 PROOF = 96  # states on which a kernel proves itself
 LEVELS = (4, 1, 0)  # of optimisation in the driver: what fails its proof is tried lower
 CHUNK = 1 << 28  # bytes of arrays of the host that are on the device at a time
+LONG_PART = 3000  # operations without a cut: many registers, and what crosses a cut is in slow memory
 WAVES = 8  # blocks on each processor where work arrays are in the device's memory
 
 
@@ -114,7 +115,7 @@ class CudaKernel:
     def __init__(self, job: Job):
         cuda.driver()
         self.job, self.name, self.dtype = job, job.function.name, np.dtype(job.dtype)
-        self.program = job.program()
+        self.program = job.program(LONG_PART)
         self.input_shapes, self.output_shapes = job.shapes
         self._loaded: dict[tuple[int, bool], Loaded] = {}
         self._notes: dict[tuple[int, int], cuda.Memory] = {}  # by device and stream
