@@ -68,7 +68,7 @@ class Job:
         return self.function.lower(self.model, self.present, self.options, self.mode)
 
     def program(self, part_size: int = PART_SIZE) -> Program:
-        """The program that printers print: after all passes, in parts of about `part_size` operations."""
+        """The program that printers print: after all passes; `part_size` as the target says."""
         return optimize(self.lowered(), part_size)
 
     @property
