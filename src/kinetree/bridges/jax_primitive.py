@@ -40,11 +40,12 @@ class JaxFunction(Wrapped):
         self.pure = pure
 
     def arrays(self, given: dict[str, Any]) -> tuple[str, list[Any]]:
-        dtype = jnp.result_type(*given.values())
+        values = [jnp.asarray(x) if isinstance(x, (list, tuple)) else x for x in given.values()]
+        dtype = jnp.result_type(*values)
         if jnp.issubdtype(dtype, jnp.complexfloating):
             raise ShapeError(f"{self.function.name}: real numbers are needed, not {dtype} values")
         dtype = jnp.promote_types(dtype, jnp.float32) if jnp.issubdtype(dtype, jnp.floating) else float
-        arrays = [jnp.asarray(x, dtype) for x in given.values()]
+        arrays = [jnp.asarray(x, dtype) for x in values]
         return str(arrays[0].dtype), arrays
 
     def spread(self, array: Any, shape: Shape) -> Any:
@@ -60,6 +61,8 @@ call.multiple_results = True
 
 @call.def_impl
 def _run(*arrays: Any, job: Job, pure: bool) -> Any:
+    if jax.config.jax_disable_jit:
+        return _operations(*arrays, job=job, pure=pure)
     return _compiled(job, pure)(*arrays)
 
 
