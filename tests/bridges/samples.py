@@ -24,7 +24,12 @@ def floating() -> kt.Model:
     inertia = kt.Inertia(2.0, (0.1, -0.05, 0.02), np.diag((0.3, 0.4, 0.5)))
     builder.add_body("base", "world", kt.Free(), inertia=inertia)
     builder.add_body(
-        "arm", "base", kt.Revolute((0, 1, 0)), placement=kt.Pose(p=(0.2, 0, 0.1)), inertia=inertia, damping=0.2
+        "arm",
+        "base",
+        kt.Revolute((0, 1, 0)),
+        placement=kt.Pose(p=(0.2, 0, 0.1)),
+        inertia=inertia,
+        damping=0.2,
     )
     return builder.build()
 

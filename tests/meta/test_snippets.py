@@ -1,19 +1,23 @@
 """Every Python block of the README and of docs/ runs, and so does every `kinetree` command shown there.
 
 The blocks of one page run in order, in one namespace, in an empty directory. A block that cannot run
-(a sketch, another project's code) is fenced as `text`, not as `python`.
+(a sketch, another project's code) is fenced as `text`, not as `python`. A section that imports a package of
+an extra is left out where that is not installed.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from tests.meta.sources import ROOT, named
 
 FENCE = re.compile(r"^```(python|sh)\n(.*?)^```$", re.M | re.S)
+SECTION = re.compile(r"^## .*?(?=^## |\Z)", re.M | re.S)
+EXTRA = re.compile(r"^import (jax|torch)$", re.M)
 PICTURE = re.compile(r"!\[[^]]*\]\(([^):]+\.png)\)")
 PAGES = [
     p for p in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if FENCE.search(p.read_text())
@@ -27,8 +31,11 @@ def test_page(page: Path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace: dict = {"__name__": "__snippet__"}
     text = page.read_text()
+    left_out = [section.span() for section in SECTION.finditer(text) if not is_runnable(section[0])]
     for block in FENCE.finditer(text):
         line = text.count("\n", 0, block.start(2))
+        if any(start <= block.start() < end for start, end in left_out):
+            continue
         if block[1] == "python":
             exec(compile("\n" * line + block[2], named(page), "exec"), namespace)
         else:
@@ -37,6 +44,11 @@ def test_page(page: Path, tmp_path, monkeypatch, capsys):
         assert (page.parent / picture).is_file(), f"{named(page)}: {picture}: run python -m docs.pictures"
         if f'savefig("{picture}"' in text:
             assert (tmp_path / picture).read_bytes()[:4] == b"\x89PNG"
+
+
+def is_runnable(section: str) -> bool:
+    """Whether all packages of extras that a section imports are installed."""
+    return all(find_spec(name) for name in EXTRA.findall(section))
 
 
 def run_commands(block: str, place: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
+from functools import cache, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -118,16 +118,18 @@ def widened(job: Job, shapes: Sequence[Shape], mapped: Sequence[bool]) -> list[t
     return found
 
 
-def jvp_job(job: Job, along: Sequence[str]) -> tuple[Job, Derivative]:
+@cache
+def jvp_job(job: Job, along: tuple[str, ...]) -> tuple[Job, Derivative]:
     """The job that also says how the results change along these inputs."""
     derived = jvp_of(job.function, coordinates="ambient")
     names = [*job.present, *(derived.mark + name for name in along)]
     return Job(derived, job.model, derived.present(names), job.options, job.dtype), derived
 
 
-def vjp_job(job: Job, wrt: Sequence[str], weighted: Sequence[int]) -> tuple[Job, list[str]]:
+@cache
+def vjp_job(job: Job, wrt: tuple[str, ...], weighted: tuple[int, ...]) -> tuple[Job, list[str]]:
     """The job of the gradients of these inputs, and the names of the weights of the results that count."""
-    derived = vjp_of(job.function, wrt=tuple(wrt), coordinates="ambient")
+    derived = vjp_of(job.function, wrt=wrt, coordinates="ambient")
     names = list(derived.results)
     weights = [derived.mark + names[k] for k in weighted]
     return Job(derived, job.model, derived.present([*job.present, *weights]), job.options, job.dtype), weights

@@ -97,9 +97,9 @@ def _transpose(weights: Sequence[Any], *arrays: Any, job: Job, pure: bool) -> li
     if not isinstance(jvp, Jvp):
         raise NotImplementedError(f"{jvp.name} is not linear in the arguments that JAX transposes")
     count = len(jvp.base.outputs)
-    counting = [k for k in range(count) if type(weights[count + k]) is not ad.Zero]
+    counting = tuple(k for k in range(count) if type(weights[count + k]) is not ad.Zero)
     linear = {n: x for n, x in zip(job.present, arrays, strict=True) if ad.is_undefined_primal(x)}
-    wrt = [n for n in jvp.arguments if jvp.mark + n in linear]
+    wrt = tuple(n for n in jvp.arguments if jvp.mark + n in linear)
     present = tuple(n for n in jvp.arguments if n in job.present)
     derived, names = vjp_job(Job(jvp.base, job.model, present, job.options, job.dtype), wrt, counting)
     given = dict(zip(job.present, arrays, strict=True))

@@ -74,12 +74,16 @@ def job_of(name: str) -> Job:
     return _jobs[name]
 
 
-@torch.library.custom_op("kinetree::call", mutates_args=())
-def call(name: str, arrays: Sequence[Tensor]) -> list[Tensor]:
+OPERATOR = "kinetree::call"
+torch.library.define(OPERATOR, "(str name, Tensor[] arrays) -> Tensor[]", tags=torch.Tag.pt2_compliant_tag)
+
+
+@torch.library.impl(OPERATOR, ("CPU", "CUDA"))
+def _run(name: str, arrays: Sequence[Tensor]) -> list[Tensor]:
     """The results of a job; each array has the batch axes of all, or none."""
     job = job_of(name)
     if arrays[0].is_cuda:
-        found = Cuda().executable(job)(*(a.contiguous() for a in arrays))
+        found = Cuda().executable(job)(*(a.detach().contiguous() for a in arrays))
         return list(found) if isinstance(found, tuple) else [found]
     results = _empty(name, arrays)
     kernel = Cpu().executable(job)
@@ -87,11 +91,15 @@ def call(name: str, arrays: Sequence[Tensor]) -> list[Tensor]:
     return results
 
 
-@call.register_fake
+@torch.library.register_fake(OPERATOR)
 def _empty(name: str, arrays: Sequence[Tensor]) -> list[Tensor]:
+    """Room for the results."""
     job = job_of(name)
     batch = batch_of(job, [a.shape for a in arrays])
     return [arrays[0].new_empty((*batch, *core)) for core in job.shapes[1]]
+
+
+call = torch.ops.kinetree.call.default
 
 
 class Call(torch.autograd.Function):
@@ -99,7 +107,7 @@ class Call(torch.autograd.Function):
 
     @staticmethod
     def forward(name: str, *arrays: Tensor) -> tuple[Tensor, ...]:
-        return tuple(call(name, arrays))
+        return tuple(call(name, list(arrays)))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
@@ -111,8 +119,8 @@ class Call(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *weights: Tensor | None) -> tuple[Tensor | None, ...]:
         job, given = _saved(ctx)
-        wrt = [n for n, wanted in zip(job.present, ctx.needs_input_grad[1:], strict=True) if wanted]
-        counting = [k for k, weight in enumerate(weights) if weight is not None]
+        wrt = tuple(n for n, wanted in zip(job.present, ctx.needs_input_grad[1:], strict=True) if wanted)
+        counting = tuple(k for k, weight in enumerate(weights) if weight is not None)
         derived, names = vjp_job(job, wrt, counting)
         found = _applied(derived, given | {n: weights[k] for n, k in zip(names, counting, strict=True)})
         gradients = dict(zip(wrt, found[len(weights) :], strict=True))
