@@ -67,6 +67,13 @@ def test_xla_calls_machine_code(rng):
     assert "custom_call" not in pure
 
 
+def test_other_devices_run_operations_of_xla():
+    """Lowered for a GPU, which need not be there: no call of machine code for the CPU."""
+    f = kt.jax.wrap(kt.mass_matrix, kt.zoo.double_pendulum())
+    program = jax.jit(f).trace(np.zeros(2)).lower(lowering_platforms=("cuda",)).as_text()
+    assert "custom_call" not in program and "cosine" in program
+
+
 # -- derivatives
 
 
