@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.derivatives.cases import error
-from tests.targets.cases import tree
+from tests.targets.cases import STATES, tree
 
 import kinetree as kt
 from kinetree import functions  # noqa: F401  fills the registry
@@ -37,10 +37,11 @@ def every(found: Any) -> tuple:
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
 def test_every_algorithm_as_a_graph(name):
-    """On a tree with quaternions, rotors and a mimic joint, with what its recipe gives as inputs and options."""
+    """On a tree with quaternions, rotors and a mimic joint; inputs and options are those of its recipe."""
     setting = tree(26).setting(name)
     graph = kt.casadi.wrap(getattr(kt, name), setting.model, inputs=setting.present, **setting.options)
-    rows = [[np.array(r) for r in graph.call([flat(x[s]) for x in setting.inputs.values()])] for s in range(4)]
+    states = [[flat(x[k]) for x in setting.inputs.values()] for k in range(STATES)]
+    rows = [[np.array(result) for result in graph.call(state)] for state in states]
     assert setting.worst([np.array(part) for part in zip(*rows, strict=True)]) <= 1
 
 
@@ -72,8 +73,8 @@ def test_every_operation(rng):
         both = o.where(o.less(x, y), x, o.where(o.less_equal(y, 0.3), y, o.where(o.equal(x, y), 1.0, 2.0)))
         return np.array([
             x + y, x - y, x * y, x / y, -x, o.sin(x), o.cos(x), o.tan(x), o.asin(0.1 * x), o.acos(0.1 * x),
-            o.atan(x), o.atan2(x, y), o.exp(x), o.log(2 + x * x), o.tanh(x), abs(x) + o.sign(y), o.floor(3 * x),
-            o.min(x, y), o.max(x, y), both + o.sqrt(1 + x * x),
+            o.atan(x), o.atan2(x, y), o.exp(x), o.log(2 + x * x), o.tanh(x), abs(x) + o.sign(y),
+            o.floor(3 * x), o.min(x, y), o.max(x, y), both + o.sqrt(1 + x * x),
         ])  # fmt: skip
 
     model = kt.zoo.pendulum()
@@ -179,7 +180,7 @@ def test_a_state_that_is_refused_is_a_failed_evaluation(rng):
     q, v = model.random_state(rng)
     assert np.isfinite(np.array(f(q, v))).all()
     assert np.isnan(np.array(f(q, np.nan * v))).all()
-    with pytest.raises(RuntimeError, match="[Ee]valuation failed"):
+    with pytest.raises(RuntimeError, match=r"[Ee]valuation failed"):
         f(3 * q, v)
 
 
@@ -212,7 +213,7 @@ def test_ipopt_with_exact_derivatives():
 
 def test_without_a_compiler(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(kt.errors.CompileError, match="casadi.external needs a C compiler"):
+    with pytest.raises(kt.errors.CompileError, match=r"casadi.external needs a C compiler"):
         kt.casadi.external(kt.gravity_force, kt.zoo.pendulum(), order=0)
 
 
@@ -222,7 +223,7 @@ def test_misuse():
         kt.casadi.wrap(3, model)
     with pytest.raises(kt.errors.KinetreeError, match="gravity_force has no input 'f_ext'"):
         kt.casadi.wrap(kt.gravity_force, model, inputs=["f_ext"])
-    with pytest.raises(kt.errors.KinetreeError, match="casadi.external: the model must be a kinetree Model"):
+    with pytest.raises(kt.errors.KinetreeError, match=r"casadi.external: the model must be a kinetree Model"):
         kt.casadi.external(kt.gravity_force, "pendulum")
     with pytest.raises(kt.errors.KinetreeError, match="order must be 0, 1 or 2, not 3"):
         kt.casadi.external(kt.gravity_force, model, order=3)
