@@ -1,12 +1,15 @@
 """A cart learns to catch a pole and to hold it upright, by the gradient of whole simulations, in JAX.
 
-    python examples/policy_gradient_jax.py
-
 A small network pushes the cart. The cost of a batch of motions is differentiated through every step of the
 simulation; each step and its gradient are one call of machine code for all motions.
+
+    python examples/policy_gradient_jax.py
 """
 
 from __future__ import annotations
+
+import sys
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -65,8 +68,8 @@ def improved(policy, mean, square, round, q, v):
     return jax.tree.map(moved, policy, mean, square), mean, square, value
 
 
-def main():
-    """Learn, and return how often the pole stands in the end: before learning, and after."""
+def main(folder: Path) -> dict[str, float]:
+    """Learn; a drawing of the cost goes to the folder."""
     keys = jax.random.split(jax.random.PRNGKey(0), ROUNDS + 2)
 
     def start(key):
@@ -77,17 +80,30 @@ def main():
         q, _ = motion(policy, *start(keys[1]))
         return float(jnp.mean(jnp.cos(q[-1, :, 1]) < -0.98))
 
-    policy = network(keys[0])
-    before = standing(policy)
+    policy, costs = network(keys[0]), []
+    figures = {"poles that stand in the end before": standing(policy)}
     mean = square = jax.tree.map(jnp.zeros_like, policy)
     for round in range(1, ROUNDS + 1):
         policy, mean, square, value = improved(policy, mean, square, round, *start(keys[round + 1]))
-        if round % 25 == 0:
-            print(f"round {round:4}: cost {value:.4f}")
-    after = standing(policy)
-    print(f"poles that stand in the end: {before:.0%} before, {after:.0%} after")
-    return before, after
+        costs.append(float(value))
+    figures |= {"cost before": costs[0], "and after": costs[-1], "poles that stand after": standing(policy)}
+    draw(folder / "policy_gradient_jax.png", costs)
+    return figures
+
+
+def draw(path: Path, costs: list[float]) -> None:
+    """The cost as it was learned; nothing without matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.semilogy(costs)
+    axes.set(xlabel="round", ylabel="cost", title="A cart learns to hold a pole upright")
+    figure.savefig(path, dpi=150)
 
 
 if __name__ == "__main__":
-    main()
+    for name, value in main(Path(*sys.argv[1:2])).items():
+        print(f"{name}: {value:.4g}")

@@ -1,14 +1,16 @@
 """A cart learns to catch a pole and to hold it upright, by the gradient of whole simulations, in PyTorch.
 
-    python examples/policy_gradient_torch.py
-
 A small network pushes the cart. The cost of a batch of motions is differentiated through every step of the
 simulation; each step and its gradient are one call of machine code for all motions.
+
+    python examples/policy_gradient_torch.py
 """
 
 from __future__ import annotations
 
 import math
+import sys
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -62,23 +64,36 @@ def standing(policy):
     return float((torch.cos(q[-1, :, 1]) < -0.98).double().mean())
 
 
-def main():
-    """Learn, and return how often the pole stands in the end: before learning, and after."""
+def main(folder: Path) -> dict[str, float]:
+    """Learn; a drawing of the cost goes to the folder."""
     torch.manual_seed(0)
-    policy = Policy()
-    before = standing(policy)
+    policy, costs = Policy(), []
+    figures = {"poles that stand in the end before": standing(policy)}
     optimizer = torch.optim.Adam(policy.parameters(), RATE)
-    for round in range(1, ROUNDS + 1):
+    for _ in range(ROUNDS):
         optimizer.zero_grad()
         value = cost(policy, *start())
         value.backward()
         optimizer.step()
-        if round % 25 == 0:
-            print(f"round {round:4}: cost {value:.4f}")
-    after = standing(policy)
-    print(f"poles that stand in the end: {before:.0%} before, {after:.0%} after")
-    return before, after
+        costs.append(float(value))
+    figures |= {"cost before": costs[0], "and after": costs[-1], "poles that stand after": standing(policy)}
+    draw(folder / "policy_gradient_torch.png", costs)
+    return figures
+
+
+def draw(path: Path, costs: list[float]) -> None:
+    """The cost as it was learned; nothing without matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.semilogy(costs)
+    axes.set(xlabel="round", ylabel="cost", title="A cart learns to hold a pole upright")
+    figure.savefig(path, dpi=150)
 
 
 if __name__ == "__main__":
-    main()
+    for name, value in main(Path(*sys.argv[1:2])).items():
+        print(f"{name}: {value:.4g}")

@@ -1,4 +1,4 @@
-"""Without the other library, a bridge says what to install."""
+"""What is said when a package is not there."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pytest
 import kinetree as kt
 
 
-@pytest.mark.parametrize("name", ["jax", "torch"])
+@pytest.mark.parametrize("name", ["casadi", "jax", "torch"])
 def test_what_to_install(name, monkeypatch):
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(kt.errors.MissingPackageError, match=rf"kt.{name} needs {name}.*kinetree\[{name}\]"):
-        getattr(kt, name).wrap(kt.mass_matrix, kt.zoo.pendulum())
+    with pytest.raises(
+        kt.errors.MissingPackageError, match=rf"kt.{name} needs.*pip install 'kinetree\[{name}\]'"
+    ):
+        getattr(kt, name).wrap(kt.gravity_force, kt.zoo.pendulum())

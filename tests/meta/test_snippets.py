@@ -1,8 +1,8 @@
 """Every Python block of the README and of docs/ runs, and so does every `kinetree` command shown there.
 
 The blocks of one page run in order, in one namespace, in an empty directory. A block that cannot run
-(a sketch, another project's code) is fenced as `text`, not as `python`. A section that imports a package of
-an extra is left out where that is not installed.
+(a sketch, another project's code) is fenced as `text`, not as `python`. A section that imports a package
+which is not installed is left out.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from tests.meta.sources import ROOT, named
 
+from kinetree.extras import EXTRAS
+
 FENCE = re.compile(r"^```(python|sh)\n(.*?)^```$", re.M | re.S)
-SECTION = re.compile(r"^## .*?(?=^## |\Z)", re.M | re.S)
-EXTRA = re.compile(r"^import (jax|torch)$", re.M)
 PICTURE = re.compile(r"!\[[^]]*\]\(([^):]+\.png)\)")
 PAGES = [
     p for p in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if FENCE.search(p.read_text())
@@ -31,10 +31,9 @@ def test_page(page: Path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace: dict = {"__name__": "__snippet__"}
     text = page.read_text()
-    left_out = [section.span() for section in SECTION.finditer(text) if not is_runnable(section[0])]
     for block in FENCE.finditer(text):
         line = text.count("\n", 0, block.start(2))
-        if any(start <= block.start() < end for start, end in left_out):
+        if lacking(section(text, block.start())):
             continue
         if block[1] == "python":
             exec(compile("\n" * line + block[2], named(page), "exec"), namespace)
@@ -46,9 +45,15 @@ def test_page(page: Path, tmp_path, monkeypatch, capsys):
             assert (tmp_path / picture).read_bytes()[:4] == b"\x89PNG"
 
 
-def is_runnable(section: str) -> bool:
-    """Whether all packages of extras that a section imports are installed."""
-    return all(find_spec(name) for name in EXTRA.findall(section))
+def section(text: str, place: int) -> str:
+    """The text from one heading to the next around a place."""
+    end = text.find("\n## ", place)
+    return text[text.rfind("\n## ", 0, place) + 1 : end if end >= 0 else len(text)]
+
+
+def lacking(text: str) -> bool:
+    """Whether an extra that a text imports is not installed."""
+    return any(f"import {extra}" in text and find_spec(extra) is None for extra in EXTRAS)
 
 
 def run_commands(block: str, place: str) -> None:
