@@ -19,6 +19,10 @@ from kinetree import textbook as textbook
 from kinetree import zoo as zoo
 from kinetree.algorithms.derivatives import ForwardDynamicsDerivatives
 from kinetree.algorithms.derivatives import InverseDynamicsDerivatives
+from kinetree.bridges import casadi as casadi
+from kinetree.bridges import jax as jax
+from kinetree.bridges import scipy as scipy
+from kinetree.bridges import torch as torch
 from kinetree.compiler.runtime import cache as cache
 from kinetree.compiler.runtime import cuda as cuda
 from kinetree.compiler.runtime import threads as threads

@@ -261,8 +261,8 @@ def drawings(
     style: Style, model: Model, motion: Trajectory, tracked: Trajectory, folder: Path
 ) -> list[Path]:
     """Save plots and drawings; without matplotlib, say how to get it."""
+    from kinetree.extras import needed
     from kinetree.pictures import posture, tree
-    from kinetree.pictures.extras import needed
 
     try:
         saved = [draw(motion, folder / "motion.png"), draw(tracked, folder / "tracking.png")]
