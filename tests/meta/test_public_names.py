@@ -110,7 +110,7 @@ VALUES = {"frame": "pole", "frames": "pole", "forces": {}, "impulse": np.zeros(6
 ELSEWHERE = """
     Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators interop
     jvp vjp jvp_of vjp_of jacobian_of base_parameters identify regressor_columns
-    Trajectory
+    Trajectory jax torch
 """.split()
 
 

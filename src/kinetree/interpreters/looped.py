@@ -288,10 +288,9 @@ def trace(
     for argument, output in zip(algorithm.outputs, results, strict=True):
         output.array.name = argument.name
         outputs.append(output.array)
+        if output.array.size > model.nv or output.array.size <= 1:  # loops may leave some elements out
+            graph.clear(output.array)
     least = tree.velocities.least
     if least is not None:
         graph.guards.append(graph.load(least, 0))
-    for array in outputs:
-        if array.size > model.nv or array.size <= 1:  # loops may leave some elements out
-            graph.clear(array)
-    return Program.of(algorithm.name, graph, list(given.values()), outputs)
+    return Program.of(algorithm.name, graph, tuple(given.values()), outputs)

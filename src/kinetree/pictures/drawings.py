@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import ArgumentError
+from kinetree.extras import needed
 from kinetree.model import Model
-from kinetree.pictures.extras import needed
 from kinetree.pictures.plots import plain
 from kinetree.pictures.sticks import sticks
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import ArgumentError
+from kinetree.extras import needed
 from kinetree.motion.files import coordinate_names
-from kinetree.pictures.extras import needed
 
 if TYPE_CHECKING:
     from kinetree.motion import Trajectory

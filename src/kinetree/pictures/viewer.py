@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import ArgumentError
+from kinetree.extras import needed
 from kinetree.io.visuals import Looks, read_looks
 from kinetree.model import Model
 from kinetree.motion import Trajectory
 from kinetree.motion.files import coordinate_names
-from kinetree.pictures.extras import needed
 from kinetree.pictures.scene import Scene
 from kinetree.pictures.sticks import sticks
 

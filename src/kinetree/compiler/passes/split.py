@@ -15,6 +15,7 @@ from typing import Any
 from kinetree.compiler.ir.graph import Block, Loop, Part, Statement, Store, Switch, While
 from kinetree.compiler.ir.program import Program, operands
 from kinetree.compiler.ir.rebuild import Rebuild
+from kinetree.compiler.passes.dce import eliminate_dead_code
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops.primitives import TRUTH
 
@@ -25,7 +26,7 @@ Place = tuple[Block, int]  # a part: a block of the old program and the number o
 def split(program: Program, size: int = PART_SIZE) -> Program:
     """The same program with every block of more than 1.5 `size` operations cut into parts of about `size`."""
     plan = _Plan(program, size)
-    return _Split(program, plan).run() if plan.segments else program
+    return eliminate_dead_code(_Split(program, plan).run()) if plan.segments else program
 
 
 def _blocks(statement: Statement) -> list[Block]:
@@ -201,6 +202,3 @@ class _Split(Rebuild):
             value = self.graph.load(self._array, self._plan.slots[e])
         self._replaced[e] = outside
         self.values[e] = value
-
-
-__all__ = ["PART_SIZE", "split"]
