@@ -115,6 +115,17 @@ def test_solve_ivp_agrees_with_a_simulation():
     assert error(found.y[:, -1], np.concatenate([run.q[-1], run.v[-1]])) < 1e-6
 
 
+def test_friction_that_does_not_jump():
+    """A pendulum that friction brings to rest: differences of the smooth force agree with the Jacobian."""
+    model = kt.zoo.pendulum().replace(friction={"hinge": 5.0}, damping={"hinge": 1.0})
+    flow = kt.scipy.motion(model, smoothing=0.01)
+    x = np.array([0.1, 0.004])
+    assert error(flow.jac(0.0, x), differences(lambda x: flow(0.0, x), x, 1e-7)) < 1e-5
+    found = integrate.solve_ivp(flow, (0, 1), [0.3, 2.0], method="Radau", jac=flow.jac)
+    assert found.success and found.nfev < 500
+    assert abs(found.y[1, -1]) < 0.02  # it creeps
+
+
 def test_misuse():
     model = kt.zoo.double_pendulum()
     with pytest.raises(kt.errors.KinetreeError, match="the input 'x' of gravity_force is not one of q"):

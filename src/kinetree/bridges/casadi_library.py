@@ -23,7 +23,7 @@ from kinetree.bridges.slopes import slopes_of
 from kinetree.compiler.emit import c
 from kinetree.compiler.emit.c_function import Function as CFunction
 from kinetree.compiler.ir.program import Program
-from kinetree.compiler.passes.split import split
+from kinetree.compiler.passes.pipeline import optimize
 from kinetree.stages.derivative import output_name
 from kinetree.stages.function import Function
 from kinetree.stages.job import Job
@@ -132,7 +132,7 @@ def _program(job: Job, derivative: Function, *weights: str) -> Program:
 
 def library(every: Sequence[Face], folder: Path) -> Path:
     """The compiled library of some faces, in a folder."""
-    entries = [(face.name, split(face.program, PART), (), ()) for face in every]
+    entries = [(face.name, optimize(face.program, PART), (), ()) for face in every]
     functions = c.c_functions(entries, PREFIX)
     texts = [c.source(PREFIX, functions), _HELPERS, *map(_text, every, functions)]
     (folder / f"{PREFIX}.h").write_text(c.header(PREFIX, "", functions, entries), encoding="ascii")

@@ -168,7 +168,7 @@ class Motion:
         return np.split(np.asarray(x, float), [self.model.nq])
 
 
-def motion(model: Model, tau: Any = None, *, passive: bool = True) -> Motion:
+def motion(model: Model, tau: Any = None, *, passive: bool = True, smoothing: float = 0.0) -> Motion:
     """The equations of motion for `scipy.integrate.solve_ivp`, with their Jacobian for its implicit methods.
 
         flow = kt.scipy.motion(robot)
@@ -181,6 +181,8 @@ def motion(model: Model, tau: Any = None, *, passive: bool = True) -> Motion:
         tau: the forces of the motors: None, (nv,) numbers, or a function of a model "t, q, v -> tau" (with or
             without each of these inputs).
         passive: with damping, friction and springs of the joints.
+        smoothing: velocity over which friction changes its sign, rad/s or m/s. At 0 it jumps, and there
+            solvers with error control take ever shorter steps.
     """
     law = tau if isinstance(tau, Function) else None
     constant = np.zeros(model.nv) if tau is None or law is not None else np.asarray(tau, float)
@@ -199,7 +201,7 @@ def motion(model: Model, tau: Any = None, *, passive: bool = True) -> Motion:
         here = {"t": t, "q": q, "v": v}
         force = constant if law is None else law(model, **{name: here[name] for name in inputs})
         if passive:
-            force = force + passive_force(model, q, v)
+            force = force + passive_force(model, q, v, smoothing=smoothing)
         return model.rate(q, v), of.forward_dynamics(model, q, v, force)
 
     return Motion(flow, model)

@@ -35,7 +35,7 @@ from kinetree.stages import increments as inc
 from kinetree.stages.batches import batch_of
 from kinetree.stages.function import Function
 from kinetree.stages.job import Job, model_digest
-from kinetree.stages.own import stored
+from kinetree.stages.own import loaded, stored
 from kinetree.stages.splice import graph_of, lowered, spliced
 from kinetree.stages.sweeps import SweepFunction
 from kinetree.sweep import choice
@@ -97,12 +97,7 @@ class Derivative(Function):
     ) -> Program:
         model_digest(model)  # a model of symbols has none: CompileError
         graph = Graph()
-        arrays, values = [], {}
-        for argument in self.inputs:
-            if argument.name in inputs:
-                array = graph.array(argument.name, "input", argument.length(model, options))
-                arrays.append(array)
-                values[argument.name] = [graph.load(array, k) for k in range(array.size)]
+        arrays, values = loaded(graph, self, model, inputs, options)
         results = self.derived(Trace(graph, model, values, options, mode))
         outputs = tuple(
             stored(graph, argument.name, np.array(value, object))
@@ -134,7 +129,7 @@ class Derivative(Function):
         return [np.array(x, object).reshape(shape) for x, shape in zip(found, shapes, strict=True)]
 
     def __reduce__(self) -> Any:
-        return _again, (type(self), *self.facts)
+        return _again, (self.kind, *self.facts)
 
     # -- what the kinds of derivatives share
 

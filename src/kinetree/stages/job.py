@@ -12,6 +12,7 @@ import numpy as np
 
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.passes.split import PART_SIZE
 from kinetree.compiler.runtime.source import source_digest
 from kinetree.errors import ArgumentError, KinetreeError, ShapeError, SingularError
 from kinetree.interpreters.kinds import structure_of
@@ -69,9 +70,9 @@ class Job:
         """The program as the function gives it."""
         return self.function.lower(self.model, self.present, self.options, self.mode)
 
-    def program(self) -> Program:
-        """The program that printers print: after all passes."""
-        return optimize(self.lowered())
+    def program(self, part_size: int = PART_SIZE) -> Program:
+        """The program that printers print: after all passes; `part_size` as the target says."""
+        return optimize(self.lowered(), part_size)
 
     @property
     def key(self) -> str | None:

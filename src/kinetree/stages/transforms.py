@@ -143,6 +143,3 @@ def _value(function: Function, found: Sequence[Any]) -> Any:
     if len(found) == 1:
         return found[0]
     return tuple(found) if function.result is None else function.result(*found)
-
-
-__all__ = ["jacobian_of", "jvp", "jvp_of", "vjp", "vjp_of"]

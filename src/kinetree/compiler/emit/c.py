@@ -1,8 +1,9 @@
 """C99 export: programs as one header, one source and a self-test.
 
 The source uses no heap and no globals but constant tables, and compiles without a warning under `-Wall
--Wextra -Wconversion -pedantic`. Build with the processor's fused multiply-add (`-O2 -march=native`) for
-speed, and without `-ffast-math`, which would break the rule that NaN in gives NaN out.
+-Wextra -Wconversion -pedantic`. Multiply-adds are fused where the compiler says that the processor does that
+fast (`-O2 -march=native`), else they are two operations, never a call of `fma`. Do not build with
+`-ffast-math`, which would break the rule that NaN in gives NaN out.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ from kinetree.compiler.emit.c_function import DTYPES, Function, helpers
 from kinetree.compiler.emit.c_selftest import selftest
 from kinetree.compiler.ir.check import check
 from kinetree.compiler.ir.program import Program
-from kinetree.compiler.passes.dce import eliminate_dead_code
-from kinetree.compiler.passes.spoil import spoil_nonfinite
 from kinetree.errors import CompileError
 
 Entry = tuple[str, Program, Sequence[str], Sequence[str]]
@@ -33,7 +32,7 @@ def c_source(
     """The C files of some programs: `{prefix}.h`, `{prefix}.c` and `{prefix}_selftest.c`, by name.
 
     Args:
-        programs: (public name, program, one line about each input, one line about each output).
+        programs: (public name, program after all passes, a line about each input, one about each output).
         prefix: begins every name and file; anything that is not an identifier is made one.
         dtype: "float64" or "float32".
         title: first line of the header's comment, e.g. the model's name; escaped.
@@ -60,9 +59,7 @@ def c_functions(programs: Sequence[Entry], prefix: str, dtype: str = "float64") 
             raise CompileError(f"C export: {name!r} is not a name for C: use letters, digits and _")
         if any(f.name == name for f in functions):
             raise CompileError(f"C export: two functions are called {name!r}")
-        functions.append(
-            Function(prefix, name, check(spoil_nonfinite(eliminate_dead_code(program))), DTYPES[dtype])
-        )
+        functions.append(Function(prefix, name, check(program), DTYPES[dtype]))
     return functions
 
 
@@ -120,6 +117,3 @@ def source(prefix: str, functions: list[Function]) -> str:
     if functions:
         lines += helpers(prefix, functions[0].dtype, functions)
     return "\n".join([*lines, *(f.text() for f in functions)])
-
-
-__all__ = ["c_functions", "c_source", "comment_text", "header", "identifier", "source"]

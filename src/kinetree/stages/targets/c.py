@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.compiler.emit.c import c_source
-from kinetree.errors import CompileError, ShapeError
+from kinetree.errors import CompileError
 from kinetree.model import Model
 from kinetree.stages.arguments import chosen
-from kinetree.stages.batches import batch_of
+from kinetree.stages.batches import batch_of, delivered
 from kinetree.stages.function import Function
 from kinetree.stages.job import Job
 from kinetree.stages.target import Target
@@ -78,7 +78,7 @@ def files(jobs: Sequence[Job], prefix: str) -> dict[str, str]:
     for job in jobs:
         inputs = [a for a in job.function.inputs if a.name in job.present]
         about = [[_about(a, job) for a in side] for side in (inputs, job.function.outputs)]
-        programs.append((job.function.name, job.lowered(), about[0], about[1]))
+        programs.append((job.function.name, job.program(C.part_size), about[0], about[1]))
         states = job.samples(SELF_TEST_STATES)
         samples[job.function.name] = [[x[k].ravel() for x in states] for k in range(SELF_TEST_STATES)]
     title = f"model {model.name}" if model else ""
@@ -94,6 +94,7 @@ class C(Target):
     """C99, compiled by the system's C compiler and called one state at a time: to check what is shipped."""
 
     name = "c"
+    part_size = 0  # numbers that cross a cut would be memory that the caller must hand in
 
     def executable(self, job: Job) -> Callable[..., Any]:
         return job.model.memo((self, job), lambda: Library(job))
@@ -150,13 +151,4 @@ class Library:
                 job.explain(index, state)
             for result, row in zip(results, rows, strict=True):
                 result[index] = row.reshape(result[index].shape)
-        if out is not None:
-            for place, result in zip(out if isinstance(out, tuple) else (out,), results, strict=True):
-                if np.shape(place) != result.shape:
-                    raise ShapeError(
-                        f"{job.function.name}: out has shape {np.shape(place)}, but {result.shape} is needed"
-                    )
-                np.copyto(place, result, casting="same_kind")
-            return out[0] if isinstance(out, tuple) and len(out) == 1 else out
-        values = tuple(r[()] if r.ndim == 0 else r for r in results)
-        return values[0] if len(values) == 1 else values
+        return delivered(job.function.name, results, out)
