@@ -181,7 +181,7 @@ def motion(model: Model, tau: Any = None, *, passive: bool = True, smoothing: fl
         tau: the forces of the motors: None, (nv,) numbers, or a function of a model "t, q, v -> tau" (with or
             without each of these inputs).
         passive: with damping, friction and springs of the joints.
-        smoothing: velocity over which friction changes its sign, rad/s or m/s. At 0 it jumps, and there solvers
+        smoothing: velocity over which friction changes its sign, rad/s or m/s. At 0 it jumps: there solvers
             with error control take ever shorter steps.
     """
     law = tau if isinstance(tau, Function) else None
