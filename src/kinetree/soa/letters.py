@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from kinetree import functions as of
-from kinetree import ops
 from kinetree.errors import ShapeError
 from kinetree.model import Model
 from kinetree.soa.influence import InfluenceMatrix, OperationalSpace
@@ -236,19 +235,12 @@ class SpatialOperators:
     def Omega(self) -> OperationalSpace:
         """Accelerations of bodies by forces on bodies: phi^T H^T M^-1 H phi = psi^T H^T D^-1 H psi.
 
-        `Omega(i, j)` finds one block in O(d).
+        `Omega(i, j)` finds one block in O(d), and `Omega.between(B)` the inverse inertia B^T Omega B that frames
+        feel (`kinetree.operational_space_inertia`) in O(N + m^2 d).
         """
         factors = (self.psi.T, self.H.T, self.D.inverse, self.H, self.psi)
         space = self._bodies
         return OperationalSpace(space, space, factors, self._articulated, self.Upsilon, name="Omega")
-
-    def operational_space_inertia(self, frames: str | Sequence[str]) -> tuple[Array, Array]:
-        """The inertia Lambda that forces on frames feel, and its inverse B^T Omega B. Cost O(N + m^2 d).
-
-        Lambda is the pseudo-inverse where its inverse is singular.
-        """
-        inverse = self.Omega.between(self.B(frames))
-        return ops.pseudo_inverse(inverse, 1e-11), inverse
 
     # --- velocities ------------------------------------------------------------------------------------
     def _velocities(self) -> Array:
