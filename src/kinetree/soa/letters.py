@@ -235,7 +235,7 @@ class SpatialOperators:
     def Omega(self) -> OperationalSpace:
         """Accelerations of bodies by forces on bodies: phi^T H^T M^-1 H phi = psi^T H^T D^-1 H psi.
 
-        `Omega(i, j)` finds one block in O(d), and `Omega.between(B)` what frames feel, B^T Omega B, the inverse
+        `Omega(i, j)` finds one block in O(d), and `Omega.between(B)` what frames feel, B^T Omega B, inverse
         of `kinetree.operational_space_inertia`, in O(N + m^2 d).
         """
         factors = (self.psi.T, self.H.T, self.D.inverse, self.H, self.psi)
