@@ -1466,6 +1466,8 @@ def composite_wrenches(
     """The wrench through each joint in two parts, R alpha + y: what the body's own acceleration costs, and
     the rest.
 
+        f_i = R_i alpha_i + y_i        R_i = I^C_i
+
     R alpha is the force that moves everything outboard as one rigid body; y depends on the accelerations
     outboard and on velocities. Accelerations include gravity as -g. Cost O(N).
 
@@ -1634,7 +1636,9 @@ def gravity_force_composite(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The force g that holds the mechanism at rest, from the weights: g_i = -S_i^T [h^C x g; m^C g].
+    """The force g that holds the mechanism at rest, from the weights.
+
+        g_i = -S_i^T [h^C x g; m^C g]        g on the right the acceleration of free fall
 
     Gravity as an external force at the centre of mass of everything outboard, in world axes. Cost O(N).
 
@@ -1659,7 +1663,9 @@ def mass_matrix_inertial(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The mass matrix in the inertially referenced formulation, M = H_I phi_I M_I phi_I* H_I*. Cost O(N d).
+    """The mass matrix in the inertially referenced formulation. Cost O(N d).
+
+        M = H_I phi_I M_I phi_I* H_I*
 
     Args:
         model: the robot.

@@ -34,7 +34,7 @@ def articulated_inertias(tree: Sweep, q: Any) -> Any:
     It depends on q alone, and lies between the body's own inertia and the composite one. Bodies that
     couplings tie to one set of coordinates count as cut from each other. Cost O(N).
 
-    Reference: Featherstone (2008) eq. 7.21; Boyden; the branch inertia of concurrent dynamics.
+    Reference: Featherstone (2008) eq. 7.21; Boyden (1997); the branch inertia of Concurrent Dynamics (2017).
     """
     X, S = tree.fields(Transform, Subspace)
     IA = tree.sums(ArticulatedInertia)

@@ -16,7 +16,7 @@ def center_of_mass(tree: Sweep, q: Any) -> Any:
 
     from the composite inertia of the whole, summed from tips to base. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (system centre of mass).
+    Reference: Jain (2024) part 4 (system centre of mass).
     """
     (X,) = tree.fields(Transform)
     I = tree.sums(Inertia)
@@ -34,7 +34,9 @@ def center_of_mass(tree: Sweep, q: Any) -> Any:
 def center_of_mass_velocity(tree: Sweep, q: Any, v: Any) -> Any:
     """The velocity of the centre of mass, in world axes: linear momentum over mass. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (velocity of the centre of mass).
+        c' = sum_i m_i c'_i / sum_i m_i
+
+    Reference: Jain (2024) part 4 (velocity of the centre of mass).
     """
     X, V = tree.fields(Transform, Motion)
     I, h = tree.sums(Inertia, Force)
@@ -60,7 +62,7 @@ def center_of_mass_jacobian(tree: Sweep, q: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (momentum from composite inertias).
+    Reference: Jain (2024) part 4 (momentum from composite inertias).
     """
     X, S, P, U = tree.fields(Transform, Subspace, Transform, ForceSet)
     I = tree.sums(Inertia)

@@ -16,7 +16,7 @@ def centroidal_momentum_matrix(tree: Sweep, q: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Orin, Goswami and Lee (2013); Jain, spatial operator algebra part 4 (h = E phi R H* v).
+    Reference: Orin, Goswami and Lee (2013); Jain (2024) part 4 (h = E phi R H* v).
     """
     X, S, P, U = tree.fields(Transform, Subspace, Transform, ForceSet)
     I = tree.sums(Inertia)
@@ -42,7 +42,7 @@ def system_inertia(tree: Sweep, q: Any) -> Any:
 
     Also called the locked or centroidal composite inertia. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (system inertia); Orin, Goswami and Lee (2013).
+    Reference: Jain (2024) part 4 (system inertia); Orin, Goswami and Lee (2013).
     """
     (X,) = tree.fields(Transform)
     I = tree.sums(Inertia)
@@ -66,7 +66,8 @@ def centroidal_momentum_matrix_rate(tree: Sweep, q: Any, v: Any) -> Any:
     about the centre of mass c, with dS = V x S plus the apparent derivative, and B the Coriolis inertias of
     the bodies. Cost O(N).
 
-    Reference: the rate of a composite inertia is B + B^T: thesis eq. 3.1; Orin, Goswami and Lee (2013).
+    Reference: Echeandia (2020) eq. 3.1 (the rate of a composite inertia is B + B^T); Orin, Goswami and Lee
+    (2013).
     """
     X, S, P, V, U, W = tree.fields(Transform, Subspace, Transform, Motion, ForceSet, ForceSet)
     (rate,) = tree.fields(Subspace)

@@ -16,7 +16,7 @@ def composite_inertias(tree: Sweep, q: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Featherstone (2008) eq. 6.15; Jain, spatial operator algebra part 4; thesis eq. 2.17.
+    Reference: Featherstone (2008) eq. 6.15; Jain (2024) part 4; Echeandia (2020) eq. 2.17.
     """
     (X,) = tree.fields(Transform)
     I = tree.sums(Inertia)
@@ -35,9 +35,11 @@ def composite_moments(tree: Sweep, q: Any) -> Any:
     """Mass, centre of mass and inertia about it of everything that each body carries, in body axes. Cost
     O(N).
 
+        m_i = sum_j m_j        c_i = sum_j m_j c_j / m_i        over the bodies j that body i carries, and i
+
     The composite inertia in components; the inertia is that of the bodies locked together.
 
-    Reference: Jain, spatial operator algebra part 4 (composite bodies).
+    Reference: Jain (2024) part 4 (composite bodies).
     """
     (X,) = tree.fields(Transform)
     I = tree.sums(Inertia)
@@ -60,7 +62,7 @@ def composite_moments_walker_orin(tree: Sweep, q: Any) -> Any:
 
     Cost O(N), dearer than moments about the body's origin, which simply add.
 
-    Reference: Walker and Orin (1982), as told by Jain, spatial operator algebra part 4.
+    Reference: Walker and Orin (1982), as told by Jain (2024) part 4.
     """
     (X,) = tree.fields(Transform)
     L = tree.sums(Lump)

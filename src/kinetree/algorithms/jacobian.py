@@ -19,7 +19,7 @@ def jacobian(tree: Sweep, q: Any, point: Any, *, frame: str, reference: str = "b
     origin of the world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the
     placement.
 
-    Reference: Jain, spatial operator algebra part 4 (J = B* phi* H*); Featherstone (2008) eq. 4.20.
+    Reference: Jain (2024) part 4 (J = B* phi* H*); Featherstone (2008) eq. 4.20.
     """
     X, S, P = tree.fields(Transform, Subspace, Transform)
     for i in tree.outward():
@@ -42,7 +42,7 @@ def jacobian_rate(tree: Sweep, q: Any, v: Any, point: Any, *, frame: str, refere
     where V_r is the velocity of the reference: that of the frame ("body"), zero ("world"), or that of its
     origin alone ("aligned"). Cost O(d), and O(N) for the velocities.
 
-    Reference: Jain, spatial operator algebra part 4; Featherstone (2008) section 2.10.
+    Reference: Jain (2024) part 4; Featherstone (2008) section 2.10.
     """
     X, S, rate, P, V = tree.fields(Transform, Subspace, Subspace, Transform, Motion)
     for i in tree.outward():

@@ -17,7 +17,7 @@ def mass_matrix_product(tree: Sweep, q: Any, x: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (M = H phi M phi* H*, read from right to left).
+    Reference: Jain (2024) part 4 (M = H phi M phi* H*, read from right to left).
     """
     X, S, A = tree.fields(Transform, Subspace, Motion)
     F = tree.sums(Force)
@@ -40,7 +40,7 @@ def mass_matrix_solve(tree: Sweep, q: Any, x: Any) -> Any:
 
     with the articulated inertias of forward dynamics. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)).
+    Reference: Jain (2024) part 4 (M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)).
     """
     X, S, U, D = articulated(tree, q)
     A, u = tree.fields(Motion, Coordinates)
@@ -60,10 +60,11 @@ def mass_matrix_solve(tree: Sweep, q: Any, x: Any) -> Any:
 
 @algorithm("q -> value()", invariant=True)
 def mass_matrix_logdet(tree: Sweep, q: Any) -> Any:
-    """The logarithm of det M(q), the sum of log det D_i over the articulated inertias along the joints. Cost
-    O(N).
+    """The logarithm of det M(q), from the articulated inertias along the joints. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (innovations factorisation: det M = prod det D).
+        log det M = sum_i log det D_i
+
+    Reference: Jain (2024) part 4 (innovations factorisation: det M = prod det D).
     """
     _, _, _, D = articulated(tree, q)
     total = tree.array()
@@ -74,9 +75,11 @@ def mass_matrix_logdet(tree: Sweep, q: Any) -> Any:
 
 @algorithm("q -> value()", invariant=True)
 def mass_matrix_trace(tree: Sweep, q: Any) -> Any:
-    """The trace of M(q), sum_i tr(S_i^T I^C_i S_i), without the matrix. Cost O(N).
+    """The trace of M(q), without the matrix. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (trace of the mass matrix).
+        tr M = sum_i tr(S_i^T I^C_i S_i)
+
+    Reference: Jain (2024) part 4 (trace of the mass matrix).
     """
     X, S = tree.fields(Transform, Subspace)
     I = tree.sums(Inertia)

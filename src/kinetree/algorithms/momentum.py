@@ -16,7 +16,7 @@ def momentum(tree: Sweep, q: Any, v: Any, *, frame: str = "world") -> Any:
 
     By default the world: axes of the world, about its origin. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (system momentum).
+    Reference: Jain (2024) part 4 (system momentum).
     """
     P, h = _summed(tree, q, v)[:2]
     body, placement = tree.frame(frame)
@@ -29,7 +29,9 @@ def momentum(tree: Sweep, q: Any, v: Any, *, frame: str = "world") -> Any:
 def centroidal_momentum(tree: Sweep, q: Any, v: Any) -> Any:
     """The momentum [angular; linear] about the centre of mass, in world axes. Cost O(N).
 
-    Reference: Orin, Goswami and Lee (2013); Jain, spatial operator algebra part 4.
+        h_G = sum_i X_iG^T I_i V_i
+
+    Reference: Orin, Goswami and Lee (2013); Jain (2024) part 4.
     """
     _, h, I = _summed(tree, q, v)
     out = tree.array(6)

@@ -16,7 +16,7 @@ def partial_velocities(tree: Sweep, q: Any) -> Any:
 
     the blocks of phi* H*. Cost O(N d).
 
-    Reference: Kane's partial velocities in Jain, spatial operator algebra part 4.
+    Reference: Kane's partial velocities in Jain (2024) part 4.
     """
     X, S = tree.fields(Transform, Subspace)
     J = tree.array("nb", 6, "nv")

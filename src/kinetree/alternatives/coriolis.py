@@ -21,7 +21,7 @@ def coriolis_matrix_dense(system: System, factor: str = "christoffel") -> Array:
 
     Both give the same C v, and both make M' - 2 C skew; the matrices differ.
 
-    Reference: thesis eq. 3.1, and the correction that admissible matrices are not unique.
+    Reference: Echeandia (2020) eq. 3.1, and the correction that admissible matrices are not unique.
     """
     natural = choice("factor", factor, "christoffel", "natural") == "natural"
     J = system.phi.T @ system.S

@@ -168,7 +168,9 @@ torque_regressor = function("q, v, a -> Y(nv, 10 nb)", kind=_WithColumns)(_torqu
 
 @function("q, v -> kinetic(10 nb), potential(10 nb)", result=EnergyRegressor)
 def energy_regressor(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
-    """The rows of the energies: kinetic energy = kinetic @ pi, potential energy = potential @ pi.
+    """The rows of the energies of a model as functions of its inertial parameters pi.
+
+        T = y_T pi        U = y_U pi
 
     pi = model.parameters.reshape(-1), for a model without rotors and armatures. Cost O(N).
     """
@@ -181,7 +183,9 @@ def energy_regressor(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
 
 @function("q, v -> h(6, 10 nb)")
 def momentum_regressor(model: Model, q: Array, v: Array) -> Array:
-    """The matrix of the momentum about the world origin: momentum = h @ pi, [angular; linear], world axes.
+    """The matrix of the momentum [angular; linear] about the world origin, world axes.
+
+        h = Y_h pi
 
     pi = model.parameters.reshape(-1), for a model without rotors and armatures. Cost O(N).
     """

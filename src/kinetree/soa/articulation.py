@@ -20,7 +20,7 @@ class Articulation:
     D_i = S_i^T P_i S_i        G_i = P_i S_i D_i^-1        taubar_i = 1 - G_i S_i^T
     P_p = M_p + sum X_i^T taubar_i P_i X_i
 
-    Reference: Jain, spatial operator algebra part 4, topic 5; Featherstone (2008) eq. 7.21.
+    Reference: Jain (2024) part 4, topic 5; Featherstone (2008) eq. 7.21.
     """
 
     def __init__(self, model: Model, tree: InfluenceMatrix, S: Sequence[Array], M: Sequence[Array]):
