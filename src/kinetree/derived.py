@@ -63,9 +63,11 @@ def mass_matrix_partials(model: Model, q: Array) -> Array:
 
 @function("q -> hessian(nv, nv, nv)")
 def bias_force_hessian(model: Model, q: Array) -> Array:
-    """Second derivatives of the bias force along v. Cost O(N d^2).
+    """Second derivatives of the bias force along v.
 
         d2 b_i / dv_j dv_k = Gamma_ijk + Gamma_ikj
+
+    Cost O(N d^2).
     """
     gamma = of.christoffel_symbols(model, q)
     return gamma + np.swapaxes(gamma, 1, 2)
@@ -226,9 +228,11 @@ def operational_space_inertia(
 def impulse_response(
     model: Model, q: Array, frame: str, impulse: Array, *, reference: str = "aligned"
 ) -> Array:
-    """The change of velocity by an impulse p = [angular; linear] on a frame. Cost O(N).
+    """The change of velocity by an impulse p = [angular; linear] on a frame.
 
         v+ - v = M^-1 J^T p
+
+    Cost O(N).
     """
     return of.mass_matrix_solve(model, q, of.jacobian(model, q, frame, reference).T @ impulse)
 
@@ -252,9 +256,11 @@ def passive_force(model: Model, q: Array, v: Array, *, smoothing: float = 0.0) -
 
 @function("q -> energy")
 def spring_energy(model: Model, q: Array) -> Any:
-    """The energy of the springs of all joints, J. Cost O(N).
+    """The energy of the springs of all joints, J.
 
         U = sum_i k_i (q_i - q_0,i)^2 / 2
+
+    Cost O(N).
     """
     stretch = _stretch(model, q)
     return ops.dot(model.stiffness * stretch, stretch) / 2

@@ -21,6 +21,8 @@ def rotor_ratios(model: Model) -> Array:
     """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv).
 
         omega_rotor = N v
+
+    A joint that drives no rotor has a column of zeros.
     """
     ratios = np.zeros((len(model.rotors), model.nv))
     for k, rotor in enumerate(model.rotors):

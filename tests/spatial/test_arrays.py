@@ -20,6 +20,12 @@ def test_a_vector_is_six_numbers(kind):
     assert np.asarray(value, dtype=np.float32).dtype == np.float32
 
 
+def test_symbols_stay_symbols():
+    sympy = pytest.importorskip("sympy")
+    x = sympy.Symbol("x")
+    assert np.asarray(Motion((x, 0, 0))).tolist() == [x, 0, 0, 0, 0, 0]
+
+
 def test_a_batch_leads():
     batch = RNG.standard_normal((4, 5, 6))
     value = Motion.from_components(np.moveaxis(batch, -1, 0))

@@ -29,7 +29,7 @@ def augmented_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, added: Any, f_ext:
     one step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
     dynamics, with D = S^T U + diag(added). Cost O(N).
 
-    Reference: Featherstone (2008) table 7.1; Castro and others, convex implicit steps (arXiv 2312.03908).
+    Reference: Featherstone (2008) table 7.1; Castro and others (2023), convex implicit steps.
     """
     X, S, J, c, A = tree.fields(Transform, Subspace, Jet, Motion, Motion)
     U, D, u = tree.fields(ForceSet, Factored, Coordinates)

@@ -54,6 +54,8 @@ def composite_wrenches(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
     """The wrench through each joint in two parts, R alpha + y: what the body's own acceleration costs, and
     the rest.
 
+        f_i = R_i alpha_i + y_i        R_i = I^C_i
+
     R alpha is the force that moves everything outboard as one rigid body; y depends on the accelerations
     outboard and on velocities. Accelerations include gravity as -g. Cost O(N).
 

@@ -32,7 +32,7 @@ def reference_transform(placement: Transform, reference: str) -> Transform:
 def frame_placement(tree: Sweep, q: Any, point: Any, *, frame: str) -> Any:
     """The world pose of a frame (or body), or of the frame moved to a point given in its axes, as [R p; 0 1].
 
-        T = T_b T_bf [1 point; 0 1]        of the frame f of body b
+        T = T_b T_bf [1 r; 0 1]        of the frame f of body b, at the point r
 
     Cost O(N), O(d) when unrolled.
 

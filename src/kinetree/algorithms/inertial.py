@@ -27,7 +27,9 @@ def _referenced(tree: Sweep, q: Any) -> tuple[Any, Any, Any, Any]:
 
 @algorithm("q -> M(nv, nv)")
 def mass_matrix_inertial(tree: Sweep, q: Any) -> Any:
-    """The mass matrix in the inertially referenced formulation, M = H_I phi_I M_I phi_I* H_I*. Cost O(N d).
+    """The mass matrix in the inertially referenced formulation. Cost O(N d).
+
+        M = H_I phi_I M_I phi_I* H_I*
 
     Reference: Jain (2024) part 4 (inertially referenced velocities).
     """
@@ -74,7 +76,9 @@ def inverse_dynamics_inertial(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -
 
 @algorithm("q -> tau")
 def gravity_force_composite(tree: Sweep, q: Any) -> Any:
-    """The force g that holds the mechanism at rest, from the weights: g_i = -S_i^T [h^C x g; m^C g].
+    """The force g that holds the mechanism at rest, from the weights.
+
+        g_i = -S_i^T [h^C x g; m^C g]        g on the right the acceleration of free fall
 
     Gravity as an external force at the centre of mass of everything outboard, in world axes. Cost O(N).
 

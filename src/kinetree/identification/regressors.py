@@ -98,12 +98,12 @@ def _torque_regressor(
 ) -> Array:
     """The matrix Y of tau = Y pi: generalised forces are linear in the inertial parameters.
 
-        inverse_dynamics(model, q, v, a) = Y @ model.parameters.reshape(-1)
+        tau = Y(q, v, a) pi
 
-    for a model without rotors and armatures. `extra` asks for further columns, some of "rotors" (ten for
-    each, of its inertia), "armature" (one for each velocity that is a rate), "damping" and "friction" (one
-    for each velocity): then the product with all parameters (see `regressor_columns`) is the force of the
-    motors. Cost O(N d).
+    with pi = model.parameters.reshape(-1), for a model without rotors and armatures. `extra` asks for further
+    columns, some of "rotors" (ten for each, of its inertia), "armature" (one for each velocity that is a
+    rate), "damping" and "friction" (one for each velocity): then the product with all parameters (see
+    `regressor_columns`) is the force of the motors. Cost O(N d).
 
     Reference: Atkeson, An and Hollerbach (1986); Khalil and Dombre (2002) ch. 12.
     """

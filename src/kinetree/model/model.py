@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.errors import ModelError
 from kinetree.model import configuration, drive, edit, named, serialize
-from kinetree.model.grouping import Grouping, Location
+from kinetree.model.grouping import Grouping, Location, mass_sparsity
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
 from kinetree.model.parts import Body, Frame, Limits, Numbers, Rotor
@@ -27,6 +27,12 @@ class Model:
 
     Models are values: they never change, compare by content, and pickle. Build one with `ModelBuilder` or
     `kinetree.load`. Bodies are numbered 1 ... nbodies with parents first; the world is body 0.
+
+    Attributes:
+        name: of the robot.
+        gravity: acceleration of free fall, world axes, m/s^2.
+        bodies, rotors, frames: the parts, as they were added.
+        report: what the loader of a file found; None for models built otherwise.
     """
 
     def __init__(
@@ -43,20 +49,22 @@ class Model:
         )
 
     name: str
-    gravity: Numbers  # acceleration of free fall, world axes
+    gravity: Numbers
     bodies: tuple[Body, ...]
     rotors: tuple[Rotor, ...]
     frames: tuple[Frame, ...]
-    report: Any  # what the loader of a file found; None for models built otherwise
+    report: Any
     _memo: dict[Hashable, Any]
 
     # --- names -------------------------------------------------------------------------------------
     @property
     def nbodies(self) -> int:
+        """The number of bodies, the world not counted."""
         return len(self.bodies)
 
     @cached_property
     def body_names(self) -> tuple[str, ...]:
+        """The names of the bodies, parents first."""
         return tuple(body.name for body in self.bodies)
 
     @cached_property
@@ -111,14 +119,17 @@ class Model:
     # --- coordinates -------------------------------------------------------------------------------
     @cached_property
     def layout(self) -> Layout:
+        """Where the coordinates of each joint stand in q and v, and which joints follow others."""
         return layout_of(self.bodies, self._joint_index, self.name)
 
     @property
     def nq(self) -> int:
+        """The number of positions."""
         return self.layout.nq
 
     @property
     def nv(self) -> int:
+        """The number of velocities: degrees of freedom."""
         return self.layout.nv
 
     def position_index(self, joint: str) -> slice:
@@ -196,6 +207,7 @@ class Model:
 
     @cached_property
     def topology(self) -> Topology:
+        """The tree as numbers: depths, branches, common ancestors."""
         return Topology(self.parents)
 
     @cached_property
@@ -251,17 +263,7 @@ class Model:
 
     def mass_sparsity(self) -> np.ndarray:
         """(nv, nv), True where the mass matrix can differ from zero: the velocities of related nodes."""
-        result = np.zeros((self.nv, self.nv), dtype=bool)
-        for node in self.nodes:
-            own = list(node.v_index)
-            result[np.ix_(own, own)] = True
-            above = node.predecessor[0]
-            while own and above >= 0:
-                other = list(self.nodes[above].v_index)
-                result[np.ix_(own, other)] = True
-                result[np.ix_(other, own)] = True
-                above = self.nodes[above].predecessor[0]
-        return result
+        return mass_sparsity(self.nodes, self.nv)
 
     @property
     def total_mass(self) -> Any:

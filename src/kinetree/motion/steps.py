@@ -55,8 +55,8 @@ def step(
     joints. `limits`: with stops at the limits of the joints (discrete only); they take all the energy out of
     an impact. Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
-    Reference: discrete steps, Castro and others (arXiv 2312.03908); Munthe-Kaas (1998) for Runge-Kutta
-    methods on groups; Marsden and West (2001), Lee and others (arXiv 1609.02898) for variational integrators.
+    Reference: discrete steps, Castro and others (2023); Munthe-Kaas (1998) for Runge-Kutta
+    methods on groups; Marsden and West (2001), Lee and others (2016) for variational integrators.
     """
     method = _METHODS[choice("integrator", integrator, *INTEGRATORS)]
     return method(model, q, v, tau, f_ext, dt, Servo(kp, kd, setpoint), passive, limits)

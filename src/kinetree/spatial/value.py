@@ -65,7 +65,8 @@ class Value:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """`numpy.asarray(value)`: vectors (..., 6), matrices by row (..., 6, n); batch axes lead."""
-        return stacked(_tuples(self.numbers())).astype(dtype)
+        result = stacked(_tuples(self.numbers()))
+        return result if dtype is None else result.astype(dtype)
 
     def tagged(self, frame: Any) -> Self:
         """The same numbers, said to be expressed in `frame`."""

@@ -61,7 +61,7 @@ def auto_tree(n: int = 7, branching: float = 1, skew: float = 0.0, taper: float 
         taper: ratio of the length of a body to that of the body before it; its mass goes with the third
         power.
 
-    Reference: Featherstone 2008, appendix of spatial_v2; the tables of Echeandia (2020) chapter 4.
+    Reference: Featherstone (2008), appendix of spatial_v2; the tables of Echeandia (2020) chapter 4.
     """
     _check_count(n, "auto_tree")
     builder = ModelBuilder(f"auto_tree{n}")
