@@ -71,9 +71,11 @@ def as_changes(c: Case, function: Any, values: list[Any], options: dict[str, Any
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("which", ["flying", pytest.param("arm", marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "which", ["flying", *(pytest.param(n, marks=pytest.mark.soak) for n in ("arm", "spacecraft"))]
+)
 def test_all_three_agree_with_complex_steps(which, name):
-    c = tree(21, 3, types=("revolute", "universal")) if which == "arm" else robot("spacecraft")
+    c = tree(21, 3, types=("revolute", "universal")) if which == "arm" else robot(which)
     function, values, options = given(c, name)
     columns = ambient(c, function, values, options)
     rows = [as_changes(c, function, values, options, column) for column in columns]  # by input, by output
