@@ -12,7 +12,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kinetree.compiler.emit.c_function import DTYPES, Function, helpers
+from kinetree.compiler.emit.c_function import DTYPES, STACK, Function, helpers
 from kinetree.compiler.emit.c_selftest import selftest
 from kinetree.compiler.ir.check import check
 from kinetree.compiler.ir.program import Program
@@ -29,6 +29,9 @@ def c_source(
     dtype: str = "float64",
     title: str = "",
     samples: Mapping[str, Sequence[Sequence[Any]]] | None = None,
+    constants: Mapping[str, int] | None = None,
+    notes: Sequence[str] = (),
+    stack: int = STACK,
 ) -> dict[str, str]:
     """The C files of some programs: `{prefix}.h`, `{prefix}.c` and `{prefix}_selftest.c`, by name.
 
@@ -38,6 +41,10 @@ def c_source(
         dtype: "float64" or "float32".
         title: first line of the header's comment, e.g. the model's name; escaped.
         samples: for the self-test, by public name, states (one array per input); otherwise random numbers.
+        constants: macros of the header, `{PREFIX}_{NAME}`.
+        notes: further lines of the header's comment; escaped.
+        stack: bytes of local arrays in a function; if it needs more, the caller hands in the memory.
+
     Raises:
         CompileError: unknown dtype, a name that is not an identifier, or two equal names.
     """
@@ -51,9 +58,9 @@ def c_source(
         if any(f.name == name for f in functions):
             raise CompileError(f"C export: two functions are called {name!r}")
         functions.append(
-            Function(prefix, name, check(spoil_nonfinite(eliminate_dead_code(program))), DTYPES[dtype])
+            Function(prefix, name, check(spoil_nonfinite(eliminate_dead_code(program))), DTYPES[dtype], stack)
         )
-    header = _header(prefix, title, functions, programs)
+    header = _header(prefix, [title, "", *_ABOUT.splitlines(), *notes], constants or {}, functions, programs)
     return {
         f"{prefix}.h": header,
         f"{prefix}.c": _source(prefix, functions),
@@ -75,13 +82,20 @@ def comment_text(text: str) -> str:
 _HARMLESS = frozenset(string.ascii_letters + string.digits + " _-.,:;()[]{}<>=+'|#@!$%&^~")
 
 
-def _header(prefix: str, title: str, functions: list[Function], programs: Sequence[Entry]) -> str:
+def _header(
+    prefix: str,
+    comment: Sequence[str],
+    constants: Mapping[str, int],
+    functions: list[Function],
+    programs: Sequence[Entry],
+) -> str:
     upper = prefix.upper()
-    lines = [f"/* {comment_text(title) or prefix}", " *"]
-    lines += [f" * {line}" for line in _ABOUT.splitlines()] + [" */"]
+    first, *rest = (comment_text(line) for line in comment)
+    lines = [f"/* {first or prefix}", *(f" * {line}".rstrip() for line in rest), " */"]
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', f"#define {upper}_RESTRICT", "#else"]
     lines += [f"#define {upper}_RESTRICT restrict", "#endif", ""]
+    lines += [*(f"#define {upper}_{name} {value}" for name, value in constants.items()), ""]
     for f, (_, p, *about_all) in zip(functions, programs):
         lines.append(f"/* {f.symbol}")
         texts = [*_padded(about_all[0], p.inputs), *_padded(about_all[1], p.outputs)]
@@ -102,10 +116,10 @@ def _padded(about: Sequence[str], arrays: Sequence[Any]) -> list[str]:
 
 
 _ABOUT = """\
-Every function computes one state. Arrays must not overlap. No heap, no globals but constants: all
-functions can run in many threads at once. They return 0, or 1 if the result cannot be trusted (a
-division by nearly zero). An input that is not finite makes every output NaN. Do not compile with
--ffast-math."""
+Every function computes one state. Arrays must not overlap; matrices are stored by rows. No heap, no
+globals but constants: all functions can run in many threads at once. They return 0, or 1 if the
+result cannot be trusted (a division by nearly zero). An input that is not finite makes every output
+NaN. Do not compile with -ffast-math."""
 
 
 def _source(prefix: str, functions: list[Function]) -> str:
