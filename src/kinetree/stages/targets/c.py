@@ -168,6 +168,9 @@ class Library:
         length = re.search(r"_WORK (\d+)", self.files["robot.h"])
         self._work = np.empty(int(length.group(1)) if length else 0, job.dtype)
 
+    def __reduce__(self) -> Any:
+        return Library, (self.job,)
+
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         job = self.job
         given = dict(zip(job.present, job.checked(arrays), strict=True))
