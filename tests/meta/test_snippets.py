@@ -7,6 +7,7 @@ fenced as `py`.
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from glob import glob
@@ -46,6 +47,7 @@ def run_commands(block: str, place: str) -> None:
     from kinetree.cli import main
 
     for line in block.replace("\\\n", " ").split("\n"):
-        words = [found for word in shlex.split(line, comments=True) for found in glob(word) or [word]]
+        alone = itertools.takewhile(lambda word: word != "|", shlex.split(line, comments=True))
+        words = [found for word in alone for found in glob(word) or [word]]
         if words[:1] == ["kinetree"] and not {"bench", "demo", "view"} & set(words):
             assert main(words[1:]) in (0, 1), f"{place}: {line}"
