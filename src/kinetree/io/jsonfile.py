@@ -39,9 +39,7 @@ def read_json(document: Document, log: Log) -> Model:
         raise FileError(finding("json", where, str(error))) from error
     except (TypeError, AttributeError, KeyError, ValueError, OverflowError, RecursionError) as error:
         raise FileError(finding("json", where, f"not a kinetree model: {error}")) from error
-    return Model(
-        model.name, model.gravity, model.bodies, model.rotors, model.frames, LoadReport(file, "json")
-    )
+    return model.replace(report=LoadReport(file, "json"), check="finite")
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -9,6 +9,7 @@ from kinetree.io.mjcf_attach import read_spec
 from kinetree.io.mjcf_defaults import MAIN
 from kinetree.io.mjcf_equality import read_equalities
 from kinetree.io.mjcf_ignored import list_ignored
+from kinetree.io.mjcf_marks import read_keyframes
 from kinetree.io.mjcf_parts import read_parts
 from kinetree.io.mjcf_tree import Context, Reader
 from kinetree.io.placement import HERE
@@ -28,6 +29,7 @@ def read_mjcf(document: Document, log: Log) -> Description:
         reader.read(world, Context(spec, WORLD, HERE, MAIN))
     if not any(True for _ in root.all("worldbody")):
         log.add("tree-empty", root.where, "there is no <worldbody>", "Load the file that includes this one.")
+    read_keyframes(robot, root, log)
     _set_total_mass(robot, spec.compiler.settotalmass)
     _apply_flags(robot, root)
     free = _off(root, "equality", "constraint")

@@ -11,7 +11,7 @@ from kinetree.io.save_mjcf import CUSTOM
 from kinetree.io.words import MJCF, check_words
 from kinetree.io.xml import Element
 
-_READ = ("compiler", "option", "default", "worldbody", "equality")
+_READ = ("compiler", "option", "default", "worldbody", "equality", "keyframe")
 _ACTING = ("tendon", "deformable", "extension", "composite", "flexcomp")  # sections that act on the motion
 _IN_BODIES = ("body", "joint", "freejoint", "inertial", "site", "frame", "replicate", "attach")
 

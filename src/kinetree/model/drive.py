@@ -75,3 +75,14 @@ def limits(model: Model) -> Limits:
         result.velocity[place] = ops.min(result.velocity[place], velocity)
         result.effort[place] = ops.min(result.effort[place], effort)
     return Limits(*map(np.array, result))
+
+
+def parameters(model: Model) -> np.ndarray:
+    """(nb, 10): the inertial parameters of all bodies; see `Model.parameters`."""
+    rows = np.array([body.inertia.parameters for body in model.bodies])
+    return rows.reshape(-1, 10) if rows.dtype == object else rows.astype(float).reshape(-1, 10)
+
+
+def inertias(model: Model) -> list[Any]:
+    """The inertias of all bodies, then of all rotors."""
+    return [body.inertia for body in model.bodies] + [rotor.inertia for rotor in model.rotors]
