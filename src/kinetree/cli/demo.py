@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kinetree.cli import info, source
-from kinetree.cli.progress import progress
 from kinetree.cli.simulate import draw
 from kinetree.cli.status import FINDINGS, OK, Misuse
-from kinetree.cli.text import Style, duration, indent, plural, printable, table
+from kinetree.cli.text import Style, duration, indent, plural, printable, progress, table
 from kinetree.errors import KinetreeError, MissingPackageError
 
 if TYPE_CHECKING:

@@ -22,15 +22,10 @@ MOTION = ".npz"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     source.configure(parser)
+    port = source.within(int, 1024, 65535, "a port from 1024 to 65535")
     parser.add_argument("--port", type=port, default=8080, metavar="N", help="of the page (default 8080)")
     parser.add_argument("--shapes", metavar="ROBOT", help="robot file with the shapes for a saved motion")
     parser.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
-
-
-def port(text: str) -> int:
-    if not text.isdecimal() or not 1024 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a port from 1024 to 65535")
-    return int(text)
 
 
 def run(options: argparse.Namespace) -> int:

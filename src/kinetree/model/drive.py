@@ -15,7 +15,7 @@ import numpy as np
 
 from kinetree import ops
 from kinetree.joints import CoordinateJoint
-from kinetree.model.parts import Body, Limits
+from kinetree.model.parts import Body, Limits, Rotor
 
 if TYPE_CHECKING:
     from kinetree.model.model import Model
@@ -83,6 +83,7 @@ def parameters(model: Model) -> np.ndarray:
     return rows.reshape(-1, 10) if rows.dtype == object else rows.astype(float).reshape(-1, 10)
 
 
-def inertias(model: Model) -> list[Any]:
-    """The inertias of all bodies, then of all rotors."""
-    return [body.inertia for body in model.bodies] + [rotor.inertia for rotor in model.rotors]
+def total_mass(model: Model) -> Any:
+    """The mass of all bodies and rotors."""
+    parts: tuple[Body | Rotor, ...] = (*model.bodies, *model.rotors)
+    return sum(part.inertia.mass for part in parts)

@@ -1,4 +1,4 @@
-"""One URDF `<joint>`: type, placement, axis, limits, dynamics, mimic."""
+"""The parts of a URDF: `<origin>`, `<inertial>`, and `<joint>` with type, axis, limits, dynamics, mimic."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from math import inf, pi
 
 from kinetree.io.attributes import name_of, number, per_degree, shorten, vector
 from kinetree.io.description import Joint
-from kinetree.io.placement import norm, unit
-from kinetree.io.report import Log
-from kinetree.io.urdf_inertial import read_origin
+from kinetree.io.placement import HERE, ORIGIN, from_rpy, norm, unit
+from kinetree.io.report import Log, Where
 from kinetree.io.xml import Element
 from kinetree.joints import Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
 from kinetree.joints import Joint as Motion
 from kinetree.model import Limits
 from kinetree.model.parts import Mimic
-from kinetree.spatial.vector import Vector
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.pose import Pose
+from kinetree.spatial.vector import Matrix, Vector, mat_mul, transpose
 
 TYPES: dict[str, type[Motion]] = {
     "revolute": Revolute,
@@ -31,6 +32,7 @@ TYPES: dict[str, type[Motion]] = {
 WRITTEN = {TYPES[name].type_name: name for name in ("fixed", "revolute", "prismatic", "floating", "planar")}
 AXIAL = ("revolute", "continuous", "prismatic", "planar", "screw")  # types that have an axis
 _DEFAULT_AXIS = (1.0, 0.0, 0.0)
+NOTHING: Matrix = ((0.0, 0.0, 0.0),) * 3
 
 
 def read_joint(element: Element, log: Log) -> Joint | None:
@@ -39,16 +41,11 @@ def read_joint(element: Element, log: Log) -> Joint | None:
     type_name = element.get("type")
     motion = TYPES.get(type_name or "")
     if type_name is None:
-        log.add(
-            "attribute-missing", element.where, "the joint has no type", f"Use one of: {', '.join(TYPES)}."
-        )
+        problem = "the joint has no type"
+        log.add("attribute-missing", element.where, problem, f"Use one of: {', '.join(TYPES)}.")
     elif motion is None:
-        log.add(
-            "joint-type",
-            element.where,
-            f"type {shorten(type_name)!r} is unknown",
-            f"Use one of: {', '.join(TYPES)}.",
-        )
+        problem = f"type {shorten(type_name)!r} is unknown"
+        log.add("joint-type", element.where, problem, f"Use one of: {', '.join(TYPES)}.")
     if parent is None or child is None or type_name is None or motion is None:
         return None
     name = name_of(element, log)
@@ -103,11 +100,8 @@ def _pitch(element: Element, log: Log) -> float:
     """Metres per radian of a screw, from `<drake:screw_thread_pitch value=metres per revolution>`."""
     thread = element.find("drake:screw_thread_pitch")
     if thread is None:
-        log.add(
-            "element-missing",
-            element.where,
-            "a screw joint needs <drake:screw_thread_pitch value=.../> in metres per turn",
-        )
+        problem = "a screw joint needs <drake:screw_thread_pitch value=.../> in metres per turn"
+        log.add("element-missing", element.where, problem)
         return 0.0
     return number(thread, "value", None, log) / (2 * pi)
 
@@ -164,3 +158,40 @@ def _read_mimic(joint: Joint, element: Element, log: Log) -> None:
         return
     multiplier, offset = number(mimic, "multiplier", 1.0, log), number(mimic, "offset", 0.0, log)
     joint.mimic = Mimic(leader, multiplier, offset)
+
+
+def read_origin(element: Element | None, log: Log) -> Pose:
+    """The pose that an `<origin xyz= rpy=>` element writes; the identity if there is none."""
+    if element is None:
+        return HERE
+    if "quat_xyzw" in element.attributes:
+        problem = "attribute quat_xyzw of <origin> is not read"
+        log.add("unsupported", element.where, problem, "Write the rotation as rpy.")
+    xyz = vector(element, "xyz", 3, ORIGIN, log)
+    rpy = vector(element, "rpy", 3, ORIGIN, log)
+    return Pose(from_rpy(rpy), xyz)  # type: ignore[arg-type]
+
+
+def read_inertial(element: Element, where: Where, log: Log) -> Inertia | None:
+    """The inertia of an `<inertial>` in link axes; None if it makes no sense."""
+    origin = read_origin(element.find("origin"), log)
+    mass_element, inertia_element = element.find("mass"), element.find("inertia")
+    mass = 0.0 if mass_element is None else number(mass_element, "value", None, log)
+    inertia = NOTHING if inertia_element is None else _inertia(inertia_element, where, log)
+    if mass_element is None and inertia != NOTHING:
+        log.add("element-missing", where, "<inertial> has moments of inertia but no <mass>")
+        return None
+    if mass_element is None:
+        log.add("mass-missing", where, "<inertial> has no <mass>")
+    elif inertia_element is None:
+        log.add("inertia-zero", where, "<inertial> has no <inertia>")
+    return Inertia(mass, origin.p, mat_mul(mat_mul(origin.R, inertia), transpose(origin.R)))
+
+
+def _inertia(element: Element, where: Where, log: Log) -> Matrix:
+    xx, yy, zz = (number(element, f"i{a}", None, log) for a in ("xx", "yy", "zz"))
+    xy, xz, yz = (number(element, f"i{a}", 0.0, log) for a in ("xy", "xz", "yz"))
+    missing = [name for name in ("ixy", "ixz", "iyz") if element.get(name) is None]
+    if missing:
+        log.add("inertia-incomplete", where, f"<inertia> does not have {', '.join(missing)}")
+    return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
