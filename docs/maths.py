@@ -30,7 +30,7 @@ SYMBOLS = {
 SIGNS = {"|": r"\vert ", "*": r"\cdot ", "@": r"\, "}
 # The words of indices; other indices are single letters in a row.
 INDEX_WORDS = "ext joint base body frame motor rotor approx".split()
-CODE = re.compile(r"\w\(model|\bop\.|^\w+ = operators")
+CODE = re.compile(r"\bkt\.|\w\(model|\bop\.|^\w+ = operators")
 
 TOKEN = re.compile(
     r"""

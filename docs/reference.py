@@ -95,6 +95,11 @@ PAGES = {
         "Functions of your own, kernels, C, threads, GPUs, the cache.",
         "Function function compile export_c threads cache cuda",
     ),
+    "bridges": Page(
+        "Inside other libraries",
+        "Functions of a model in JAX, PyTorch, CasADi and SciPy.",
+        "jax torch casadi scipy",
+    ),
     "operators": Page(
         "Spatial operators",
         "The operators of the spatial operator algebra as objects.",

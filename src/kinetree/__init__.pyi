@@ -19,6 +19,10 @@ from kinetree import textbook as textbook
 from kinetree import zoo as zoo
 from kinetree.algorithms.derivatives import ForwardDynamicsDerivatives
 from kinetree.algorithms.derivatives import InverseDynamicsDerivatives
+from kinetree.bridges import casadi as casadi
+from kinetree.bridges import jax as jax
+from kinetree.bridges import scipy as scipy
+from kinetree.bridges import torch as torch
 from kinetree.compiler.runtime import cache as cache
 from kinetree.compiler.runtime import cuda as cuda
 from kinetree.compiler.runtime import threads as threads
@@ -2288,8 +2292,9 @@ def step(
     middle, and have no stops.
 
     A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
-    joints. `limits`: with stops at the limits of the joints (discrete only); they take all the energy out of
-    an impact. Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
+    joints. `limits`: with stops at the limits of the joints (discrete only), which take all the energy out of
+    an impact; and `tau` is cut off at the effort limits of the joints (a servo is not). Quaternions stay on
+    the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
     Args:
         model: the robot.

@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     saved += [tracked.save(folder / "tracking.npz"), *drawings(style, model, motion, tracked, folder)]
     print(indent("\n".join(printable(path) for path in saved if path)))
     shapes = f" --shapes {printable(saved[0])}" if saved[0].suffix != ".npz" else ""
-    print(f"\n  To see it move: kinetree view {printable(folder / 'motion.npz')}{shapes}")
+    print(f"\n  To see it move:\n    kinetree view {printable(folder / 'motion.npz')}{shapes}")
     print(f"\n{duration(time.perf_counter() - begin)} in all; compiled code is cached for the next time")
     if broken or not good:
         print(style.bad(f"{plural(broken, 'law')} broken" if broken else "the energy audit does not add up"))
@@ -261,8 +261,8 @@ def drawings(
     style: Style, model: Model, motion: Trajectory, tracked: Trajectory, folder: Path
 ) -> list[Path]:
     """Save plots and drawings; without matplotlib, say how to get it."""
+    from kinetree.extras import needed
     from kinetree.pictures import posture, tree
-    from kinetree.pictures.extras import needed
 
     try:
         saved = [draw(motion, folder / "motion.png"), draw(tracked, folder / "tracking.png")]

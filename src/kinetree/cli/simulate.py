@@ -134,7 +134,7 @@ def simulated(model: Model, q: Any, v: Any, options: argparse.Namespace) -> tupl
 
 def draw(run: Trajectory, path: Path) -> Path:
     """Save the plot of a run; no window is opened."""
-    from kinetree.pictures.extras import needed
+    from kinetree.extras import needed
 
     needed("matplotlib", "the plot").use("Agg")
     figure = run.plot()

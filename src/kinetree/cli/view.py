@@ -30,9 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from kinetree import Model, Trajectory
+    from kinetree.extras import needed
     from kinetree.io.visuals import Looks, read_looks
     from kinetree.pictures import Viewer
-    from kinetree.pictures.extras import needed
 
     needed("viser", "kinetree view")
     looks = Looks()

@@ -145,6 +145,3 @@ class CLike(Printer):
             elif isinstance(s, Expr) and s.op == "load":
                 touched.add(s.args[0])
         return [a for a in self.names if a in touched and a.kind in ("input", "output", "work")]
-
-
-__all__ = ["CLike", "Dtype"]

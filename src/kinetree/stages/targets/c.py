@@ -16,10 +16,10 @@ import numpy as np
 from kinetree.compiler.emit.c import c_source, comment_text, identifier
 from kinetree.compiler.emit.c_cmake import cmake as cmake_text
 from kinetree.compiler.emit.c_function import STACK
-from kinetree.errors import CompileError, ShapeError
+from kinetree.errors import CompileError
 from kinetree.model import Model
 from kinetree.stages.arguments import chosen
-from kinetree.stages.batches import batch_of
+from kinetree.stages.batches import batch_of, delivered
 from kinetree.stages.function import Function
 from kinetree.stages.job import Job
 from kinetree.stages.target import Target
@@ -90,7 +90,7 @@ def files(jobs: Sequence[Job], prefix: str, stack: int = STACK) -> dict[str, str
     for job in jobs:
         inputs = [a for a in job.function.inputs if a.name in job.present]
         about = [[_about(a, job) for a in side] for side in (inputs, job.function.outputs)]
-        programs.append((job.function.name, job.lowered(), about[0], about[1]))
+        programs.append((job.function.name, job.program(C.part_size), about[0], about[1]))
         states = job.samples(SELF_TEST_STATES)
         samples[job.function.name] = [[x[k].ravel() for x in states] for k in range(SELF_TEST_STATES)]
     return c_source(
@@ -134,9 +134,29 @@ class C(Target):
     """C99, compiled by the system's C compiler and called one state at a time: to check what is shipped."""
 
     name = "c"
+    part_size = 0  # numbers that cross a cut would be memory that the caller must hand in
 
     def executable(self, job: Job) -> Callable[..., Any]:
         return job.model.memo((self, job), lambda: Library(job))
+
+
+def shared_library(source: Path, name: str, what: str) -> Path:
+    """The shared library of a C file, beside it, by the system's C compiler.
+
+    `name` of the function and `what` needs the compiler are for messages.
+    """
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        raise CompileError(
+            f"{what} needs a C compiler (cc, gcc or clang) on the path to run the code; "
+            "kinetree.export_c writes it without one"
+        )
+    built = source.with_suffix(".so")
+    command = [compiler, "-std=c99", "-O1", "-ffp-contract=off", "-fPIC", "-shared"]
+    run = subprocess.run([*command, str(source), "-o", str(built), "-lm"], capture_output=True, text=True)
+    if run.returncode:
+        raise CompileError(f"the C compiler refused the code of {name}: {run.stderr}")
+    return built
 
 
 class Library:
@@ -145,24 +165,10 @@ class Library:
     def __init__(self, job: Job):
         self.job = job
         self.files = files([job], "robot")
-        compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-        if compiler is None:
-            raise CompileError(
-                "target 'c' needs a C compiler (cc, gcc or clang) on the path to run the code; "
-                "kinetree.export_c writes it without one"
-            )
         with tempfile.TemporaryDirectory() as folder:
             for name, text in self.files.items():
                 Path(folder, name).write_text(text, encoding="ascii")
-            built = Path(folder, "robot.so")
-            command = [compiler, "-std=c99", "-O1", "-ffp-contract=off", "-fPIC", "-shared"]
-            run = subprocess.run(
-                [*command, str(Path(folder, "robot.c")), "-o", str(built), "-lm"],
-                capture_output=True,
-                text=True,
-            )
-            if run.returncode:
-                raise CompileError(f"the C compiler refused the code of {job.function.name}: {run.stderr}")
+            built = shared_library(Path(folder, "robot.c"), job.function.name, "target 'c'")
             self._library = ctypes.CDLL(str(built))
         self._call = self._library[f"robot_{job.function.name}"]
         length = re.search(r"_WORK (\d+)", self.files["robot.h"])
@@ -188,13 +194,4 @@ class Library:
                 job.explain(index, state)
             for result, row in zip(results, rows, strict=True):
                 result[index] = row.reshape(result[index].shape)
-        if out is not None:
-            for place, result in zip(out if isinstance(out, tuple) else (out,), results, strict=True):
-                if np.shape(place) != result.shape:
-                    raise ShapeError(
-                        f"{job.function.name}: out has shape {np.shape(place)}, but {result.shape} is needed"
-                    )
-                np.copyto(place, result, casting="same_kind")
-            return out[0] if isinstance(out, tuple) and len(out) == 1 else out
-        values = tuple(r[()] if r.ndim == 0 else r for r in results)
-        return values[0] if len(values) == 1 else values
+        return delivered(job.function.name, results, out)

@@ -310,6 +310,3 @@ class Printer(Walk):
         self._start(f"none{number}")
         self._lines.append("  unreachable")
         self._start(f"join{number}")
-
-
-__all__ = ["Printer"]

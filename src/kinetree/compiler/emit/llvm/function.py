@@ -19,7 +19,7 @@ class Function:
 
     @property
     def text(self) -> str:
-        return "\n".join([f"define {self._head} nounwind {{", *self._lines, "}"])
+        return "\n".join([f'define {self._head} nounwind "no-builtins" {{', *self._lines, "}"])
 
     def do(self, statement: str) -> None:
         """A statement without a value."""

@@ -126,6 +126,3 @@ def _attributes(target: Target) -> str:
 !0 = !{{!"branch_weights", i32 1, i32 100000}}
 !1 = !{{}}
 !2 = !{{i32 1}}"""
-
-
-__all__ = ["Module", "emit"]

@@ -1,4 +1,4 @@
-"""Packages that pictures need and that kinetree does not bring along."""
+"""Packages that some parts need and that kinetree does not bring along."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import Any
 
 from kinetree.errors import MissingPackageError
 
-EXTRAS = {"matplotlib": "plots", "viser": "view", "trimesh": "view"}  # package -> the extra that brings it
+# package -> the extra that brings it
+EXTRAS = {
+    "matplotlib": "plots", "viser": "view", "trimesh": "view", "casadi": "casadi", "scipy": "solvers",
+    "jax": "jax", "torch": "torch",
+}  # fmt: skip
 
 
 def needed(module: str, what: str) -> Any:
