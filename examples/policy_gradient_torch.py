@@ -75,7 +75,7 @@ def main(folder: Path) -> dict[str, float]:
         value = cost(policy, *start())
         value.backward()
         optimizer.step()
-        costs.append(float(value))
+        costs.append(value.item())
     figures |= {"cost before": costs[0], "and after": costs[-1], "poles that stand after": standing(policy)}
     draw(folder / "policy_gradient_torch.png", costs)
     return figures

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ def simulate(
         "integrator": integrator, "dt": dt, "record": record, "passive": passive, "limits": limits, "t0": t0
     }  # fmt: skip
     work = Simulation(model, q, v, batch, acting, steps, settings, target)
-    bar = Progress(progress, duration, int(np.prod(batch)), steps)
+    bar = Progress(progress, duration, prod(batch), steps)
     try:
         if integrator in adaptive.METHODS:
             adaptive.run(work, Events(events, model), tolerance, bar)

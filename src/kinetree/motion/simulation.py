@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ class Simulation:
     def run(self, events: Events, bar: Progress) -> None:
         stepwise = bool(self.acting.callbacks) or bool(events)
         record = 1 if stepwise else divisor(self.record, LONG_PIECE)
-        states = int(np.prod(self.batch))
+        states = prod(self.batch)
         piece = 1 if self.acting.callbacks else self.engine.piece(self.steps // record, record, states)
         q, v = self.q[..., 0, :], self.v[..., 0, :]
         while self.done < self.steps and self.alive.any():
@@ -153,10 +154,11 @@ class Simulation:
     def _check(self, q: Array, v: Array, found: dict[str, Array], count: int, record: int) -> None:
         """Find states that did not reach the end of a piece, and let them stop."""
         last = found["q"][..., count - 1, :], found["v"][..., count - 1, :]  # what is lost stays lost
-        fine = np.isfinite(last[0]).all(-1) & np.isfinite(last[1]).all(-1)
-        bad = self.alive & ~(fine & (found["trust"] >= 1))
-        if not bad.any():
+        trusted = found["trust"] >= 1
+        if trusted.all() and np.isfinite(last[0]).all() and np.isfinite(last[1]).all():
             return
+        fine = np.isfinite(last[0]).all(-1) & np.isfinite(last[1]).all(-1)
+        bad = self.alive & ~(fine & trusted)
         for place in map(tuple, np.argwhere(bad)):
             index = tuple(int(k) for k in place)
             failure = self.engine.explained(index, q[index], v[index], self.memory, self.done, count * record)

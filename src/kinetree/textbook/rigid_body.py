@@ -100,6 +100,11 @@ def propagate_acceleration(
     return X @ alpha_x + alpha_xy + coriolis_term(X, V_x, V_xy, frames)
 
 
+def momentum(I: Inertia, V: Motion) -> Force:
+    """I V: angular momentum about the origin, and linear momentum."""
+    return I @ V
+
+
 def body_force(I: Inertia, V: Motion, A: Motion) -> Force:
     """I A + V x* I V: the force that gives a body with velocity V the spatial acceleration A."""
     return I @ A + V.cross_star(I @ V)
