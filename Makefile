@@ -41,9 +41,9 @@ bench: $(PEERS)  ## time kinetree on this computer, beside what is installed
 	$(BIN)/python -m benchmarks
 
 docs: $(DOCS)  ## build the pages of docs/ into build/docs
-	$(BIN)/mkdocs build --strict --quiet --site-dir build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/docs
 
-generate: $(RUN)  ## rewrite docs/algorithms and the stub from the functions
+generate: $(RUN)  ## rewrite docs/reference and the stub from the functions
 	$(BIN)/python -m docs.generate
 
 soak: $(PEERS)  ## the long campaigns that `make test` leaves out

@@ -99,7 +99,7 @@ def placements(
     Returns:
         T (..., nb, 4, 4)
 
-    Reference: Jain, spatial operator algebra part 1; Featherstone (2008) section 4.4.
+    Reference: Jain (2024) part 1; Featherstone (2008) section 4.4.
     """
 
 def body_velocities(
@@ -128,7 +128,7 @@ def body_velocities(
     Returns:
         V (..., nb, 6)
 
-    Reference: Featherstone (2008) eq. 5.14; Jain, spatial operator algebra part 4 (V = phi* H* v).
+    Reference: Featherstone (2008) eq. 5.14; Jain (2024) part 4 (V = phi* H* v).
     """
 
 def body_accelerations(
@@ -162,20 +162,24 @@ def body_accelerations(
     Returns:
         A (..., nb, 6)
 
-    Reference: Featherstone (2008) eq. 5.15; Boyden on the two accelerations; thesis eq. 2.16, corrected.
+    Reference: Featherstone (2008) eq. 5.15; Boyden (1997) on the two accelerations; Echeandia (2020) eq.
+    2.16, corrected.
     """
 
 def frame_placement(
     model: Model,
     q: _Numbers,
     frame: str,
+    point: _Numbers | None = None,
     *,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The world pose of a frame (or body) given by name, as a homogeneous matrix [R p; 0 1].
+    """The world pose of a frame (or body), or of the frame moved to a point given in its axes, as [R p; 0 1].
+
+        T = T_b T_bf [1 r; 0 1]        of the frame f of body b, at the point r
 
     Cost O(N), O(d) when unrolled.
 
@@ -183,13 +187,14 @@ def frame_placement(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         frame: name of a frame or body.
+        point (..., 3): a point in the axes of the frame, m; its origin if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         T (..., 4, 4)
 
-    Reference: Jain, spatial operator algebra part 1 (nodes of a body).
+    Reference: Jain (2024) part 1 (nodes of a body).
     """
 
 def frame_velocity(
@@ -206,6 +211,8 @@ def frame_velocity(
     target: str | None = None,
 ) -> _Array:
     """The spatial velocity [omega; v] of a frame, or of the frame moved to a point given in its axes.
+
+        V = X_fb V_b        from body b to the frame
 
     `reference`: "body" (axes and origin of the frame), "world" (axes and origin of the world), or "aligned"
     (axes of the world, origin of the frame). Cost O(N), O(d) when unrolled.
@@ -241,6 +248,8 @@ def frame_acceleration(
 ) -> _Array:
     """The acceleration of a frame without gravity, or of the frame moved to a point given in its axes.
 
+        A = X_fb A_b        classical: A + [0; omega x v]
+
     The spatial acceleration, transformed like a velocity; with kind="classical" the second derivative of the
     position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when unrolled.
 
@@ -259,7 +268,7 @@ def frame_acceleration(
     Returns:
         A (..., 6)
 
-    Reference: Featherstone (2008) section 2.11; Boyden (planet on a circle).
+    Reference: Featherstone (2008) section 2.11; Boyden (1997), planet on a circle.
     """
 
 def jacobian(
@@ -293,7 +302,7 @@ def jacobian(
     Returns:
         J (..., 6, nv)
 
-    Reference: Jain, spatial operator algebra part 4 (J = B* phi* H*); Featherstone (2008) eq. 4.20.
+    Reference: Jain (2024) part 4 (J = B* phi* H*); Featherstone (2008) eq. 4.20.
     """
 
 def jacobian_rate(
@@ -329,7 +338,7 @@ def jacobian_rate(
     Returns:
         J (..., 6, nv)
 
-    Reference: Jain, spatial operator algebra part 4; Featherstone (2008) section 2.10.
+    Reference: Jain (2024) part 4; Featherstone (2008) section 2.10.
     """
 
 def partial_velocities(
@@ -356,7 +365,7 @@ def partial_velocities(
     Returns:
         J (..., nb, 6, nv)
 
-    Reference: Kane's partial velocities in Jain, spatial operator algebra part 4.
+    Reference: Kane's partial velocities in Jain (2024) part 4.
     """
 
 def center_of_mass(
@@ -383,7 +392,7 @@ def center_of_mass(
     Returns:
         c (..., 3)
 
-    Reference: Jain, spatial operator algebra part 4 (system centre of mass).
+    Reference: Jain (2024) part 4 (system centre of mass).
     """
 
 def center_of_mass_velocity(
@@ -398,6 +407,8 @@ def center_of_mass_velocity(
 ) -> _Array:
     """The velocity of the centre of mass, in world axes: linear momentum over mass. Cost O(N).
 
+        c' = sum_i m_i c'_i / sum_i m_i
+
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
@@ -408,7 +419,7 @@ def center_of_mass_velocity(
     Returns:
         c (..., 3)
 
-    Reference: Jain, spatial operator algebra part 4 (velocity of the centre of mass).
+    Reference: Jain (2024) part 4 (velocity of the centre of mass).
     """
 
 def center_of_mass_jacobian(
@@ -435,7 +446,7 @@ def center_of_mass_jacobian(
     Returns:
         J (..., 3, nv)
 
-    Reference: Jain, spatial operator algebra part 4 (momentum from composite inertias).
+    Reference: Jain (2024) part 4 (momentum from composite inertias).
     """
 
 def inverse_dynamics(
@@ -472,7 +483,8 @@ def inverse_dynamics(
     Returns:
         tau (..., nv)
 
-    Reference: Featherstone (2008) table 5.1; thesis Alg. 1 with apparent derivatives and external forces.
+    Reference: Featherstone (2008) table 5.1; Echeandia (2020) Alg. 1, with apparent derivatives and external
+    forces.
     """
 
 def forward_dynamics(
@@ -513,7 +525,7 @@ def forward_dynamics(
     Returns:
         a (..., nv)
 
-    Reference: Featherstone (2008) table 7.1; thesis Alg. 3 and 6, corrected.
+    Reference: Featherstone (2008) table 7.1; Echeandia (2020) Alg. 3 and 6, corrected.
     """
 
 def hybrid_dynamics(
@@ -552,7 +564,7 @@ def hybrid_dynamics(
     Returns:
         a (..., nv), tau (..., nv)
 
-    Reference: Featherstone (2008) section 9.2; listed by Boyden.
+    Reference: Featherstone (2008) section 9.2; listed by Boyden (1997).
     """
 
 def augmented_dynamics(
@@ -605,6 +617,8 @@ def bias_force(
 ) -> _Array:
     """The generalised force C v + g (less that of `f_ext`) that keeps the velocity `v` constant: a = 0.
 
+        b = C(q, v) v + g(q) - sum_i J_i^T f_ext,i
+
     Inverse dynamics without acceleration; what does not depend on the state folds away. Cost O(N).
 
     Args:
@@ -618,7 +632,7 @@ def bias_force(
     Returns:
         tau (..., nv)
 
-    Reference: Jain, spatial operator algebra part 4 (H phi (M phi* a + b)); Featherstone (2008) table 5.1.
+    Reference: Jain (2024) part 4 (H phi (M phi* a + b)); Featherstone (2008) table 5.1.
     """
 
 def gravity_force(
@@ -645,7 +659,7 @@ def gravity_force(
     Returns:
         tau (..., nv)
 
-    Reference: Jain, spatial operator algebra part 4 (gravity), with the sign of free fall.
+    Reference: Jain (2024) part 4 (gravity), with the sign of free fall.
     """
 
 def mass_matrix(
@@ -673,7 +687,7 @@ def mass_matrix(
     Returns:
         M (..., nv, nv)
 
-    Reference: Featherstone (2008) table 6.2; thesis Alg. 2; Jain, spatial operator algebra part 4.
+    Reference: Featherstone (2008) table 6.2; Echeandia (2020) Alg. 2; Jain (2024) part 4.
     """
 
 def inverse_mass_matrix(
@@ -702,7 +716,7 @@ def inverse_mass_matrix(
         inverse (..., nv, nv)
 
     Reference: Featherstone (2005), Efficient factorization of the joint-space inertia matrix; for deep trees
-    Jain, spatial operator algebra part 4.
+    Jain (2024) part 4.
     """
 
 def mass_matrix_rate(
@@ -731,7 +745,7 @@ def mass_matrix_rate(
     Returns:
         rate (..., nv, nv)
 
-    Reference: thesis eq. 3.22 and Alg. 4, corrected.
+    Reference: Echeandia (2020) eq. 3.22 and Alg. 4, corrected.
     """
 
 def mass_matrix_product(
@@ -760,7 +774,7 @@ def mass_matrix_product(
     Returns:
         tau (..., nv)
 
-    Reference: Jain, spatial operator algebra part 4 (M = H phi M phi* H*, read from right to left).
+    Reference: Jain (2024) part 4 (M = H phi M phi* H*, read from right to left).
     """
 
 def mass_matrix_solve(
@@ -775,7 +789,9 @@ def mass_matrix_solve(
 ) -> _Array:
     """M(q)^-1 x: the accelerations that the generalised forces `x` produce from rest, without gravity.
 
-    With the articulated inertias of forward dynamics. Cost O(N).
+        u_i = x_i - S^T p_i        p_p += X^T (p_i + U D^-1 u_i)        a_i = D^-1 (u_i - U^T X A_p)
+
+    with the articulated inertias of forward dynamics. Cost O(N).
 
     Args:
         model: the robot.
@@ -787,7 +803,7 @@ def mass_matrix_solve(
     Returns:
         a (..., nv)
 
-    Reference: Jain, spatial operator algebra part 4 (M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)).
+    Reference: Jain (2024) part 4 (M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)).
     """
 
 def mass_matrix_logdet(
@@ -799,7 +815,9 @@ def mass_matrix_logdet(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Scalar:
-    """The logarithm of det M(q), the sum of log det D_i of the inertias along the joints. Cost O(N).
+    """The logarithm of det M(q), from the articulated inertias along the joints. Cost O(N).
+
+        log det M = sum_i log det D_i
 
     Args:
         model: the robot.
@@ -810,7 +828,7 @@ def mass_matrix_logdet(
     Returns:
         value (...)
 
-    Reference: Jain, spatial operator algebra part 4 (innovations factorisation: det M = prod det D).
+    Reference: Jain (2024) part 4 (innovations factorisation: det M = prod det D).
     """
 
 def mass_matrix_trace(
@@ -822,7 +840,9 @@ def mass_matrix_trace(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Scalar:
-    """The trace of M(q), sum_i tr(S_i^T I^C_i S_i), without the matrix. Cost O(N).
+    """The trace of M(q), without the matrix. Cost O(N).
+
+        tr M = sum_i tr(S_i^T I^C_i S_i)
 
     Args:
         model: the robot.
@@ -833,7 +853,7 @@ def mass_matrix_trace(
     Returns:
         value (...)
 
-    Reference: Jain, spatial operator algebra part 4 (trace of the mass matrix).
+    Reference: Jain (2024) part 4 (trace of the mass matrix).
     """
 
 def composite_inertias(
@@ -860,7 +880,7 @@ def composite_inertias(
     Returns:
         I (..., nb, 6, 6)
 
-    Reference: Featherstone (2008) eq. 6.15; Jain, spatial operator algebra part 4; thesis eq. 2.17.
+    Reference: Featherstone (2008) eq. 6.15; Jain (2024) part 4; Echeandia (2020) eq. 2.17.
     """
 
 def composite_moments(
@@ -874,6 +894,8 @@ def composite_moments(
 ) -> tuple[_Array, _Array, _Array]:
     """Mass, centre of mass and inertia about it of everything that each body carries, in body axes.
 
+        m_i = sum_j m_j        c_i = sum_j m_j c_j / m_i        over the bodies j that body i carries, and i
+
     The composite inertia in components; the inertia is that of the bodies locked together. Cost O(N).
 
     Args:
@@ -885,7 +907,7 @@ def composite_moments(
     Returns:
         mass (..., nb), com (..., nb, 3), inertia (..., nb, 3, 3)
 
-    Reference: Jain, spatial operator algebra part 4 (composite bodies).
+    Reference: Jain (2024) part 4 (composite bodies).
     """
 
 def articulated_inertias(
@@ -913,7 +935,7 @@ def articulated_inertias(
     Returns:
         I (..., nb, 6, 6)
 
-    Reference: Featherstone (2008) eq. 7.21; Boyden; the branch inertia of concurrent dynamics.
+    Reference: Featherstone (2008) eq. 7.21; Boyden (1997); the branch inertia of Concurrent Dynamics (2017).
     """
 
 def coriolis_matrix(
@@ -943,7 +965,7 @@ def coriolis_matrix(
     Returns:
         C (..., nv, nv)
 
-    Reference: thesis Alg. 4, corrected: use, then transform, then step.
+    Reference: Echeandia (2020) Alg. 4, corrected: use, then transform, then step.
     """
 
 def coriolis_matrices(
@@ -958,6 +980,8 @@ def coriolis_matrices(
 ) -> tuple[_Array, _Array, _Array]:
     """The mass matrix, its rate and the Coriolis matrix, from one sweep: (M, M', C). Cost O(N d).
 
+        M' = C + C^T
+
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
@@ -968,7 +992,7 @@ def coriolis_matrices(
     Returns:
         M (..., nv, nv), rate (..., nv, nv), C (..., nv, nv)
 
-    Reference: thesis Alg. 4, corrected.
+    Reference: Echeandia (2020) Alg. 4, corrected.
     """
 
 def coriolis_product(
@@ -999,7 +1023,7 @@ def coriolis_product(
     Returns:
         tau (..., nv)
 
-    Reference: the factors of thesis Alg. 4 applied to a vector.
+    Reference: the factors of Echeandia (2020) Alg. 4 applied to a vector.
     """
 
 def coriolis_transpose_product(
@@ -1030,7 +1054,7 @@ def coriolis_transpose_product(
     Returns:
         tau (..., nv)
 
-    Reference: the factors of thesis Alg. 4 applied to a vector.
+    Reference: the factors of Echeandia (2020) Alg. 4 applied to a vector.
     """
 
 def christoffel_symbols(
@@ -1065,7 +1089,7 @@ def christoffel_symbols(
     Returns:
         Gamma (..., nv, nv, nv)
 
-    Reference: thesis Alg. 5, corrected and for joints with any number of degrees of freedom.
+    Reference: Echeandia (2020) Alg. 5, corrected and for joints with any number of degrees of freedom.
     """
 
 def inverse_dynamics_derivatives(
@@ -1159,7 +1183,9 @@ def kinetic_energy(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Scalar:
-    """The kinetic energy T = sum_i V_i^T I_i V_i / 2 = v^T M v / 2. Cost O(N).
+    """The kinetic energy of all bodies, rotors and armatures. Cost O(N).
+
+        T = sum_i V_i^T I_i V_i / 2 = v^T M v / 2
 
     Args:
         model: the robot.
@@ -1171,7 +1197,7 @@ def kinetic_energy(
     Returns:
         T (...)
 
-    Reference: Jain, spatial operator algebra part 4 (kinetic energy).
+    Reference: Jain (2024) part 4 (kinetic energy).
     """
 
 def potential_energy(
@@ -1198,7 +1224,7 @@ def potential_energy(
     Returns:
         U (...)
 
-    Reference: Jain, spatial operator algebra part 4 (gravity).
+    Reference: Jain (2024) part 4 (gravity).
     """
 
 def momentum(
@@ -1229,7 +1255,7 @@ def momentum(
     Returns:
         h (..., 6)
 
-    Reference: Jain, spatial operator algebra part 4 (system momentum).
+    Reference: Jain (2024) part 4 (system momentum).
     """
 
 def centroidal_momentum(
@@ -1244,6 +1270,8 @@ def centroidal_momentum(
 ) -> _Array:
     """The momentum [angular; linear] about the centre of mass, in world axes. Cost O(N).
 
+        h_G = sum_i X_iG^T I_i V_i
+
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
@@ -1254,7 +1282,7 @@ def centroidal_momentum(
     Returns:
         h (..., 6)
 
-    Reference: Orin, Goswami and Lee (2013); Jain, spatial operator algebra part 4.
+    Reference: Orin, Goswami and Lee (2013); Jain (2024) part 4.
     """
 
 def centroidal_momentum_matrix(
@@ -1281,7 +1309,7 @@ def centroidal_momentum_matrix(
     Returns:
         A (..., 6, nv)
 
-    Reference: Orin, Goswami and Lee (2013); Jain, spatial operator algebra part 4 (h = E phi R H* v).
+    Reference: Orin, Goswami and Lee (2013); Jain (2024) part 4 (h = E phi R H* v).
     """
 
 def centroidal_momentum_matrix_rate(
@@ -1310,7 +1338,8 @@ def centroidal_momentum_matrix_rate(
     Returns:
         A (..., 6, nv)
 
-    Reference: the rate of a composite inertia is B + B^T: thesis eq. 3.1; Orin, Goswami and Lee (2013).
+    Reference: Echeandia (2020) eq. 3.1 (the rate of a composite inertia is B + B^T); Orin, Goswami and Lee
+    (2013).
     """
 
 def system_inertia(
@@ -1337,7 +1366,7 @@ def system_inertia(
     Returns:
         I (..., 6, 6)
 
-    Reference: Jain, spatial operator algebra part 4 (system inertia); Orin, Goswami and Lee (2013).
+    Reference: Jain (2024) part 4 (system inertia); Orin, Goswami and Lee (2013).
     """
 
 def joint_wrenches(
@@ -1370,7 +1399,7 @@ def joint_wrenches(
     Returns:
         f (..., nb, 6)
 
-    Reference: the interbody force of concurrent dynamics; f of the recursive Newton-Euler algorithm.
+    Reference: the interbody force of Concurrent Dynamics (2017); f of the recursive Newton-Euler algorithm.
     """
 
 def constraint_forces(
@@ -1403,7 +1432,7 @@ def constraint_forces(
     Returns:
         f (..., nb, 6)
 
-    Reference: concurrent dynamics, proposition 5, with the transpose that it lacks.
+    Reference: Concurrent Dynamics (2017), proposition 5, with the transpose that it lacks.
     """
 
 def base_reaction(
@@ -1436,7 +1465,7 @@ def base_reaction(
     Returns:
         f (..., 6)
 
-    Reference: Newton's law for the whole; Jain, spatial operator algebra part 4.
+    Reference: Newton's law for the whole; Jain (2024) part 4.
     """
 
 def composite_wrenches(
@@ -1453,6 +1482,8 @@ def composite_wrenches(
 ) -> tuple[_Array, _Array]:
     """The wrench through each joint as R alpha + y: what the body's own acceleration costs, and the rest.
 
+        f_i = R_i alpha_i + y_i        R_i = I^C_i
+
     R alpha is the force that moves everything outboard as one rigid body; y depends on the accelerations
     outboard and on velocities. Accelerations include gravity as -g. Cost O(N).
 
@@ -1468,7 +1499,7 @@ def composite_wrenches(
     Returns:
         inertial (..., nb, 6), rest (..., nb, 6)
 
-    Reference: Jain, spatial operator algebra part 4 (decompositions of interbody forces).
+    Reference: Jain (2024) part 4 (decompositions of interbody forces).
     """
 
 def articulated_wrenches(
@@ -1505,7 +1536,7 @@ def articulated_wrenches(
     Returns:
         inertial (..., nb, 6), rest (..., nb, 6)
 
-    Reference: Jain, spatial operator algebra part 4 (decompositions of interbody forces).
+    Reference: Jain (2024) part 4 (decompositions of interbody forces).
     """
 
 def inverse_dynamics_composite(
@@ -1538,7 +1569,7 @@ def inverse_dynamics_composite(
     Returns:
         tau (..., nv)
 
-    Reference: Jain, spatial operator algebra part 4 (inverse dynamics by composite bodies).
+    Reference: Jain (2024) part 4 (inverse dynamics by composite bodies).
     """
 
 def inverse_dynamics_inertial(
@@ -1571,7 +1602,7 @@ def inverse_dynamics_inertial(
     Returns:
         tau (..., nv)
 
-    Reference: Jain, spatial operator algebra part 4 (inertially referenced equations of motion).
+    Reference: Jain (2024) part 4 (inertially referenced equations of motion).
     """
 
 def forward_dynamics_concurrent(
@@ -1606,7 +1637,7 @@ def forward_dynamics_concurrent(
     Returns:
         a (..., nv)
 
-    Reference: concurrent dynamics, equations (1) to (19b), for joints of every kind.
+    Reference: Concurrent Dynamics (2017), equations (1) to (19b), for joints of every kind.
     """
 
 def gravity_force_composite(
@@ -1618,7 +1649,9 @@ def gravity_force_composite(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The force g that holds the mechanism at rest, from the weights: g_i = -S_i^T [h^C x g; m^C g].
+    """The force g that holds the mechanism at rest, from the weights.
+
+        g_i = -S_i^T [h^C x g; m^C g]        g on the right the acceleration of free fall
 
     Gravity as an external force at the centre of mass of everything outboard, in world axes. Cost O(N).
 
@@ -1631,7 +1664,7 @@ def gravity_force_composite(
     Returns:
         tau (..., nv)
 
-    Reference: gravity as forces at centres of mass, Jain, spatial operator algebra part 4.
+    Reference: gravity as forces at centres of mass, Jain (2024) part 4.
     """
 
 def mass_matrix_inertial(
@@ -1643,7 +1676,9 @@ def mass_matrix_inertial(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The mass matrix in the inertially referenced formulation, M = H_I phi_I M_I phi_I* H_I*. Cost O(N d).
+    """The mass matrix in the inertially referenced formulation. Cost O(N d).
+
+        M = H_I phi_I M_I phi_I* H_I*
 
     Args:
         model: the robot.
@@ -1654,7 +1689,7 @@ def mass_matrix_inertial(
     Returns:
         M (..., nv, nv)
 
-    Reference: Jain, spatial operator algebra part 4 (inertially referenced velocities).
+    Reference: Jain (2024) part 4 (inertially referenced velocities).
     """
 
 def composite_moments_walker_orin(
@@ -1681,7 +1716,7 @@ def composite_moments_walker_orin(
     Returns:
         mass (..., nb), com (..., nb, 3), inertia (..., nb, 3, 3)
 
-    Reference: Walker and Orin (1982), as described by Jain, spatial operator algebra part 4.
+    Reference: Walker and Orin (1982), as described by Jain (2024) part 4.
     """
 
 def christoffel_symbols_second_kind(
@@ -1743,7 +1778,11 @@ def bias_force_hessian(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """Second derivatives of the bias force along v: [i, j, k] = Gamma_ijk + Gamma_ikj. Cost O(N d^2).
+    """Second derivatives of the bias force along v.
+
+        d2 b_i / dv_j dv_k = Gamma_ijk + Gamma_ikj
+
+    Cost O(N d^2).
 
     Args:
         model: the robot.
@@ -1769,6 +1808,8 @@ def admissibility(
     """Whether a matrix may serve as the Coriolis matrix, and whether it is the one of the Christoffel
     symbols.
 
+        |C v - b|,  |M' - C - C^T|,  |C_ij - sum_k Gamma_ijk v_k|        relative to the size of C
+
     Many matrices give the right C v; passivity needs M' - 2 C skew; only one has the entries C_ij = sum
     Gamma_ijk v_k. Measured, not judged: compare the errors with a tolerance.
 
@@ -1783,7 +1824,7 @@ def admissibility(
     Returns:
         bias_error (...), skew_error (...), christoffel_error (...)
 
-    Reference: thesis eq. 2.13, with the correction that admissible matrices are not unique.
+    Reference: Echeandia (2020) eq. 2.13, with the correction that admissible matrices are not unique.
     """
 
 def nullify_momentum(
@@ -1816,7 +1857,7 @@ def nullify_momentum(
     Returns:
         v (..., nv)
 
-    Reference: Jain, spatial operator algebra part 4 (nullifying the momentum).
+    Reference: Jain (2024) part 4 (nullifying the momentum).
     """
 
 def operational_space_inertia(
@@ -1848,7 +1889,7 @@ def operational_space_inertia(
     Returns:
         Lambda (..., 6 frames, 6 frames), inverse (..., 6 frames, 6 frames)
 
-    Reference: Khatib (1987); Jain, spatial operator algebra (Lambda^-1 = B* Omega B).
+    Reference: Khatib (1987); Jain (2024) part 4 (Lambda^-1 = B* Omega B).
     """
 
 def impulse_response(
@@ -1863,7 +1904,11 @@ def impulse_response(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The change of velocity by an impulse [angular; linear] on a frame: M^-1 J^T impulse. Cost O(N).
+    """The change of velocity by an impulse p = [angular; linear] on a frame.
+
+        v+ - v = M^-1 J^T p
+
+    Cost O(N).
 
     Args:
         model: the robot.
@@ -1920,7 +1965,11 @@ def spring_energy(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Scalar:
-    """The energy of the springs of all joints, sum k (q - q_0)^2 / 2. Cost O(N).
+    """The energy of the springs of all joints, J.
+
+        U = sum_i k_i (q_i - q_0,i)^2 / 2
+
+    Cost O(N).
 
     Args:
         model: the robot.
@@ -1946,6 +1995,8 @@ def rotor_error(
 ) -> RotorError:
     """What it costs to treat rotors approximately: `rotors` is "reflected" (n^2 J on the diagonal) or "none".
 
+        max |M_approx - M| / max |M|        and so for the bias and the acceleration
+
     Each number is the largest entry of the difference over the largest entry of the exact quantity.
 
     Args:
@@ -1960,7 +2011,7 @@ def rotor_error(
     Returns:
         mass_matrix (...), bias (...), acceleration (...)
 
-    Reference: thesis section 4.4, with the exact algorithm for comparison.
+    Reference: Echeandia (2020) section 4.4, with the exact algorithm for comparison.
     """
 
 def system_velocity(
@@ -1991,7 +2042,7 @@ def system_velocity(
     Returns:
         V (..., 6)
 
-    Reference: Jain, spatial operator algebra part 4 (velocity of the centre of mass).
+    Reference: Jain (2024) part 4 (velocity of the centre of mass).
     """
 
 def external_wrenches(
@@ -2026,8 +2077,7 @@ def external_wrenches(
     Returns:
         f_ext (..., nb, 6)
 
-    Reference: external forces at nodes, Jain, spatial operator algebra part 4; impact points of concurrent
-    dynamics.
+    Reference: external forces at nodes, Jain (2024) part 4; impact points of Concurrent Dynamics (2017).
     """
 
 def inverse_dynamics_second_derivatives(
@@ -2171,7 +2221,7 @@ def rotor_wrenches(
     Returns:
         F (..., nr, 6)
 
-    Reference: thesis eq. 4.3 and 4.18, with the rotor's own transform.
+    Reference: Echeandia (2020) eq. 4.3 and 4.18, with the rotor's own transform.
     """
 
 def motor_torques(
@@ -2199,11 +2249,16 @@ def motor_torques(
     Returns:
         motors (..., nr)
 
-    Reference: thesis section 4.2: the motor acts between rotor and carrier.
+    Reference: Echeandia (2020) section 4.2: the motor acts between rotor and carrier.
     """
 
 def rotor_ratios(model: Model) -> _Array:
-    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv)."""
+    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv).
+
+        omega_rotor = N v
+
+    A joint that drives no rotor has a column of zeros.
+    """
 
 def step(
     model: Model,
@@ -2260,8 +2315,8 @@ def step(
     Returns:
         q (..., nq), v (..., nv)
 
-    Reference: discrete steps, Castro and others (arXiv 2312.03908); Munthe-Kaas (1998) for Runge-Kutta
-    methods on groups; Marsden and West (2001), Lee and others (arXiv 1609.02898) for variational integrators.
+    Reference: discrete steps, Castro and others (2023); Munthe-Kaas (1998) for Runge-Kutta
+    methods on groups; Marsden and West (2001), Lee and others (2016) for variational integrators.
     """
 
 def torque_regressor(
@@ -2278,12 +2333,12 @@ def torque_regressor(
 ) -> _Array:
     """The matrix Y of tau = Y pi: generalised forces are linear in the inertial parameters.
 
-        inverse_dynamics(model, q, v, a) = Y @ model.parameters.reshape(-1)
+        tau = Y(q, v, a) pi
 
-    for a model without rotors and armatures. `extra` asks for further columns, some of "rotors" (ten for
-    each, of its inertia), "armature" (one for each velocity that is a rate), "damping" and "friction" (one
-    for each velocity): then the product with all parameters (see `regressor_columns`) is the force of the
-    motors. Cost O(N d).
+    with pi = model.parameters.reshape(-1), for a model without rotors and armatures. `extra` asks for further
+    columns, some of "rotors" (ten for each, of its inertia), "armature" (one for each velocity that is a
+    rate), "damping" and "friction" (one for each velocity): then the product with all parameters (see
+    `regressor_columns`) is the force of the motors. Cost O(N d).
 
     Args:
         model: the robot.
@@ -2310,7 +2365,9 @@ def energy_regressor(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> EnergyRegressor:
-    """The rows of the energies: kinetic energy = kinetic @ pi, potential energy = potential @ pi.
+    """The rows of the energies of a model as functions of its inertial parameters pi.
+
+        T = y_T pi        U = y_U pi
 
     pi = model.parameters.reshape(-1), for a model without rotors and armatures. Cost O(N).
 
@@ -2335,7 +2392,9 @@ def momentum_regressor(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The matrix of the momentum about the world origin: momentum = h @ pi, [angular; linear], world axes.
+    """The matrix of the momentum [angular; linear] about the world origin, world axes.
+
+        h = Y_h pi
 
     pi = model.parameters.reshape(-1), for a model without rotors and armatures. Cost O(N).
 

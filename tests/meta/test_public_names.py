@@ -16,7 +16,7 @@ from kinetree.sweep.vocabulary import WORDS
 # Arguments after the model, in the order of a call; `name=default`, nothing for None.
 FUNCTIONS = {
     "placements": "q",
-    "frame_placement": "q frame",
+    "frame_placement": "q frame point=",
     "frame_velocity": "q v frame reference=body point=",
     "frame_acceleration": "q v a frame reference=body kind=spatial point=",
     "body_velocities": "q v",

@@ -1,14 +1,16 @@
 """Every Python block of the README and of docs/ runs, and so does every `kinetree` command shown there.
 
 The blocks of one page run in order, in one namespace, in an empty directory. A block that cannot run
-(a sketch, another project's code) is fenced as `text`, not as `python`. A section that imports a package
-which is not installed is left out.
+(a sketch, another project's code) is fenced as `text`; signatures and bodies in the generated reference are
+fenced as `py`. A section that imports a package which is not installed is left out.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
+from glob import glob
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -61,6 +63,7 @@ def run_commands(block: str, place: str) -> None:
     from kinetree.cli import main
 
     for line in block.replace("\\\n", " ").split("\n"):
-        words = shlex.split(line, comments=True)
+        alone = itertools.takewhile(lambda word: word != "|", shlex.split(line, comments=True))
+        words = [found for word in alone for found in glob(word) or [word]]
         if words[:1] == ["kinetree"] and not {"bench", "demo", "view"} & set(words):
             assert main(words[1:]) in (0, 1), f"{place}: {line}"

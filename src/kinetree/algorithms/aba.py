@@ -26,7 +26,7 @@ def forward_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Featherstone (2008) table 7.1; thesis Alg. 3 and 6, corrected.
+    Reference: Featherstone (2008) table 7.1; Echeandia (2020) Alg. 3 and 6, corrected.
     """
     return _accelerations(tree, q, v, tau, f_ext)
 

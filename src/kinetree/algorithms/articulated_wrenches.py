@@ -20,7 +20,7 @@ def articulated_wrenches(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any, *, s
     alpha is the body's acceleration, alpha+ that of its predecessor seen at the body (both include gravity
     as -g), and c the velocity-dependent part. The rest does not depend on any acceleration. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (decompositions of interbody forces).
+    Reference: Jain (2024) part 4 (decompositions of interbody forces).
     """
     outboard = choice("side", side, "outboard", "inboard") == "outboard"
     X, S, V, c, alpha = tree.fields(Transform, Subspace, Motion, Motion, Motion)

@@ -69,7 +69,7 @@ def articulated_inertias(tree: Sweep, q: Any) -> Any:
     It depends on q alone, and lies between the body's own inertia and the composite one. Bodies that
     couplings tie to one set of coordinates count as cut from each other. Cost O(N).
 
-    Reference: Featherstone (2008) eq. 7.21; Boyden; the branch inertia of concurrent dynamics.
+    Reference: Featherstone (2008) eq. 7.21; Boyden (1997); the branch inertia of Concurrent Dynamics (2017).
     """
     *_, IA = articulated(tree, q)
     out = tree.array("nb", 6, 6)

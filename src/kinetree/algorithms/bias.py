@@ -14,9 +14,11 @@ from kinetree.sweep import Sweep, algorithm
 def bias_force(tree: Sweep, q: Any, v: Any, f_ext: Any) -> Any:
     """The generalised force C v + g (less that of `f_ext`) that keeps the velocity `v` constant: a = 0.
 
+        b = C(q, v) v + g(q) - sum_i J_i^T f_ext,i
+
     Inverse dynamics without acceleration; what does not depend on the state folds away. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (H phi (M phi* a + b)); Featherstone (2008) table 5.1.
+    Reference: Jain (2024) part 4 (H phi (M phi* a + b)); Featherstone (2008) table 5.1.
     """
     return inverse_dynamics.body(tree, q, v, tree.absent("nv"), f_ext)
 
@@ -29,7 +31,7 @@ def gravity_force(tree: Sweep, q: Any) -> Any:
 
     with A_0 = -gravity: gravity as an acceleration of the world. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (gravity), with the sign of free fall.
+    Reference: Jain (2024) part 4 (gravity), with the sign of free fall.
     """
     X, S, A = tree.fields(Transform, Subspace, Motion)
     F = tree.sums(Force)

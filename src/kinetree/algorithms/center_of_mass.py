@@ -17,7 +17,7 @@ def center_of_mass(tree: Sweep, q: Any) -> Any:
 
     from the composite inertia of the whole, summed from tips to base. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (system centre of mass).
+    Reference: Jain (2024) part 4 (system centre of mass).
     """
     *_, I = composite(tree, q)
     c = tree.array(3)
@@ -29,7 +29,9 @@ def center_of_mass(tree: Sweep, q: Any) -> Any:
 def center_of_mass_velocity(tree: Sweep, q: Any, v: Any) -> Any:
     """The velocity of the centre of mass, in world axes: linear momentum over mass. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (velocity of the centre of mass).
+        c' = sum_i m_i c'_i / sum_i m_i
+
+    Reference: Jain (2024) part 4 (velocity of the centre of mass).
     """
     X, V = tree.fields(Transform, Motion)
     I, h = tree.sums(Inertia, Force)
@@ -55,7 +57,7 @@ def center_of_mass_jacobian(tree: Sweep, q: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (momentum from composite inertias).
+    Reference: Jain (2024) part 4 (momentum from composite inertias).
     """
     whole, momenta = unit_momenta(tree, q)
     J = tree.array(3, "nv")

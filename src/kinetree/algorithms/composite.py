@@ -46,7 +46,7 @@ def composite_inertias(tree: Sweep, q: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Featherstone (2008) eq. 6.15; Jain, spatial operator algebra part 4; thesis eq. 2.17.
+    Reference: Featherstone (2008) eq. 6.15; Jain (2024) part 4; Echeandia (2020) eq. 2.17.
     """
     X, _, I = composite(tree, q)
     out = tree.array("nb", 6, 6)
@@ -59,9 +59,11 @@ def composite_inertias(tree: Sweep, q: Any) -> Any:
 def composite_moments(tree: Sweep, q: Any) -> Any:
     """Mass, centre of mass and inertia about it of everything that each body carries, in body axes.
 
+        m_i = sum_j m_j        c_i = sum_j m_j c_j / m_i        over the bodies j that body i carries, and i
+
     The composite inertia in components; the inertia is that of the bodies locked together. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (composite bodies).
+    Reference: Jain (2024) part 4 (composite bodies).
     """
     X, _, I = composite(tree, q)
     mass, com, inertia = tree.array("nb"), tree.array("nb", 3), tree.array("nb", 3, 3)
@@ -79,7 +81,7 @@ def composite_moments_walker_orin(tree: Sweep, q: Any) -> Any:
 
     Cost O(N), more than with moments about the body's origin, which simply add.
 
-    Reference: Walker and Orin (1982), as described by Jain, spatial operator algebra part 4.
+    Reference: Walker and Orin (1982), as described by Jain (2024) part 4.
     """
     (X,) = tree.fields(Transform)
     L = tree.sums(Lump)

@@ -38,7 +38,7 @@ def inverse_dynamics_composite(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) 
 
     with R the composite inertias and b = V x* I V - f_ext. Cost O(N), more than that of `inverse_dynamics`.
 
-    Reference: Jain, spatial operator algebra part 4 (inverse dynamics by composite bodies).
+    Reference: Jain (2024) part 4 (inverse dynamics by composite bodies).
     """
     tau = tree.coordinates()
     for i, _, S, inertial, y in _composite(tree, q, v, a, f_ext):
@@ -50,10 +50,12 @@ def inverse_dynamics_composite(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) 
 def composite_wrenches(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
     """The wrench through each joint as R alpha + y: what the body's own acceleration costs, and the rest.
 
+        f_i = R_i alpha_i + y_i        R_i = I^C_i
+
     R alpha is the force that moves everything outboard as one rigid body; y depends on the accelerations
     outboard and on velocities. Accelerations include gravity as -g. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (decompositions of interbody forces).
+    Reference: Jain (2024) part 4 (decompositions of interbody forces).
     """
     inertial, rest = tree.array("nb", 6), tree.array("nb", 6)
     for i, X, _, force, y in _composite(tree, q, v, a, f_ext):

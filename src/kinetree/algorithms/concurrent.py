@@ -20,7 +20,7 @@ def forward_dynamics_concurrent(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: An
     joint axis, J_i the branch inertia, R_i = G^T J G, K_i = J G R^-1, beta_i = (e - G K^T) D_i. C is the
     force at a = 0, with gravity and external forces in it. Accelerations are classical. Cost O(N).
 
-    Reference: concurrent dynamics, equations (1) to (19b), for joints of every kind.
+    Reference: Concurrent Dynamics (2017), equations (1) to (19b), for joints of every kind.
     """
     P, D, G, motion = tree.fields(Transform, Transform, Subspace, Jet)
     U, R, w, x = tree.fields(ForceSet, Factored, Coordinates, Motion)

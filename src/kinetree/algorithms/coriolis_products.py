@@ -17,7 +17,7 @@ def coriolis_product(tree: Sweep, q: Any, v: Any, x: Any) -> Any:
 
     Passivity-based control needs C times a velocity that is not the robot's own. Cost O(N).
 
-    Reference: the factors of thesis Alg. 4 applied to a vector.
+    Reference: the factors of Echeandia (2020) Alg. 4 applied to a vector.
     """
     X, S, V, w, z = tree.fields(Transform, Subspace, Motion, Motion, Motion)
     F = tree.sums(Force)
@@ -41,7 +41,7 @@ def coriolis_transpose_product(tree: Sweep, q: Any, v: Any, x: Any) -> Any:
 
     With x = v it is what a momentum observer needs: (M v)' = tau - g + C^T v. Cost O(N).
 
-    Reference: the factors of thesis Alg. 4 applied to a vector.
+    Reference: the factors of Echeandia (2020) Alg. 4 applied to a vector.
     """
     X, S, rate, V, w = tree.fields(Transform, Subspace, Subspace, Motion, Motion)
     h, F = tree.sums(Force, Force)

@@ -12,9 +12,11 @@ from kinetree.sweep import Sweep, algorithm
 
 @algorithm("q, v -> T()", invariant=True)
 def kinetic_energy(tree: Sweep, q: Any, v: Any) -> Any:
-    """The kinetic energy T = sum_i V_i^T I_i V_i / 2 = v^T M v / 2. Cost O(N).
+    """The kinetic energy of all bodies, rotors and armatures. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (kinetic energy).
+        T = sum_i V_i^T I_i V_i / 2 = v^T M v / 2
+
+    Reference: Jain (2024) part 4 (kinetic energy).
     """
     (V,) = tree.fields(Motion)
     T = tree.array()
@@ -33,7 +35,7 @@ def potential_energy(tree: Sweep, q: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (gravity).
+    Reference: Jain (2024) part 4 (gravity).
     """
     *_, I = composite(tree, q)
     U = tree.array()

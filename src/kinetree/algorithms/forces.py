@@ -39,7 +39,7 @@ def joint_wrenches(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
 
     It holds up everything outboard. What a drive adds on its predecessor belongs to that body. Cost O(N).
 
-    Reference: the interbody force of concurrent dynamics; f of the recursive Newton-Euler algorithm.
+    Reference: the interbody force of Concurrent Dynamics (2017); f of the recursive Newton-Euler algorithm.
     """
     out = tree.array("nb", 6)
     for i, f in _wrenches(tree, tree.sums(Force), q, v, a, f_ext):
@@ -55,7 +55,7 @@ def constraint_forces(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
 
     A joint with k degrees of freedom has 6 - k; the rest of its row is zero. They do no work. Cost O(N).
 
-    Reference: concurrent dynamics, proposition 5, with the transpose that it lacks.
+    Reference: Concurrent Dynamics (2017), proposition 5, with the transpose that it lacks.
     """
     out = tree.array("nb", 6)
     for i, f in _wrenches(tree, tree.sums(Force), q, v, a, f_ext):
@@ -71,7 +71,7 @@ def base_reaction(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
 
     It is the rate of the momentum of the whole, less gravity and external forces. Cost O(N).
 
-    Reference: Newton's law for the whole; Jain, spatial operator algebra part 4.
+    Reference: Newton's law for the whole; Jain (2024) part 4.
     """
     F = tree.sums(Force)
     for _ in _wrenches(tree, F, q, v, a, f_ext):

@@ -24,7 +24,7 @@ def hybrid_dynamics(
 
     Cost O(N).
 
-    Reference: Featherstone (2008) section 9.2; listed by Boyden.
+    Reference: Featherstone (2008) section 9.2; listed by Boyden (1997).
     """
     X, S, J, c, A = tree.fields(Transform, Subspace, Jet, Motion, Motion)
     U, D, u = tree.fields(ForceSet, Factored, Coordinates)

@@ -27,9 +27,11 @@ def _referenced(tree: Sweep, q: Any) -> tuple[Any, Any, Any, Any]:
 
 @algorithm("q -> M(nv, nv)")
 def mass_matrix_inertial(tree: Sweep, q: Any) -> Any:
-    """The mass matrix in the inertially referenced formulation, M = H_I phi_I M_I phi_I* H_I*. Cost O(N d).
+    """The mass matrix in the inertially referenced formulation. Cost O(N d).
 
-    Reference: Jain, spatial operator algebra part 4 (inertially referenced velocities).
+        M = H_I phi_I M_I phi_I* H_I*
+
+    Reference: Jain (2024) part 4 (inertially referenced velocities).
     """
     _, N, S, I = _referenced(tree, q)
     M = tree.array("nv", "nv")
@@ -48,7 +50,7 @@ def inverse_dynamics_inertial(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -
 
     with S_I' v = V x S_I v plus the apparent part. Cost O(N), more than in body frames.
 
-    Reference: Jain, spatial operator algebra part 4 (inertially referenced equations of motion).
+    Reference: Jain (2024) part 4 (inertially referenced equations of motion).
     """
     N, S, V, A, P = tree.fields(Transform, Subspace, Motion, Motion, Transform)
     F = tree.sums(Force)
@@ -70,11 +72,13 @@ def inverse_dynamics_inertial(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -
 
 @algorithm("q -> tau")
 def gravity_force_composite(tree: Sweep, q: Any) -> Any:
-    """The force g that holds the mechanism at rest, from the weights: g_i = -S_i^T [h^C x g; m^C g].
+    """The force g that holds the mechanism at rest, from the weights.
+
+        g_i = -S_i^T [h^C x g; m^C g]        g on the right the acceleration of free fall
 
     Gravity as an external force at the centre of mass of everything outboard, in world axes. Cost O(N).
 
-    Reference: gravity as forces at centres of mass, Jain, spatial operator algebra part 4.
+    Reference: gravity as forces at centres of mass, Jain (2024) part 4.
     """
     _, N, S, I = _referenced(tree, q)
     out = tree.coordinates()

@@ -18,7 +18,7 @@ def by_columns(tree: Sweep, q: Any) -> Any:
     The articulated inertias are found once; each column is one pass along the path to the root, where the
     force is felt, and one outward. Cost O(N^2), which is less than that of factors in deep trees.
 
-    Reference: Jain, spatial operator algebra part 4; the column recursion of Carpentier (2018).
+    Reference: Jain (2024) part 4; the column recursion of Carpentier (2018).
     """
     fields = articulated(tree, q)
     inverse = tree.array("nv", "nv")
@@ -38,7 +38,7 @@ def inverse_mass_matrix(tree: Sweep, q: Any) -> Any:
     trees the columns are found one by one from articulated inertias, O(N^2).
 
     Reference: Featherstone (2005), Efficient factorization of the joint-space inertia matrix; for deep trees
-    Jain, spatial operator algebra part 4.
+    Jain (2024) part 4.
     """
     M, inverse = tree.velocities.table("nv", "nv"), tree.array("nv", "nv")
     write_mass_matrix(tree, q, M)

@@ -18,7 +18,7 @@ def jacobian(tree: Sweep, q: Any, point: Any, *, frame: str, reference: str = "b
     where Y_i leads from body i to the reference: "body" (axes and origin of the frame), "world" (those of the
     world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the placement.
 
-    Reference: Jain, spatial operator algebra part 4 (J = B* phi* H*); Featherstone (2008) eq. 4.20.
+    Reference: Jain (2024) part 4 (J = B* phi* H*); Featherstone (2008) eq. 4.20.
     """
     X, S, P = tree.fields(Transform, Subspace, Transform)
     for i in tree.outward():
@@ -41,7 +41,7 @@ def jacobian_rate(tree: Sweep, q: Any, v: Any, point: Any, *, frame: str, refere
     where V_r is the velocity of the reference: that of the frame ("body"), zero ("world"), or that of its
     origin alone ("aligned"). Cost O(d), and O(N) for the velocities.
 
-    Reference: Jain, spatial operator algebra part 4; Featherstone (2008) section 2.10.
+    Reference: Jain (2024) part 4; Featherstone (2008) section 2.10.
     """
     X, S, rate, P, V = tree.fields(Transform, Subspace, Subspace, Transform, Motion)
     for i in tree.outward():
@@ -69,7 +69,7 @@ def partial_velocities(tree: Sweep, q: Any) -> Any:
 
     the blocks of phi* H*. Cost O(N d).
 
-    Reference: Kane's partial velocities in Jain, spatial operator algebra part 4.
+    Reference: Kane's partial velocities in Jain (2024) part 4.
     """
     X, S = tree.fields(Transform, Subspace)
     J = tree.array("nb", 6, "nv")

@@ -16,7 +16,7 @@ def placements(tree: Sweep, q: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 1; Featherstone (2008) section 4.4.
+    Reference: Jain (2024) part 1; Featherstone (2008) section 4.4.
     """
     (P,) = tree.fields(Transform)
     T = tree.array("nb", 4, 4)
@@ -35,7 +35,7 @@ def body_velocities(tree: Sweep, q: Any, v: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Featherstone (2008) eq. 5.14; Jain, spatial operator algebra part 4 (V = phi* H* v).
+    Reference: Featherstone (2008) eq. 5.14; Jain (2024) part 4 (V = phi* H* v).
     """
     (V,) = tree.fields(Motion)
     out = tree.array("nb", 6)
@@ -55,7 +55,8 @@ def body_accelerations(tree: Sweep, q: Any, v: Any, a: Any, *, kind: str = "spat
     with c_i the apparent derivative of S_i times v_i. The spatial acceleration is the derivative of the
     components of V; with kind="classical" it is A + [0; omega x v], of the body's origin. Cost O(N).
 
-    Reference: Featherstone (2008) eq. 5.15; Boyden on the two accelerations; thesis eq. 2.16, corrected.
+    Reference: Featherstone (2008) eq. 5.15; Boyden (1997) on the two accelerations; Echeandia (2020) eq.
+    2.16, corrected.
     """
     classical = choice("kind", kind, "spatial", "classical") == "classical"
     V, A = tree.fields(Motion, Motion)

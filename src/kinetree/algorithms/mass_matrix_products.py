@@ -19,7 +19,7 @@ def mass_matrix_product(tree: Sweep, q: Any, x: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (M = H phi M phi* H*, read from right to left).
+    Reference: Jain (2024) part 4 (M = H phi M phi* H*, read from right to left).
     """
     X, S, A = tree.fields(Transform, Subspace, Motion)
     F = tree.sums(Force)
@@ -34,9 +34,11 @@ def mass_matrix_product(tree: Sweep, q: Any, x: Any) -> Any:
 def mass_matrix_solve(tree: Sweep, q: Any, x: Any) -> Any:
     """M(q)^-1 x: the accelerations that the generalised forces `x` produce from rest, without gravity.
 
-    With the articulated inertias of forward dynamics. Cost O(N).
+        u_i = x_i - S^T p_i        p_p += X^T (p_i + U D^-1 u_i)        a_i = D^-1 (u_i - U^T X A_p)
 
-    Reference: Jain, spatial operator algebra part 4 (M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)).
+    with the articulated inertias of forward dynamics. Cost O(N).
+
+    Reference: Jain (2024) part 4 (M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)).
     """
     a = tree.coordinates()
     for i, a_i in responses(tree, articulated(tree, q), x):
@@ -46,9 +48,11 @@ def mass_matrix_solve(tree: Sweep, q: Any, x: Any) -> Any:
 
 @algorithm("q -> value()", invariant=True)
 def mass_matrix_logdet(tree: Sweep, q: Any) -> Any:
-    """The logarithm of det M(q), the sum of log det D_i of the inertias along the joints. Cost O(N).
+    """The logarithm of det M(q), from the articulated inertias along the joints. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (innovations factorisation: det M = prod det D).
+        log det M = sum_i log det D_i
+
+    Reference: Jain (2024) part 4 (innovations factorisation: det M = prod det D).
     """
     _, _, _, D, _ = articulated(tree, q)
     total = tree.array()
@@ -59,9 +63,11 @@ def mass_matrix_logdet(tree: Sweep, q: Any) -> Any:
 
 @algorithm("q -> value()", invariant=True)
 def mass_matrix_trace(tree: Sweep, q: Any) -> Any:
-    """The trace of M(q), sum_i tr(S_i^T I^C_i S_i), without the matrix. Cost O(N).
+    """The trace of M(q), without the matrix. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (trace of the mass matrix).
+        tr M = sum_i tr(S_i^T I^C_i S_i)
+
+    Reference: Jain (2024) part 4 (trace of the mass matrix).
     """
     _, S, I = composite(tree, q)
     total = tree.array()

@@ -17,7 +17,7 @@ def centroidal_momentum_matrix(tree: Sweep, q: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Orin, Goswami and Lee (2013); Jain, spatial operator algebra part 4 (h = E phi R H* v).
+    Reference: Orin, Goswami and Lee (2013); Jain (2024) part 4 (h = E phi R H* v).
     """
     whole, momenta = unit_momenta(tree, q)
     A = tree.array(6, "nv")
@@ -35,7 +35,7 @@ def system_inertia(tree: Sweep, q: Any) -> Any:
 
     Also called the locked or centroidal composite inertia. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (system inertia); Orin, Goswami and Lee (2013).
+    Reference: Jain (2024) part 4 (system inertia); Orin, Goswami and Lee (2013).
     """
     *_, I = composite(tree, q)
     whole = tree.array(6, 6)
@@ -51,7 +51,8 @@ def centroidal_momentum_matrix_rate(tree: Sweep, q: Any, v: Any) -> Any:
 
     about the centre of mass c; dS = V x S plus the apparent derivative, B: Coriolis inertias. Cost O(N).
 
-    Reference: the rate of a composite inertia is B + B^T: thesis eq. 3.1; Orin, Goswami and Lee (2013).
+    Reference: Echeandia (2020) eq. 3.1 (the rate of a composite inertia is B + B^T); Orin, Goswami and Lee
+    (2013).
     """
     X, S, P, V, U, W = tree.fields(Transform, Subspace, Transform, Motion, ForceSet, ForceSet)
     (rate,) = tree.fields(Subspace)
@@ -92,7 +93,7 @@ def momentum(tree: Sweep, q: Any, v: Any, *, frame: str = "world") -> Any:
 
     By default the world: axes of the world, about its origin. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (system momentum).
+    Reference: Jain (2024) part 4 (system momentum).
     """
     P, h = _summed(tree, q, v)[:2]
     body, placement = tree.frame(frame)
@@ -105,7 +106,9 @@ def momentum(tree: Sweep, q: Any, v: Any, *, frame: str = "world") -> Any:
 def centroidal_momentum(tree: Sweep, q: Any, v: Any) -> Any:
     """The momentum [angular; linear] about the centre of mass, in world axes. Cost O(N).
 
-    Reference: Orin, Goswami and Lee (2013); Jain, spatial operator algebra part 4.
+        h_G = sum_i X_iG^T I_i V_i
+
+    Reference: Orin, Goswami and Lee (2013); Jain (2024) part 4.
     """
     _, h, I = _summed(tree, q, v)
     out = tree.array(6)

@@ -71,7 +71,7 @@ def coriolis_matrix_dense(system: System, factor: str = "christoffel") -> Array:
 
     Both give the same C v, and both make M' - 2 C skew; the matrices differ.
 
-    Reference: thesis eq. 3.1, and the correction that admissible matrices are not unique.
+    Reference: Echeandia (2020) eq. 3.1, and the correction that admissible matrices are not unique.
     """
     natural = choice("factor", factor, "christoffel", "natural") == "natural"
     J = system.phi.T @ system.S
@@ -101,7 +101,7 @@ def forward_dynamics_gauss(system: System, tau: Any) -> tuple[Array, Array]:
     constraint are solved together. The multipliers of the constraints are the forces through the joints; they
     contain the reaction of each motor on the body that carries it. Cost O(N^3).
 
-    Reference: thesis section 4.1, with the torque counted once and its reaction on the predecessor.
+    Reference: Echeandia (2020) section 4.1, with the torque counted once and its reaction on the predecessor.
     """
     n, nv = system.size, system.S.shape[1]
     shift = np.eye(n) - system.E
@@ -123,7 +123,7 @@ def forward_dynamics_operators(system: System, tau: Any) -> Array:
     P solves the Riccati equation M = P - E_psi P E_psi*; D = H P H*, G = P H* D^-1, K = E G, and
     psi = (1 - E (1 - G H))^-1. Dense, O(N^3).
 
-    Reference: Jain, spatial operator algebra, topics 5 to 7.
+    Reference: Jain (2024) part 4, topics 5 to 7.
     """
     P, D, G = articulated(system)
     one, H = np.eye(system.size), system.S.T

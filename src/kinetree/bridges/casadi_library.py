@@ -135,7 +135,7 @@ def library(every: Sequence[Face], folder: Path) -> Path:
     entries = [(face.name, optimize(face.program, PART), (), ()) for face in every]
     functions = c.c_functions(entries, PREFIX)
     texts = [c.source(PREFIX, functions), _HELPERS, *map(_text, every, functions)]
-    (folder / f"{PREFIX}.h").write_text(c.header(PREFIX, "", functions, entries), encoding="ascii")
+    (folder / f"{PREFIX}.h").write_text(c.header(PREFIX, [PREFIX], functions, entries), encoding="ascii")
     file = folder / f"{PREFIX}.c"
     file.write_text("\n".join(texts), encoding="ascii")
     return shared_library(file, every[0].name, "kt.casadi.external")

@@ -23,7 +23,7 @@ DESCRIPTION = """Read robot files and list what is wrong. An error leaves no mod
 dynamics wrong or singular; a note is worth knowing. The exit status is 1 if there is an error or
 a warning; with --fix, if one is left."""
 EXAMPLES = """  kinetree check panda.urdf
-  kinetree check --level warning --json robots/*.urdf
+  kinetree check --level warning --json *.urdf
   kinetree check --fix --output repaired.urdf hand.urdf"""
 
 LEVELS = ("error", "warning", "note")

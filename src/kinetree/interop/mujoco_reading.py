@@ -26,15 +26,18 @@ def from_mujoco(twin: Any, *, name: str = "model") -> Twin:
     Several joints of one body become a chain with massless bodies in between, called body@joint; joints j/1,
     j/2, ... that `to_mjcf` wrote become the joint j again. A body whose last joint has a position of its own
     hangs on a fixed joint behind it. A free joint counts from the body's initial pose, so that `neutral()` is
-    MuJoCo's qpos0. Sites become frames, linear `equality joint` constraints mimic joints. Contacts, tendons,
-    actuators and other constraints have no part in it.
+    MuJoCo's qpos0. Sites become frames, keyframes configurations, linear `equality joint` constraints mimic
+    joints. Contacts, tendons, actuators and other constraints have no part in it.
 
     Args:
         name: the name of the model.
     """
     mujoco = imported("mujoco", "MuJoCo")
     model = _Reader(mujoco, twin, name).read()
-    return Twin(model, mujoco_maps(model, twin))
+    maps = mujoco_maps(model, twin)
+    labels = [mujoco.mj_id2name(twin, mujoco.mjtObj.mjOBJ_KEY, k) or f"key{k}" for k in range(twin.nkey)]
+    keys = {label: model.normalize(maps.q_back(q)) for label, q in zip(labels, twin.key_qpos)}
+    return Twin(model.replace(configurations=keys), maps)
 
 
 class _Reader:

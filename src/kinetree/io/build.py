@@ -11,6 +11,7 @@ from kinetree.io.singular import checked_motion
 from kinetree.io.tree import check_mimics, drop_idle_rotors, make_tree, merge_fixed
 from kinetree.joints import Fixed
 from kinetree.model import Model, ModelBuilder
+from kinetree.model.parts import Posture
 from kinetree.spatial.pose import Pose
 
 _AS_GIVEN = ("mimic", "armature", "damping", "friction", "limits", "stiffness", "spring_reference")
@@ -40,7 +41,21 @@ def build(
             raise
     if log.errors:
         return None
-    return model.replace(report=LoadReport(robot.file, robot.format, tuple(log.findings)))
+    postures = named_configurations(robot, model, log)
+    report = LoadReport(robot.file, robot.format, tuple(log.findings))
+    return Model(model.name, model.gravity, model.bodies, model.rotors, model.frames, report, postures)
+
+
+def named_configurations(robot: Description, model: Model, log: Log) -> tuple[Posture, ...]:
+    """The keyframes of a file in terms of the joints that the model has."""
+    own = {name: len(row) for name, row in model.split_positions(model.neutral()).items()}
+    found = []
+    for key in robot.configurations:
+        rows = {name: row for name, row in key.positions.items() if own.get(name) == len(row)}
+        if missing := [name for name in own if name not in rows]:
+            log.add("ignored", key.where, f"no position of {', '.join(map(repr, missing))}: neutral")
+        found.append(Posture(key.name, tuple(rows.items())))
+    return tuple(found)
 
 
 def snap_placements(robot: Description, tolerance: float) -> None:

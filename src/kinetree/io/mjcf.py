@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from kinetree.io.attributes import parse_numbers, shorten, vector
 from kinetree.io.description import WORLD, Description, Joint
 from kinetree.io.files import Document
+from kinetree.io.mjcf_marks import read_keyframes
 from kinetree.io.mjcf_parts import read_parts
 from kinetree.io.mjcf_spec import MAIN, Defaults, read_spec
 from kinetree.io.mjcf_tree import Context, Reader
@@ -23,7 +24,7 @@ from kinetree.model.parts import Mimic
 from kinetree.spatial.inertia import Inertia
 
 _FOLLOW = (0.0, 1.0, 0.0, 0.0, 0.0)
-_READ = ("compiler", "option", "default", "worldbody", "equality")
+_READ = ("compiler", "option", "default", "worldbody", "equality", "keyframe")
 _ACTING = ("tendon", "deformable", "extension", "composite", "flexcomp")  # sections that act on the motion
 _IN_BODIES = ("body", "joint", "freejoint", "inertial", "site", "frame", "replicate", "attach")
 
@@ -39,6 +40,7 @@ def read_mjcf(document: Document, log: Log) -> Description:
         reader.read(world, Context(spec, WORLD, HERE, MAIN))
     if not any(True for _ in root.all("worldbody")):
         log.add("tree-empty", root.where, "there is no <worldbody>", "Load the file that includes this one.")
+    read_keyframes(robot, root, log)
     _set_total_mass(robot, spec.compiler.settotalmass)
     _apply_flags(robot, root)
     free = _off(root, "equality", "constraint")

@@ -93,7 +93,7 @@ def turned_and_shifted(axis: Vector, angle: Any, shift: Vector) -> Transform:
 def perpendiculars(axis: Vector) -> tuple[Vector, Vector]:
     """Two unit vectors that make a right-handed orthonormal triple with the unit vector `axis` as the third.
 
-    Reference: Duff et al., Building an Orthonormal Basis, Revisited (2017): no branch, accurate everywhere.
+    Reference: Duff and others (2017): no branch, accurate everywhere.
     """
     x, y, z = axis
     sign = ops.where(ops.less(z, 0), -1, 1)

@@ -23,8 +23,8 @@ class ModelBuilder:
         gravity: acceleration of free fall in world axes, m/s^2.
 
     Example:
-        builder = ModelBuilder("pendulum")
-        builder.add_body("rod", "world", Revolute((0, 1, 0)), inertia=Inertia(1.0, (0, 0, -0.5)))
+        builder = kt.ModelBuilder("pendulum")
+        builder.add_body("rod", "world", kt.Revolute((0, 1, 0)), inertia=kt.Inertia(1.0, (0, 0, -0.5)))
         model = builder.build()
     """
 

@@ -231,7 +231,7 @@ def split(model: Model, name: str, x: Any) -> dict[str, np.ndarray]:
 
 def stacked(model: Model, name: str, values: Mapping[str, Any]) -> np.ndarray:
     """The vector "q" or "v" with the given coordinates; the others are neutral, or zero."""
-    if not isinstance(values, Mapping):
+    if not hasattr(values, "items") or not hasattr(values, "keys"):  # rows of pandas are no Mappings
         raise ModelError(
             f"model '{model.name}': expected a dict from joint names to {name}, got {shown(values)}"
         )

@@ -56,8 +56,8 @@ def step(
     an impact; and `tau` is cut off at the effort limits of the joints (a servo is not). Quaternions stay on
     the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
-    Reference: discrete steps, Castro and others (arXiv 2312.03908); Munthe-Kaas (1998) for Runge-Kutta
-    methods on groups; Marsden and West (2001), Lee and others (arXiv 1609.02898) for variational integrators.
+    Reference: discrete steps, Castro and others (2023); Munthe-Kaas (1998) for Runge-Kutta
+    methods on groups; Marsden and West (2001), Lee and others (2016) for variational integrators.
     """
     method = _METHODS[choice("integrator", integrator, *INTEGRATORS)]
     tau = within_efforts(model, tau)[0] if limits else tau

@@ -7,7 +7,8 @@ Any blocks A_i, one for each body, make a nilpotent matrix and its resolvent,
 whose products with vectors are the two recursions of every algorithm over trees: Psi from the root to the
 tips, Psi^T from the tips to the root.
 
-Reference: Concurrent Dynamics, definitions 1 and 2; Jain (2011), spatial kernel and propagation operators.
+Reference: Concurrent Dynamics (2017), definitions 1 and 2; Jain (2011), spatial kernel and propagation
+operators.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Vectors over bodies are stacked node by node, parents first, six numbers for eac
 angular first; a node that holds several bodies (a link with its rotors, a mimic group) is a block of 6k.
 Vectors over coordinates are in the order of v.
 
-Reference: Jain (2011); Jain, spatial operator algebra part 4. There bodies count from the tip, so that phi is
+Reference: Jain (2011); Jain (2024) part 4. There bodies count from the tip, so that phi is
 lower triangular; here parents come first, and phi is upper triangular. Nothing else changes.
 """
 
@@ -42,7 +42,7 @@ def operators(model: Model, q: Any, v: Any = None) -> SpatialOperators:
         ShapeError: if q or v has another shape.
         SingularError: at the first use of P, D and what follows from them, if a joint moves no inertia.
 
-    Reference: Jain (2011); Jain, spatial operator algebra part 4.
+    Reference: Jain (2011); Jain (2024) part 4.
     """
     state = _vector(model, "q", q, model.nq)
     return SpatialOperators(model, state, None if v is None else _vector(model, "v", v, model.nv))

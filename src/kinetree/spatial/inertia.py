@@ -51,6 +51,7 @@ class Inertia(Tensor):
 
     @classmethod
     def from_parameters(cls, p: Iterable[Number]) -> Inertia:
+        """The inertia with the ten numbers of `parameters`."""
         m, hx, hy, hz, *second = p
         return cls.from_moments(m, (hx, hy, hz), tuple(second))  # type: ignore[arg-type]
 

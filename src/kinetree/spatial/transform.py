@@ -180,6 +180,9 @@ class Transform(Value):
         columns = [self._motion(Motion.from_components(e)).components for e in _UNIT6]
         return tuple(zip(*columns, strict=True))
 
+    def numbers(self) -> tuple[tuple[Number, ...], ...]:
+        return self.matrix()
+
     def pose(self) -> tuple[tuple[Number, ...], ...]:
         """The 4 x 4 matrix of the successor's pose in the predecessor: [R p; 0 1]."""
         R, p = vec.transpose(self.rotation), self.translation

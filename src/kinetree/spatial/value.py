@@ -14,7 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from kinetree.errors import FrameError, TraceError
+from kinetree.spatial.reading import stacked
 
 Builder = Callable[[Iterator[Any]], Any]
 
@@ -23,6 +26,7 @@ class Value:
     """A quantity of one body, of a joint, or of two nodes; see the module."""
 
     __slots__ = ()
+    __array_ufunc__ = None  # an array times a value is a value: the array is a batch of numbers
 
     # All values of the type have the same number of parts (after `uniform()`), whatever joint they belong to:
     # they can be read of a body whose joint is not known.
@@ -62,6 +66,11 @@ class Value:
     def numbers(self) -> Any:
         """The value as nested sequences of numbers: vectors by component, matrices by row."""
         raise TraceError(f"a {type(self).__name__} has no array form")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """`numpy.asarray(value)`: vectors (..., 6), matrices by row (..., 6, n); batch axes lead."""
+        result = stacked(_tuples(self.numbers()))
+        return result if dtype is None else result.astype(dtype)
 
     def tagged(self, frame: Any) -> Self:
         """The same numbers, said to be expressed in `frame`."""
@@ -119,6 +128,10 @@ def _visit(value: Any, out: list[Any]) -> Builder:
     build = value.with_parts if isinstance(value, Value) else type(value)
     builders = [_visit(part, out) for part in (value.parts if isinstance(value, Value) else value)]
     return lambda numbers: build([builder(numbers) for builder in builders])
+
+
+def _tuples(x: Any) -> Any:
+    return tuple(map(_tuples, x)) if isinstance(x, (tuple, list)) else x
 
 
 def as_numbers(value: Any) -> Any:

@@ -97,6 +97,11 @@ def as_array(
     """
     if hasattr(value, "__cuda_array_interface__"):
         return value
+    if isinstance(value, Mapping):
+        vector = "velocities" if argument.shape == ("nv",) else "positions"
+        raise ShapeError(
+            f"{function}: {argument.name} is a dict: give all numbers, as model.{vector}({{...}})"
+        )
     try:
         array = np.asarray(value)
     except ValueError:
@@ -104,6 +109,8 @@ def as_array(
     if array.dtype.kind not in "fiubcO":
         raise ShapeError(f"{function}: {argument.name} holds {array.dtype} values, but numbers are needed")
     core = argument.sizes(model, options)
+    if array.dtype.kind == "O" and len(core) == 1 and array.shape == (*core, 1):
+        array = array[:, 0]  # a column, as SymPy writes vectors
     if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
         raise ShapeError(wrong_shape(function, model, argument, array.shape, options))
     if array.dtype.kind == "O" and any(x is None or isinstance(x, (str, bytes)) for x in array.flat):

@@ -21,7 +21,7 @@ def quadruped(floating: bool = True, spine: bool = False) -> Model:
 
     Args:
         floating: True gives the trunk a free joint (18 DoF in all); False holds it.
-        spine: True divides the trunk by a yaw joint and adds a degree of freedom (19: the thesis' quadruped).
+        spine: True divides the trunk by a yaw joint and adds a degree of freedom (19, as in Echeandia 2020).
     """
     builder = _standing("quadruped", floating)
     if spine:

@@ -59,7 +59,7 @@ def puma560(rotors: bool = False) -> Model:
         rotors: False puts the motors into the model as armature (gear^2 times inertia), as the source does;
             True as rotors that spin about the joint axes and feel the motion of the links that carry them.
 
-    Reference: Armstrong, Khatib and Burdick 1986, in the frames of Corke's Robotics Toolbox.
+    Reference: Armstrong, Khatib and Burdick (1986), in the frames of Corke's Robotics Toolbox.
     """
     builder = ModelBuilder("puma560")
     placement = None

@@ -13,7 +13,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kinetree.compiler.emit.c_function import DTYPES, Function, helpers
+from kinetree.compiler.emit.c_function import DTYPES, STACK, Function, helpers
 from kinetree.compiler.emit.c_selftest import selftest
 from kinetree.compiler.ir.check import check
 from kinetree.compiler.ir.program import Program
@@ -28,6 +28,9 @@ def c_source(
     dtype: str = "float64",
     title: str = "",
     samples: Mapping[str, Sequence[Sequence[Any]]] | None = None,
+    constants: Mapping[str, int] | None = None,
+    notes: Sequence[str] = (),
+    stack: int = STACK,
 ) -> dict[str, str]:
     """The C files of some programs: `{prefix}.h`, `{prefix}.c` and `{prefix}_selftest.c`, by name.
 
@@ -37,19 +40,26 @@ def c_source(
         dtype: "float64" or "float32".
         title: first line of the header's comment, e.g. the model's name; escaped.
         samples: for the self-test, by public name, states (one array per input); otherwise random numbers.
+        constants: macros of the header, `{PREFIX}_{NAME}`.
+        notes: further lines of the header's comment; escaped.
+        stack: bytes of local arrays in a function; if it needs more, the caller hands in the memory.
+
     Raises:
         CompileError: unknown dtype, a name that is not an identifier, or two equal names.
     """
     prefix = identifier(prefix)
-    functions = c_functions(programs, prefix, dtype)
+    functions = c_functions(programs, prefix, dtype, stack)
+    comment = [title, "", *ABOUT.splitlines(), *notes]
     return {
-        f"{prefix}.h": header(prefix, title, functions, programs),
+        f"{prefix}.h": header(prefix, comment, functions, programs, constants),
         f"{prefix}.c": source(prefix, functions),
         f"{prefix}_selftest.c": selftest(prefix, functions, samples or {}),
     }
 
 
-def c_functions(programs: Sequence[Entry], prefix: str, dtype: str = "float64") -> list[Function]:
+def c_functions(
+    programs: Sequence[Entry], prefix: str, dtype: str = "float64", stack: int = STACK
+) -> list[Function]:
     """The C functions of some programs; arguments and errors as for `c_source`."""
     if dtype not in DTYPES:
         raise CompileError(f"C export: dtype {dtype!r} is not one of {', '.join(DTYPES)}")
@@ -59,7 +69,7 @@ def c_functions(programs: Sequence[Entry], prefix: str, dtype: str = "float64") 
             raise CompileError(f"C export: {name!r} is not a name for C: use letters, digits and _")
         if any(f.name == name for f in functions):
             raise CompileError(f"C export: two functions are called {name!r}")
-        functions.append(Function(prefix, name, check(program), DTYPES[dtype]))
+        functions.append(Function(prefix, name, check(program), DTYPES[dtype], stack))
     return functions
 
 
@@ -77,14 +87,21 @@ def comment_text(text: str) -> str:
 _HARMLESS = frozenset(string.ascii_letters + string.digits + " _-.,:;()[]{}<>=+'|#@!$%&^~")
 
 
-def header(prefix: str, title: str, functions: list[Function], programs: Sequence[Entry]) -> str:
-    """The text of the header."""
+def header(
+    prefix: str,
+    comment: Sequence[str],
+    functions: list[Function],
+    programs: Sequence[Entry],
+    constants: Mapping[str, int] | None = None,
+) -> str:
+    """The text of the header, with the lines of its comment, escaped, and macros `{PREFIX}_{NAME}`."""
     upper = prefix.upper()
-    lines = [f"/* {comment_text(title) or prefix}", " *"]
-    lines += [f" * {line}" for line in _ABOUT.splitlines()] + [" */"]
+    first, *rest = (comment_text(line) for line in comment)
+    lines = [f"/* {first or prefix}", *(f" * {line}".rstrip() for line in rest), " */"]
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', f"#define {upper}_RESTRICT", "#else"]
     lines += [f"#define {upper}_RESTRICT restrict", "#endif", ""]
+    lines += [*(f"#define {upper}_{name} {value}" for name, value in (constants or {}).items()), ""]
     for f, (_, p, *about_all) in zip(functions, programs):
         lines.append(f"/* {f.symbol}")
         texts = [*_padded(about_all[0], p.inputs), *_padded(about_all[1], p.outputs)]
@@ -104,11 +121,11 @@ def _padded(about: Sequence[str], arrays: Sequence[Any]) -> list[str]:
     return [*about, *("" for _ in arrays)][: len(arrays)]
 
 
-_ABOUT = """\
-Every function computes one state. Arrays must not overlap. No heap, no globals but constants: all
-functions can run in many threads at once. They return 0, or 1 if the result cannot be trusted (a
-division by nearly zero). An input that is not finite makes every output NaN. Do not compile with
--ffast-math."""
+ABOUT = """\
+Every function computes one state. Arrays must not overlap; matrices are stored by rows. No heap, no
+globals but constants: all functions can run in many threads at once. They return 0, or 1 if the
+result cannot be trusted (a division by nearly zero). An input that is not finite makes every output
+NaN. Do not compile with -ffast-math."""
 
 
 def source(prefix: str, functions: list[Function]) -> str:

@@ -18,10 +18,18 @@ class Eager(Target):
     name = "eager"
 
     def executable(self, job: Job) -> Callable[..., Any]:
-        def run(*arrays: Any, out: Any = None) -> Any:
-            return _run(job, dict(zip(job.present, map(_computable, arrays), strict=True)), out)
+        return Evaluation(job)
 
-        return run
+
+class Evaluation:
+    """A function of a model in plain Python, called as `evaluation(*arrays, out=None)`."""
+
+    def __init__(self, job: Job):
+        self.job = job
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        given = dict(zip(self.job.present, map(_computable, arrays), strict=True))
+        return _run(self.job, given, out)
 
 
 def _computable(array: Any) -> np.ndarray:
