@@ -7,6 +7,7 @@ VENV   ?= .venv
 JOBS   ?= 2
 # how many random mechanisms the tests try, relative to a full run
 SCALE  ?= 0.3
+TORCH  ?= torch==2.13.0
 
 BIN       := $(VENV)/bin
 RUN       := $(VENV)/.stamp-run
@@ -80,6 +81,7 @@ $(PEERS): $(DEVELOP)
 	@touch $@
 
 $(ALL): $(PEERS)
+	@$(BIN)/python -m pip install --quiet $(TORCH)
 	@$(BIN)/python -m pip install --quiet --editable '.[all]'
 	@touch $@
 

@@ -145,9 +145,14 @@ def joined(block: str) -> str:
 
 
 def code(function: Any) -> str:
-    """The source of a body without its docstring."""
-    source = inspect.getsource(function)
-    return re.sub(r'\n    """.*?"""', "", source, count=1, flags=re.S).rstrip()
+    """The source of a body, and of the parts that it shares with others, without docstrings."""
+    shown = [function]
+    for each in shown:  # grows while it is read
+        named = (each.__globals__.get(name) for name in each.__code__.co_names)
+        parts = (part for part in named if inspect.isfunction(part) and part not in shown)
+        shown += [part for part in parts if part.__module__.startswith("kinetree.algorithms")]
+    sources = [re.sub(r'\n    """.*?"""', "", inspect.getsource(x), count=1, flags=re.S) for x in shown]
+    return "\n\n\n".join(source.rstrip() for source in sources)
 
 
 def index() -> str:

@@ -19,6 +19,10 @@ from kinetree import textbook as textbook
 from kinetree import zoo as zoo
 from kinetree.algorithms.derivatives import ForwardDynamicsDerivatives
 from kinetree.algorithms.derivatives import InverseDynamicsDerivatives
+from kinetree.bridges import casadi as casadi
+from kinetree.bridges import jax as jax
+from kinetree.bridges import scipy as scipy
+from kinetree.bridges import torch as torch
 from kinetree.compiler.runtime import cache as cache
 from kinetree.compiler.runtime import cuda as cuda
 from kinetree.compiler.runtime import threads as threads
@@ -144,8 +148,7 @@ def body_accelerations(
         A_i = X_i A_p + S_i a_i + c_i + V_i x S_i v_i
 
     with c_i the apparent derivative of S_i times v_i. The spatial acceleration is the derivative of the
-    components of V; with kind="classical" the linear part is the acceleration of the body's origin, A + [0;
-    omega x v]. Cost O(N).
+    components of V; with kind="classical" it is A + [0; omega x v], of the body's origin. Cost O(N).
 
     Args:
         model: the robot.
@@ -159,8 +162,7 @@ def body_accelerations(
     Returns:
         A (..., nb, 6)
 
-    Reference: Featherstone (2008) eq. 5.15; Boyden on the two accelerations; thesis eq. 2.16 with the
-    apparent derivative.
+    Reference: Featherstone (2008) eq. 5.15; Boyden on the two accelerations; thesis eq. 2.16, corrected.
     """
 
 def frame_placement(
@@ -239,9 +241,8 @@ def frame_acceleration(
 ) -> _Array:
     """The acceleration of a frame without gravity, or of the frame moved to a point given in its axes.
 
-    The spatial acceleration, a 6-vector that is transformed like a velocity; with kind="classical" the second
-    derivative of the position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when
-    unrolled.
+    The spatial acceleration, transformed like a velocity; with kind="classical" the second derivative of the
+    position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when unrolled.
 
     Args:
         model: the robot.
@@ -277,9 +278,8 @@ def jacobian(
 
         J_i = Y_i S_i        for the bodies i on the path to the root, 0 for all others
 
-    where Y_i leads from body i to the reference: "body" (axes and origin of the frame), "world" (axes and
-    origin of the world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the
-    placement.
+    where Y_i leads from body i to the reference: "body" (axes and origin of the frame), "world" (those of the
+    world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the placement.
 
     Args:
         model: the robot.
@@ -775,9 +775,7 @@ def mass_matrix_solve(
 ) -> _Array:
     """M(q)^-1 x: the accelerations that the generalised forces `x` produce from rest, without gravity.
 
-        u_i = x_i - S^T p_i        p_p += X^T (p_i + U D^-1 u_i)        a_i = D^-1 (u_i - U^T X A_p)
-
-    with the articulated inertias of forward dynamics. Cost O(N).
+    With the articulated inertias of forward dynamics. Cost O(N).
 
     Args:
         model: the robot.
@@ -801,8 +799,7 @@ def mass_matrix_logdet(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Scalar:
-    """The logarithm of det M(q), the sum of log det D_i over the articulated inertias along the joints. Cost
-    O(N).
+    """The logarithm of det M(q), the sum of log det D_i of the inertias along the joints. Cost O(N).
 
     Args:
         model: the robot.
@@ -875,10 +872,9 @@ def composite_moments(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array, _Array]:
-    """Mass, centre of mass and inertia about it of everything that each body carries, in body axes. Cost
-    O(N).
+    """Mass, centre of mass and inertia about it of everything that each body carries, in body axes.
 
-    The composite inertia in components; the inertia is that of the bodies locked together.
+    The composite inertia in components; the inertia is that of the bodies locked together. Cost O(N).
 
     Args:
         model: the robot.
@@ -935,8 +931,7 @@ def coriolis_matrix(
         C_ij = S_i^T (I^C dS_j + B^C S_j)        I^C, B^C of the outer one of i and j
 
     with B(V, I) = (V x* I + (I V) x-bar* - I V x) / 2 summed over all bodies outboard, and dS = V x S plus
-    the apparent derivative, which makes it right for joints with any number of degrees of freedom. Cost O(N
-    d).
+    the apparent derivative, which makes it right for joints of every kind. Cost O(N d).
 
     Args:
         model: the robot.
@@ -1088,8 +1083,7 @@ def inverse_dynamics_derivatives(
 ) -> InverseDynamicsDerivatives:
     """The derivatives of inverse dynamics along increments of q, along v and along a: (dtau/dq, dtau/dv, M).
 
-    A unit of velocity k of node j moves all that is outboard of it like a rigid body, and changes what is
-    left:
+    A unit of velocity k of node j moves all outboard of it like a rigid body, and changes what is left:
 
         d_k V_i = S_k x V_i + dV_k                    dV = V_p x S + dS v
         d_k A_i = S_k x A_i + dV_k x V_i + dA_k       dA = A_p x S + V_p x dV + V_j x dS v + d(S a + S-ring v)
@@ -1137,8 +1131,7 @@ def forward_dynamics_derivatives(
 
         da/dq = -M^-1 dtau/dq        da/dv = -M^-1 dtau/dv        at a = M^-1 (tau - bias)
 
-    with the derivatives of inverse dynamics, and M = L^T D L on the paths of the tree. `hold` as there. Cost
-    O(N^2 d).
+    with the derivatives of inverse dynamics, `hold` as there, and M = L^T D L on the paths. Cost O(N^2 d).
 
     Args:
         model: the robot.
@@ -1301,13 +1294,11 @@ def centroidal_momentum_matrix_rate(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of the centroidal
-    momentum.
+    """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of that momentum.
 
         W_i = I^C_i S_i        W'_i = I^C_i dS_i + (B^C_i + B^C_i^T) S_i        A'_i = W'_i - [c' x W_i; 0]
 
-    about the centre of mass c, with dS = V x S plus the apparent derivative, and B the Coriolis inertias of
-    the bodies. Cost O(N).
+    about the centre of mass c; dS = V x S plus the apparent derivative, B: Coriolis inertias. Cost O(N).
 
     Args:
         model: the robot.
@@ -1361,13 +1352,11 @@ def joint_wrenches(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The wrench [moment; force] that acts on each body through its joint, in body axes about the body
-    origin.
+    """The wrench [moment; force] on each body through its joint, in body axes about the body origin.
 
         f_i = I_i a_i + v_i x* I_i v_i - f_ext,i + sum X_c^T f_c
 
-    It holds up everything outboard. What a joint's drive adds on its predecessor belongs to that body.
-    Cost O(N).
+    It holds up everything outboard. What a drive adds on its predecessor belongs to that body. Cost O(N).
 
     Args:
         model: the robot.
@@ -1400,8 +1389,7 @@ def constraint_forces(
 
         f^c_i = N_i^T f_i        S_i^T N_i = 0, N_i orthonormal
 
-    A joint with k degrees of freedom has 6 - k of them; the rest of its row is zero. They do no work. Cost
-    O(N).
+    A joint with k degrees of freedom has 6 - k; the rest of its row is zero. They do no work. Cost O(N).
 
     Args:
         model: the robot.
@@ -1463,8 +1451,7 @@ def composite_wrenches(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """The wrench through each joint in two parts, R alpha + y: what the body's own acceleration costs, and
-    the rest.
+    """The wrench through each joint as R alpha + y: what the body's own acceleration costs, and the rest.
 
     R alpha is the force that moves everything outboard as one rigid body; y depends on the accelerations
     outboard and on velocities. Accelerations include gravity as -g. Cost O(N).
@@ -1497,8 +1484,7 @@ def articulated_wrenches(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """The wrench through each joint under the forces `tau`, in two parts: an articulated inertia, and the
-    rest.
+    """The wrench through each joint under the forces `tau`, as an articulated inertia and the rest.
 
         side="outboard":   f = P (alpha - c) + z                    z = psi (K tau + P c + b)
         side="inboard":    f = P+ alpha+ + z+        P+ = P - U D^-1 U^T        z+ = z + U D^-1 (tau - S^T z)
@@ -1538,8 +1524,7 @@ def inverse_dynamics_composite(
 
         f = R alpha + y        y_p = b_p + sum X^T (y + R (S a + c))        tau = S^T f
 
-    with R the composite inertias and b = V x* I V - f_ext. Cost O(N), dearer than the recursive Newton-Euler
-    algorithm.
+    with R the composite inertias and b = V x* I V - f_ext. Cost O(N), more than that of `inverse_dynamics`.
 
     Args:
         model: the robot.
@@ -1572,7 +1557,7 @@ def inverse_dynamics_inertial(
 
         V = V_p + S_I v        alpha = alpha_p + S_I a + S_I' v        f = I_I alpha + V x* I_I V - f_ext
 
-    with S_I' v = V x S_I v plus the apparent part. Cost O(N), dearer than in body frames.
+    with S_I' v = V x S_I v plus the apparent part. Cost O(N), more than in body frames.
 
     Args:
         model: the robot.
@@ -1607,8 +1592,7 @@ def forward_dynamics_concurrent(
 
     Every frame has world axes and sits at the joint's centre: D_i shifts from the predecessor's, G_i is the
     joint axis, J_i the branch inertia, R_i = G^T J G, K_i = J G R^-1, beta_i = (e - G K^T) D_i. C is the
-    force of the state with a = 0, with gravity and external forces in it. Accelerations are classical. Cost
-    O(N).
+    force at a = 0, with gravity and external forces in it. Accelerations are classical. Cost O(N).
 
     Args:
         model: the robot.
@@ -1686,7 +1670,7 @@ def composite_moments_walker_orin(
 
         m = m_p + sum m_c        m c = m_p c_p + sum m_c c_c        J = sum (J_c + m_c (|d|^2 1 - d d^T))
 
-    Cost O(N), dearer than moments about the body's origin, which simply add.
+    Cost O(N), more than with moments about the body's origin, which simply add.
 
     Args:
         model: the robot.
@@ -1697,7 +1681,7 @@ def composite_moments_walker_orin(
     Returns:
         mass (..., nb), com (..., nb, 3), inertia (..., nb, 3, 3)
 
-    Reference: Walker and Orin (1982), as told by Jain, spatial operator algebra part 4.
+    Reference: Walker and Orin (1982), as described by Jain, spatial operator algebra part 4.
     """
 
 def christoffel_symbols_second_kind(
@@ -2253,8 +2237,9 @@ def step(
     middle, and have no stops.
 
     A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
-    joints. `limits`: with stops at the limits of the joints (discrete only); they take all the energy out of
-    an impact. Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
+    joints. `limits`: with stops at the limits of the joints (discrete only), which take all the energy out of
+    an impact; and `tau` is cut off at the effort limits of the joints (a servo is not). Quaternions stay on
+    the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
     Args:
         model: the robot.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kinetree.algorithms.forces import along_joints
 from kinetree.algorithms.rnea import inverse_dynamics
 from kinetree.spatial import Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
@@ -37,8 +38,4 @@ def gravity_force(tree: Sweep, q: Any) -> Any:
         X[i], S[i] = tree.joint(i, q[i])
         A[i] = X[i] @ A[tree.parent(i)]
         F[i] = tree.inertia(i) @ A[i]
-    g = tree.coordinates()
-    for i in tree.inward():
-        g[i] = S[i].T @ F[i]
-        F.add(tree.parent(i), X[i].T @ F[i])
-    return g
+    return along_joints(tree, X, S, F)

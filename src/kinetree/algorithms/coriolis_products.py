@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kinetree.algorithms.forces import along_joints
 from kinetree.spatial import CoriolisInertia, Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
@@ -29,11 +30,7 @@ def coriolis_product(tree: Sweep, q: Any, v: Any, x: Any) -> Any:
         z[i] = X[i] @ z[p] + V[i].cross(moving) + ring @ x[i]
         inertia = tree.inertia(i)
         F[i] = inertia @ z[i] + CoriolisInertia.of(V[i], inertia) @ w[i]
-    out = tree.coordinates()
-    for i in tree.inward():
-        out[i] = S[i].T @ F[i]
-        F.add(tree.parent(i), X[i].T @ F[i])
-    return out
+    return along_joints(tree, X, S, F)
 
 
 @algorithm("q, v, x -> tau")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.spatial import Inertia, Motion, Transform
+from kinetree.algorithms.composite import composite
+from kinetree.spatial import Motion
 from kinetree.spatial import vector as vec
 from kinetree.sweep import Sweep, algorithm
 
@@ -34,13 +35,7 @@ def potential_energy(tree: Sweep, q: Any) -> Any:
 
     Reference: Jain, spatial operator algebra part 4 (gravity).
     """
-    (X,) = tree.fields(Transform)
-    I = tree.sums(Inertia)
-    for i in tree.outward():
-        X[i], _ = tree.joint(i, q[i])
-        I[i] = tree.inertia(i)
-    for i in tree.inward():
-        I.add(tree.parent(i), X[i].T @ I[i] @ X[i])
+    *_, I = composite(tree, q)
     U = tree.array()
     U.add(-vec.dot(tree.gravity.linear, I[tree.world].first_moment))
     return U

@@ -18,8 +18,7 @@ def frame_at(tree: Sweep, frame: str, point: Any) -> tuple[Any, Transform]:
 def reference_transform(placement: Transform, reference: str) -> Transform:
     """From the coordinates of a frame with this world placement to the reference's.
 
-    "body": the frame itself. "world": the world's axes and origin. "aligned": the world's axes, the frame's
-    origin.
+    "body": the frame itself; "world": its axes and origin; "aligned": the world's axes, the frame's origin.
     """
     if choice("reference", reference, "body", "world", "aligned") == "world":
         return placement.inverse()
@@ -67,21 +66,13 @@ def frame_velocity(tree: Sweep, q: Any, v: Any, point: Any, *, frame: str, refer
 
 @algorithm("q, v, a, point?(3) -> A(6)")
 def frame_acceleration(
-    tree: Sweep,
-    q: Any,
-    v: Any,
-    a: Any,
-    point: Any,
-    *,
-    frame: str,
-    reference: str = "body",
+    tree: Sweep, q: Any, v: Any, a: Any, point: Any, *, frame: str, reference: str = "body",
     kind: str = "spatial",
-) -> Any:
+) -> Any:  # fmt: skip
     """The acceleration of a frame without gravity, or of the frame moved to a point given in its axes.
 
-    The spatial acceleration, a 6-vector that is transformed like a velocity; with kind="classical" the second
-    derivative of the position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when
-    unrolled.
+    The spatial acceleration, transformed like a velocity; with kind="classical" the second derivative of the
+    position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when unrolled.
 
     Reference: Featherstone (2008) section 2.11; Boyden (planet on a circle).
     """

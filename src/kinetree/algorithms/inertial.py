@@ -1,13 +1,13 @@
 """The inertially referenced formulation: everything in world axes, about the world origin.
 
-All transforms are then the identity, so forces and inertias simply add along the tree. What it gives is the
-same.
+All transforms are then the identity, so forces and inertias simply add along the tree.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from kinetree.algorithms.forces import along_joints
 from kinetree.spatial import Force, Inertia, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
@@ -46,7 +46,7 @@ def inverse_dynamics_inertial(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -
 
         V = V_p + S_I v        alpha = alpha_p + S_I a + S_I' v        f = I_I alpha + V x* I_I V - f_ext
 
-    with S_I' v = V x S_I v plus the apparent part. Cost O(N), dearer than in body frames.
+    with S_I' v = V x S_I v plus the apparent part. Cost O(N), more than in body frames.
 
     Reference: Jain, spatial operator algebra part 4 (inertially referenced equations of motion).
     """
@@ -65,11 +65,7 @@ def inverse_dynamics_inertial(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -
         A[i] = N[i] @ A[p].tagged(None) + S[i] @ a[i] + back @ (ring @ v[i]) + V[i].cross(moving)
         I = tree.inertia(i).congruence(P[i])
         F[i] = I @ A[i] + V[i].cross_star(I @ V[i]) - f_ext[i].behind(P[i])
-    tau = tree.coordinates()
-    for i in tree.inward():
-        tau[i] = S[i].T @ F[i]
-        F.add(tree.parent(i), N[i].T @ F[i])
-    return tau
+    return along_joints(tree, N, S, F)
 
 
 @algorithm("q -> tau")

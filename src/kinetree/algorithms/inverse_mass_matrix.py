@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.algorithms.articulation import articulated
+from kinetree.algorithms.articulation import articulated, responses
 from kinetree.algorithms.crba import write_mass_matrix
 from kinetree.algorithms.factors import factored, inverted
-from kinetree.spatial import Coordinates, Force, Motion
 from kinetree.sweep import Sweep, algorithm
 
 
@@ -21,20 +20,10 @@ def by_columns(tree: Sweep, q: Any) -> Any:
 
     Reference: Jain, spatial operator algebra part 4; the column recursion of Carpentier (2018).
     """
-    X, S, U, D = articulated(tree, q)
+    fields = articulated(tree, q)
     inverse = tree.array("nv", "nv")
     for e in tree.units():
-        A, u = tree.fields(Motion, Coordinates)
-        p = tree.sums(Force)
-        for i in tree.outward():
-            p[i] = tree.zero(i, Force)
-        for i in tree.inward():
-            u[i] = e[i] - S[i].T @ p[i]
-            p.add(tree.parent(i), X[i].T @ (p[i] + U[i] @ D[i].solve(u[i])))
-        for i in tree.outward():
-            pulled = X[i] @ A[tree.parent(i)]
-            acceleration = D[i].solve(u[i] - U[i].T @ pulled)
-            A[i] = pulled + S[i] @ acceleration
+        for i, acceleration in responses(tree, fields, e):
             inverse.mirror(i, e, acceleration)
     return inverse
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.algorithms.articulation import articulated
-from kinetree.spatial import Coordinates, Force, Inertia, Motion, Subspace, Transform
+from kinetree.algorithms.articulation import articulated, responses
+from kinetree.algorithms.composite import composite
+from kinetree.algorithms.forces import along_joints
+from kinetree.spatial import Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
 
@@ -25,47 +27,30 @@ def mass_matrix_product(tree: Sweep, q: Any, x: Any) -> Any:
         X[i], S[i] = tree.joint(i, q[i])
         A[i] = X[i] @ A[tree.parent(i)] + S[i] @ x[i]
         F[i] = tree.inertia(i) @ A[i]
-    out = tree.coordinates()
-    for i in tree.inward():
-        out[i] = S[i].T @ F[i]
-        F.add(tree.parent(i), X[i].T @ F[i])
-    return out
+    return along_joints(tree, X, S, F)
 
 
 @algorithm("q, x -> a")
 def mass_matrix_solve(tree: Sweep, q: Any, x: Any) -> Any:
     """M(q)^-1 x: the accelerations that the generalised forces `x` produce from rest, without gravity.
 
-        u_i = x_i - S^T p_i        p_p += X^T (p_i + U D^-1 u_i)        a_i = D^-1 (u_i - U^T X A_p)
-
-    with the articulated inertias of forward dynamics. Cost O(N).
+    With the articulated inertias of forward dynamics. Cost O(N).
 
     Reference: Jain, spatial operator algebra part 4 (M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)).
     """
-    X, S, U, D = articulated(tree, q)
-    A, u = tree.fields(Motion, Coordinates)
-    p = tree.sums(Force)
-    for i in tree.outward():
-        p[i] = tree.zero(i, Force)
-    for i in tree.inward():
-        u[i] = x[i] - S[i].T @ p[i]
-        p.add(tree.parent(i), X[i].T @ (p[i] + U[i] @ D[i].solve(u[i])))
     a = tree.coordinates()
-    for i in tree.outward():
-        pulled = X[i] @ A[tree.parent(i)]
-        a[i] = acceleration = D[i].solve(u[i] - U[i].T @ pulled)
-        A[i] = pulled + S[i] @ acceleration
+    for i, a_i in responses(tree, articulated(tree, q), x):
+        a[i] = a_i
     return a
 
 
 @algorithm("q -> value()", invariant=True)
 def mass_matrix_logdet(tree: Sweep, q: Any) -> Any:
-    """The logarithm of det M(q), the sum of log det D_i over the articulated inertias along the joints. Cost
-    O(N).
+    """The logarithm of det M(q), the sum of log det D_i of the inertias along the joints. Cost O(N).
 
     Reference: Jain, spatial operator algebra part 4 (innovations factorisation: det M = prod det D).
     """
-    _, _, _, D = articulated(tree, q)
+    _, _, _, D, _ = articulated(tree, q)
     total = tree.array()
     for i in tree.outward():
         total.add(D[i].log_determinant)
@@ -78,13 +63,8 @@ def mass_matrix_trace(tree: Sweep, q: Any) -> Any:
 
     Reference: Jain, spatial operator algebra part 4 (trace of the mass matrix).
     """
-    X, S = tree.fields(Transform, Subspace)
-    I = tree.sums(Inertia)
-    for i in tree.outward():
-        X[i], S[i] = tree.joint(i, q[i])
-        I[i] = tree.inertia(i)
+    _, S, I = composite(tree, q)
     total = tree.array()
     for i in tree.inward():
         total.add((S[i].T @ (I[i] @ S[i])).trace)
-        I.add(tree.parent(i), X[i].T @ I[i] @ X[i])
     return total

@@ -34,17 +34,8 @@ class Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-COMMANDS: dict[str, Command] = {
-    "info": info,
-    "check": check,
-    "convert": convert,
-    "simulate": simulate,
-    "view": view,
-    "bench": bench,
-    "export": export,
-    "zoo": zoo,
-    "demo": demo,
-}
+MODULES = (info, check, convert, simulate, view, bench, export, zoo, demo)
+COMMANDS: dict[str, Command] = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 
 STATUSES = "exit status: 0 good, 1 the robot or its file is at fault, 2 the command is"
 WIDTH = 80  # columns of the help

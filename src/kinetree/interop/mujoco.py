@@ -12,7 +12,7 @@ import numpy as np
 
 from kinetree import functions
 from kinetree.errors import ModelError
-from kinetree.interop.charts import Array, Ball, Chart, FreeWorld
+from kinetree.interop.charts import BALL, Array, Chart, FreeWorld
 from kinetree.interop.maps import Maps, Piece
 from kinetree.interop.twin import Twin, imported
 from kinetree.io.description import Names
@@ -119,7 +119,7 @@ def mujoco_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
             place = there[name]
             pieces.append(
                 Piece(
-                    Chart() if step.axis else Ball(), _part(q, step.positions), _part(v, step.velocities),
+                    Chart() if step.axis else BALL, _part(q, step.positions), _part(v, step.velocities),
                     tuple(place.q), tuple(place.v), step.ratio * factor, step.ratio * offset,
                     leader(steps, k) == k and rule is None,
                 )

@@ -139,7 +139,7 @@ class Description:
 
 
 class Names:
-    """Hands out names that nobody has yet."""
+    """Hands out names that are not taken yet."""
 
     def __init__(self, taken: Iterable[str] = (), reserved: Iterable[str] = ()) -> None:
         self.taken = set(taken)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from kinetree.errors import FileWarning
 from kinetree.io.build import build
-from kinetree.io.document import Document, Source, open_document
+from kinetree.io.files import Document, Source, open_document
 from kinetree.io.formats import format_of
 from kinetree.io.meshes import check_meshes
 from kinetree.io.report import LoadReport, Log, Where, refuse
@@ -84,6 +84,5 @@ def _check_options(document: Document, snap: float, base: str | None) -> None:
     if base is not None and base not in BASES:
         refuse("value", where, f"base={base!r}", f"Use {', '.join(map(repr, BASES))} or None.")
     if not 0.0 <= snap <= 0.1:
-        refuse(
-            "value", where, f"snap={snap!r}", "Use a tolerance between 0 and 0.1 (rad and m), such as 1e-3."
-        )
+        problem = f"snap={snap!r}"
+        refuse("value", where, problem, "Use a tolerance between 0 and 0.1 (rad and m), such as 1e-3.")

@@ -14,14 +14,13 @@ from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import CoordinateJoint, Joint, Revolute, Spin
 from kinetree.model.layout import Layout
-from kinetree.model.node import Member, Node
+from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
 from kinetree.model.parts import Body, Rotor
 from kinetree.model.topology import Topology
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import IDENTITY, cross, dot, scale, sub, sym_vec
 
-PREDECESSOR, DETACHED = -1, -2  # carriers that are not members of the node
 Location = tuple[int, int]  # node index, member index
 WORLD_LOCATION: Location = (-1, 0)
 
@@ -105,14 +104,14 @@ class Grouping:
             return []
         still = Transform.identity()
         if not isinstance(body.joint, CoordinateJoint):
-            return [Member(0, DETACHED, still, body.joint, coupling, _quasi_armature(body))]
+            return [Member(0, NOTHING, still, body.joint, coupling, _quasi_armature(body))]
         members = []
         for k, armature in enumerate(body.armature):
             if ops.is_literal(armature) and armature == 0:
                 continue
             one = tuple(int(k == j) for j in range(body.joint.nv))
             spinning = Inertia.from_moments(0, (0, 0, 0), (0, 0, armature, 0, 0, 0))
-            members.append(Member(0, DETACHED, still, Spin(), coupling.combined(one), spinning))
+            members.append(Member(0, NOTHING, still, Spin(), coupling.combined(one), spinning))
         return members
 
 

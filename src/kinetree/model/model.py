@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.model import configuration, drive, edit, named, serialize
+from kinetree.model import configuration, drive, edit, serialize
 from kinetree.model.grouping import Grouping, Location
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
@@ -124,13 +124,14 @@ class Model:
     def position_index(self, joint: str) -> slice:
         """Where in q the coordinates of a joint stand; empty for fixed and mimic joints."""
         i = self.joint_index(joint)
-        start, width = self.layout.q_start[i], self.bodies[i - 1].joint.nq
-        return slice(start, start if i in self.layout.follows else start + width)
+        return self._places(i, self.layout.q_start[i], self.bodies[i - 1].joint.nq)
 
     def coordinate_index(self, joint: str) -> slice:
         """Where in v the velocities of a joint stand; empty for fixed and mimic joints."""
         i = self.joint_index(joint)
-        start, width = self.layout.v_start[i], self.bodies[i - 1].joint.nv
+        return self._places(i, self.layout.v_start[i], self.bodies[i - 1].joint.nv)
+
+    def _places(self, i: int, start: int, width: int) -> slice:
         return slice(start, start if i in self.layout.follows else start + width)
 
     @cached_property
@@ -170,19 +171,19 @@ class Model:
 
     def positions(self, values: Mapping[str, Any]) -> np.ndarray:
         """q (..., nq) from a dict of joint names and their coordinates; the other joints are neutral."""
-        return named.stacked(self, "q", values)
+        return configuration.stacked(self, "q", values)
 
     def velocities(self, values: Mapping[str, Any]) -> np.ndarray:
         """v (..., nv) from a dict of joint names and their velocities; the other joints stand still."""
-        return named.stacked(self, "v", values)
+        return configuration.stacked(self, "v", values)
 
     def split_positions(self, q: Any) -> dict[str, np.ndarray]:
         """The coordinates (..., width) in q of each joint that owns some, by name."""
-        return named.split(self, "q", q)
+        return configuration.split(self, "q", q)
 
     def split_velocities(self, v: Any) -> dict[str, np.ndarray]:
         """The velocities (..., width) in v of each joint that owns some, by name."""
-        return named.split(self, "v", v)
+        return configuration.split(self, "v", v)
 
     def rate(self, q: Any, v: Any) -> np.ndarray:
         """The rates qdot = A(q) v of the positions (..., nq)."""
@@ -266,9 +267,8 @@ class Model:
     @property
     def total_mass(self) -> Any:
         """The mass of all bodies and rotors, kg."""
-        return sum(body.inertia.mass for body in self.bodies) + sum(
-            rotor.inertia.mass for rotor in self.rotors
-        )
+        parts: tuple[Body | Rotor, ...] = (*self.bodies, *self.rotors)
+        return sum(part.inertia.mass for part in parts)
 
     @property
     def parameters(self) -> np.ndarray:

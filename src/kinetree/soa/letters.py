@@ -10,19 +10,18 @@ lower triangular; here parents come first, and phi is upper triangular. Nothing 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from kinetree import functions as of
 from kinetree import ops
 from kinetree.errors import ShapeError
 from kinetree.model import Model
-from kinetree.soa.articulation import Articulation
-from kinetree.soa.influence import InfluenceMatrix
+from kinetree.soa.influence import InfluenceMatrix, OperationalSpace
 from kinetree.soa.kinematics import cross, cross_star, node_matrices, partial_matrices
-from kinetree.soa.omega import OperationalSpace
 from kinetree.soa.operator import Diagonal, Operator, Space, Sparse
 
 Array = np.ndarray
@@ -150,48 +149,53 @@ class SpatialOperators:
         return self._shift.gathered(self.M).named("R")
 
     # --- free joints: articulated bodies ---------------------------------------------------------------
-    @cached_property
-    def _free(self) -> Articulation:
-        return Articulation(self.model, self._shift, self._S, self._inertias)
-
-    def _on_bodies(self, name: str, blocks: Sequence[Array]) -> Diagonal:
+    def _on_bodies(self, name: str, blocks: Iterable[Array]) -> Diagonal:
         return Diagonal(self._bodies, self._bodies, tuple(blocks), name=name)
 
     @cached_property
     def P(self) -> Diagonal:
         """Articulated inertias: M = P - E_psi P E_psi^T (Riccati)."""
-        return self._on_bodies("P", self._free.P)
+        found = of.articulated_inertias(self.model, self.q, target="eager")
+        blocks = [inertia.copy() for inertia in self._inertias]
+        for node, block in zip(self.model.nodes, blocks):
+            for k, member in enumerate(node.members):
+                if member.body:  # nothing hangs on rotors and armatures
+                    block[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = found[member.body - 1]
+        return self._on_bodies("P", blocks)
 
     @cached_property
     def D(self) -> Diagonal:
         """Articulated inertias along the joints: D = H P H^T."""
-        return Diagonal(self._coordinates, self._coordinates, tuple(self._free.D), name="D")
+        blocks = tuple(S.T @ P @ S for S, P in zip(self._S, self.P.blocks))
+        return Diagonal(self._coordinates, self._coordinates, blocks, name="D")
 
     @cached_property
     def G(self) -> Diagonal:
         """Kalman gains: G = P H^T D^-1."""
-        return Diagonal(self._bodies, self._coordinates, tuple(self._free.G), name="G")
+        parts = zip(self._S, self.P.blocks, self.D.blocks)
+        blocks = tuple(np.linalg.solve(D, S.T @ P).T for S, P, D in parts)
+        return Diagonal(self._bodies, self._coordinates, blocks, name="G")
 
     @cached_property
     def K(self) -> Sparse:
         """Gains at the body next inboard: K = E_phi G."""
         shift = self._shift
-        entries = tuple((p, i, shift.blocks[i].T @ self._free.G[i]) for i, p in shift.edges)
+        entries = tuple((p, i, shift.blocks[i].T @ self.G.blocks[i]) for i, p in shift.edges)
         return Sparse(self._bodies, self._coordinates, entries, name="K")
 
     @cached_property
     def tau(self) -> Diagonal:
         """Projections on what a joint lets through: tau = G H."""
-        return self._on_bodies("tau", [G @ S.T for G, S in zip(self._free.G, self._S)])
+        return self._on_bodies("tau", (G @ S.T for G, S in zip(self.G.blocks, self._S)))
 
     @cached_property
     def taubar(self) -> Diagonal:
         """Projections on what passes a free joint: 1 - tau."""
-        return self._on_bodies("taubar", self._free.taubar)
+        return self._on_bodies("taubar", (np.eye(len(tau)) - tau for tau in self.tau.blocks))
 
     @cached_property
     def _articulated(self) -> InfluenceMatrix:
-        blocks = [taubar.T @ X for taubar, X in zip(self._free.taubar, self._shift.blocks)]
+        blocks = [taubar.T @ X for taubar, X in zip(self.taubar.blocks, self._shift.blocks)]
         return InfluenceMatrix(self._shift.topology.parents, blocks, names="E_psi.T psi.T")
 
     @cached_property

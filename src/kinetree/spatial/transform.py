@@ -7,10 +7,9 @@ from typing import Any
 
 from kinetree.spatial import vector as vec
 from kinetree.spatial.factors import Dense, Factor, Turn, adjoined, factors
-from kinetree.spatial.frames import joined
 from kinetree.spatial.matrix import Transposed
 from kinetree.spatial.motion import Force, ForceSet, Motion
-from kinetree.spatial.value import Value
+from kinetree.spatial.value import Value, joined
 from kinetree.spatial.vector import Matrix, Number, Vector
 
 

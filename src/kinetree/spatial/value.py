@@ -3,6 +3,10 @@
 A value says what it is made of (`parts`, `with_parts`), what nothing is (`zero`), how it goes from a body to
 the predecessor (`carried`), how it looks as an array (`numbers`), and whether all values of its type have one
 form. Storage, sweeps and interpreters ask these and name no type, so a new type of value is one file.
+
+It may carry a tag of the frame it is expressed in, any object; None is untagged and fits everything. Sweeps
+tag what they hand out, so a sum of a force in body 3's axes and one in its parent's axes raises at once,
+eagerly and while tracing, and costs nothing in compiled code.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
-from kinetree.errors import TraceError
+from kinetree.errors import FrameError, TraceError
 
 Builder = Callable[[Iterator[Any]], Any]
 
@@ -72,6 +76,33 @@ class Value:
         return self.tagged(frame)
 
 
+class Tensor(Value):
+    """A value like an inertia, with a `matrix()`; along a path it goes by `congruence(X)`, X^T value X."""
+
+    __slots__ = ()
+    matrix: Callable[[], Any]
+    congruence: Callable[[Any], Any]
+
+    def carried(self, X: Any) -> Any:
+        return self.congruence(X)
+
+    def numbers(self) -> Any:
+        return self.matrix()
+
+
+class Tuple(tuple, Value):
+    """A value that is a tuple of its parts."""
+
+    __slots__ = ()
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    def with_parts(self, parts: Sequence[Any]) -> Self:
+        return type(self)(parts)
+
+
 def take_apart(value: Any) -> tuple[list[Any], Builder]:
     """The numbers of a value in a fixed order, and how to build one of its form from an iterator of numbers.
 
@@ -93,3 +124,15 @@ def _visit(value: Any, out: list[Any]) -> Builder:
 def as_numbers(value: Any) -> Any:
     """A value or a plain number as it stands in arrays."""
     return value.numbers() if isinstance(value, Value) else value
+
+
+def joined(a: Any, b: Any, what: str) -> Any:
+    """The common frame of two tags, or FrameError."""
+    if a is b or b is None:
+        return a
+    if a is None:
+        return b
+    raise FrameError(
+        f"{what}: one operand is expressed in the frame of {a}, the other in the frame of {b}. "
+        "Transform one of them first: X @ motion takes it to the successor, X.T @ force to the predecessor."
+    )

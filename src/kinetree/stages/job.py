@@ -30,7 +30,7 @@ class Job:
     Equal jobs have equal programs, so executables are kept under the job.
     """
 
-    __slots__ = ("_hash", "dtype", "function", "mode", "model", "options", "present")
+    __slots__ = ("_hash", "_shapes", "dtype", "function", "mode", "model", "options", "present")
 
     def __init__(
         self,
@@ -44,6 +44,7 @@ class Job:
         self.function, self.model, self.present, self.dtype, self.mode = function, model, present, dtype, mode
         self.options = {name: _frozen(value) for name, value in options.items()}
         self._hash = hash((function, present, tuple(self.options.items()), dtype, mode))
+        self._shapes: tuple[list[tuple[int, ...]], list[tuple[int, ...]]] | None = None
 
     def __hash__(self) -> int:
         return self._hash
@@ -61,7 +62,9 @@ class Job:
     @property
     def shapes(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
         """The core shapes of the inputs and outputs."""
-        return self.function.shapes(self.model, self.present, self.options)
+        if self._shapes is None:
+            self._shapes = self.function.shapes(self.model, self.present, self.options)
+        return self._shapes
 
     def lowered(self) -> Program:
         """The program as the function gives it."""

@@ -40,9 +40,19 @@ def c_source(
     Raises:
         CompileError: unknown dtype, a name that is not an identifier, or two equal names.
     """
+    prefix = identifier(prefix)
+    functions = c_functions(programs, prefix, dtype)
+    return {
+        f"{prefix}.h": header(prefix, title, functions, programs),
+        f"{prefix}.c": source(prefix, functions),
+        f"{prefix}_selftest.c": selftest(prefix, functions, samples or {}),
+    }
+
+
+def c_functions(programs: Sequence[Entry], prefix: str, dtype: str = "float64") -> list[Function]:
+    """The C functions of some programs; arguments and errors as for `c_source`."""
     if dtype not in DTYPES:
         raise CompileError(f"C export: dtype {dtype!r} is not one of {', '.join(DTYPES)}")
-    prefix = identifier(prefix)
     functions: list[Function] = []
     for name, program, *_ in programs:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
@@ -50,12 +60,7 @@ def c_source(
         if any(f.name == name for f in functions):
             raise CompileError(f"C export: two functions are called {name!r}")
         functions.append(Function(prefix, name, check(program), DTYPES[dtype]))
-    header = _header(prefix, title, functions, programs)
-    return {
-        f"{prefix}.h": header,
-        f"{prefix}.c": _source(prefix, functions),
-        f"{prefix}_selftest.c": selftest(prefix, functions, samples or {}),
-    }
+    return functions
 
 
 def identifier(text: str) -> str:
@@ -72,7 +77,8 @@ def comment_text(text: str) -> str:
 _HARMLESS = frozenset(string.ascii_letters + string.digits + " _-.,:;()[]{}<>=+'|#@!$%&^~")
 
 
-def _header(prefix: str, title: str, functions: list[Function], programs: Sequence[Entry]) -> str:
+def header(prefix: str, title: str, functions: list[Function], programs: Sequence[Entry]) -> str:
+    """The text of the header."""
     upper = prefix.upper()
     lines = [f"/* {comment_text(title) or prefix}", " *"]
     lines += [f" * {line}" for line in _ABOUT.splitlines()] + [" */"]
@@ -105,7 +111,8 @@ division by nearly zero). An input that is not finite makes every output NaN. Do
 -ffast-math."""
 
 
-def _source(prefix: str, functions: list[Function]) -> str:
+def source(prefix: str, functions: list[Function]) -> str:
+    """The text of the source."""
     lines = [f'#include "{prefix}.h"', "", "#include <math.h>", "#include <stdint.h>", ""]
     if functions:
         lines += helpers(prefix, functions[0].dtype, functions)

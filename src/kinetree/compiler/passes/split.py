@@ -1,4 +1,5 @@
-"""Cutting long blocks into parts, so that the time to compile a program grows linearly with its length.
+"""Cutting long blocks into parts: the time to compile a function grows faster than its length, and the code
+of a long one makes less use of the registers.
 
 A block with too many operations becomes a sequence of parts (`Part`), each printed as a function of
 its own. A number that another part needs goes through the work array "cut"; loads of inputs and tables,
@@ -18,7 +19,7 @@ from kinetree.compiler.passes.dce import eliminate_dead_code
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops.primitives import TRUTH
 
-PART_SIZE = 3000
+PART_SIZE = 700  # between 400 and 3000, where single states of large robots are fastest on x86-64
 Place = tuple[Block, int]  # a part: a block of the old program and the number of its segment
 
 

@@ -37,14 +37,23 @@ def library(
         name = name_of(f"{passes}\0{text}", target)
         found = _libraries.get(name)
         if found is None:
-            code, seconds = cache.load(name), 0.0
-            if code is None:
-                started = time.perf_counter()
-                code = build(text, target, passes)
-                seconds = time.perf_counter() - started
-                cache.store(name, code)
-            found = _libraries[name] = Library(code, seconds, symbols or {})
+            found = _libraries[name] = copy(text, target, symbols, passes)
         return found
+
+
+def copy(
+    text: str, target: Target, symbols: Mapping[str, int] | None = None, passes: int = 0
+) -> Library:
+    """The same, loaded once more: with variables of its own."""
+    with lock:
+        name = name_of(f"{passes}\0{text}", target)
+        code, seconds = cache.load(name), 0.0
+        if code is None:
+            started = time.perf_counter()
+            code = build(text, target, passes)
+            seconds = time.perf_counter() - started
+            cache.store(name, code)
+        return Library(code, seconds, symbols or {})
 
 
 def name_of(text: str, target: Target) -> str:
@@ -108,6 +117,11 @@ class Library:
         if not address:
             raise CompileError(f"the object file has no function {name!r}")
         return address
+
+    def variable(self, name: str) -> int:
+        """Where the global variable `name` stands."""
+        with lock:
+            return self._engine.get_global_value_address(name)
 
 
 _known: dict[str, int] = {}

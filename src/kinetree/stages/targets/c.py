@@ -100,30 +100,35 @@ class C(Target):
         return job.model.memo((self, job), lambda: Library(job))
 
 
+def shared_library(source: Path, name: str, what: str) -> Path:
+    """The shared library of a C file, beside it, by the system's C compiler.
+
+    `name` of the function and `what` needs the compiler are for messages.
+    """
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        raise CompileError(
+            f"{what} needs a C compiler (cc, gcc or clang) on the path to run the code; "
+            "kinetree.export_c writes it without one"
+        )
+    built = source.with_suffix(".so")
+    command = [compiler, "-std=c99", "-O1", "-ffp-contract=off", "-fPIC", "-shared"]
+    run = subprocess.run([*command, str(source), "-o", str(built), "-lm"], capture_output=True, text=True)
+    if run.returncode:
+        raise CompileError(f"the C compiler refused the code of {name}: {run.stderr}")
+    return built
+
+
 class Library:
     """The shared library of one function, called as `library(*arrays, out=None)`."""
 
     def __init__(self, job: Job):
         self.job = job
         self.files = files([job], "robot")
-        compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-        if compiler is None:
-            raise CompileError(
-                "target 'c' needs a C compiler (cc, gcc or clang) on the path to run the code; "
-                "kinetree.export_c writes it without one"
-            )
         with tempfile.TemporaryDirectory() as folder:
             for name, text in self.files.items():
                 Path(folder, name).write_text(text, encoding="ascii")
-            built = Path(folder, "robot.so")
-            command = [compiler, "-std=c99", "-O1", "-ffp-contract=off", "-fPIC", "-shared"]
-            run = subprocess.run(
-                [*command, str(Path(folder, "robot.c")), "-o", str(built), "-lm"],
-                capture_output=True,
-                text=True,
-            )
-            if run.returncode:
-                raise CompileError(f"the C compiler refused the code of {job.function.name}: {run.stderr}")
+            built = shared_library(Path(folder, "robot.c"), job.function.name, "target 'c'")
             self._library = ctypes.CDLL(str(built))
         self._call = self._library[f"robot_{job.function.name}"]
         length = re.search(r"_WORK (\d+)", self.files["robot.h"])

@@ -37,6 +37,7 @@ class Cuda(Target):
     """Compiles the program of a job to PTX; the driver does the rest."""
 
     name = "cuda"
+    part_size = 3000  # there are many registers, and what crosses a cut is in slow memory
 
     def executable(self, job: Job) -> CudaKernel:
         return job.model.memo((Cuda, job), lambda: CudaKernel(job))
