@@ -12,7 +12,13 @@ from kinetree.compiler.emit.llvm.instructions import each
 from kinetree.compiler.emit.llvm.layout import layout
 from kinetree.compiler.emit.llvm.results import Results, define_gathered_store, gather
 from kinetree.compiler.emit.llvm.stream import define_delivery, define_stream, is_streamed
-from kinetree.compiler.emit.llvm.transpose import define_load, define_store, store_name
+from kinetree.compiler.emit.llvm.transpose import (
+    define_load,
+    define_load_few,
+    define_store,
+    define_store_few,
+    store_name,
+)
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.runtime.machine import Target
@@ -83,15 +89,12 @@ def _copies(
     sizes = [sorted({a.size for a in arrays} - {0}) for arrays in (program.inputs, program.outputs)]
     if results is not None:
         arrays = [(k, a) for k, a in enumerate(program.outputs) if a.size]
-        return [
-            *(define_load(number, s, fused) for s in sizes[0]),
-            *(define_gathered_store(f"store_result{k}", number, results.elements[a]) for k, a in arrays),
-        ]
+        stores = [define_gathered_store(f"store_result{k}", number, results.elements[a]) for k, a in arrays]
+    elif number.lanes > 1:
+        stores = [define_store(number, s) for s in sizes[1]]
     if number.lanes > 1:
-        return [
-            *(define_load(number, s, fused) for s in sizes[0]),
-            *(define_store(number, s) for s in sizes[1]),
-        ]
+        few = [define_load_few(number), define_store_few(number, results is not None)]
+        return [*few, *(define_load(number, s, fused) for s in sizes[0]), *stores]
     return [
         *(copy.define_load_one(wide, s, fused) for s in sizes[0]),
         *(copy.define_store_one(wide, s) for s in sizes[1]),

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kinetree.compiler.emit.llvm.transpose import Text, rows_of, scatter, store_few, within
+from kinetree.compiler.emit.llvm.function import Function
+from kinetree.compiler.emit.llvm.transpose import scatter, storing, within
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Store
 from kinetree.compiler.ir.program import Program, walk
@@ -57,29 +58,31 @@ def define_gathered_store(name: str, number: Number, slots: list[int]) -> str:
     starts = sorted({*range(0, size - step + 1, step), size - step})
     empty = [e for e in starts if not any(slots[e : e + step])]
     full = [e for e in starts if any(slots[e : e + step])]
-    text = Text()
-    rows = rows_of(text, number.lanes)
-    before = "entry"
+    f, rows = storing(name, number, size, f"@{name}_slots")
+    part = Number(number.dtype, step)
     if empty:
-        before = _zeros(text, number, name, rows, step, len(empty), before)
+        with f.each(0, len(empty), some=True) as k:
+            first = _entry(f, f"{name}_empty", k)
+            for row in rows:
+                address = f.at(row, first, number.scalar)
+                f.do(f"store {part.vector} {part.constant(0.0)}, ptr {address}, align {number.bytes}")
     if full:
-        _values(text, number, name, rows, step, len(full), before)
+        with f.each(0, len(full), some=True) as k:
+            base = f.mul(k, step + 1)
+            first = _entry(f, f"{name}_full", base)
+            values = []
+            for j in range(step):
+                slot = f.at("%slots", _entry(f, f"{name}_full", f.add(base, j + 1)), number.vector)
+                values.append(f.let(f"load {number.vector}, ptr {slot}, align {number.size}"))
+            for j, column in enumerate(within(f, number, values)):
+                scatter(f, number, column, rows[j::step], first, step)
+    f.give("void")
     tables = [
         _table(f"{name}_slots", slots),
         _table(f"{name}_empty", empty),
         _table(f"{name}_full", [n for e in full for n in (e, *slots[e : e + step])]),
     ]
-    return f"""\
-{chr(10).join(tables)}
-define internal void @{name}(ptr %row, i64 %stride, i64 %last, ptr %slots) #0 {{
-start:
-  %full = icmp eq i64 %last, {number.lanes - 1}
-  br i1 %full, label %entry, label %few
-{store_few(number, size, f"{name}_slots")}
-entry:
-{chr(10).join(text.lines)}
-  ret void
-}}"""
+    return "\n".join([*tables, f.text])
 
 
 def _table(name: str, numbers: list[int]) -> str:
@@ -87,52 +90,7 @@ def _table(name: str, numbers: list[int]) -> str:
     return f"@{name} = internal constant [{len(numbers)} x i32] [{items}]"
 
 
-def _loop(text: Text, label: str, before: str, count: int) -> str:
-    text.lines += [
-        f"  br label %{label}",
-        f"{label}:",
-        f"  %{label}.k = phi i64 [ 0, %{before} ], [ %{label}.next, %{label} ]",
-    ]
-    return f"%{label}.k"
-
-
-def _latch(text: Text, label: str, count: int) -> str:
-    text.lines += [
-        f"  %{label}.next = add nuw nsw i64 %{label}.k, 1",
-        f"  %{label}.more = icmp ult i64 %{label}.next, {count}",
-        f"  br i1 %{label}.more, label %{label}, label %{label}.done",
-        f"{label}.done:",
-    ]
-    return f"{label}.done"
-
-
-def _entry(text: Text, table: str, index: str) -> str:
+def _entry(f: Function, table: str, index: str) -> str:
     """An entry of a table as an index."""
-    value = text.fresh(f"load i32, ptr {text.element('i32', f'@{table}', index)}")
-    return text.fresh(f"zext i32 {value} to i64")
-
-
-def _zeros(text: Text, number: Number, name: str, rows: list[str], step: int, count: int, before: str) -> str:
-    k = _loop(text, "zeros", before, count)
-    first = _entry(text, f"{name}_empty", k)
-    part = Number(number.dtype, step)
-    for row in rows:
-        address = text.element(number.scalar, row, first)
-        text.lines.append(f"  store {part.vector} {part.constant(0.0)}, ptr {address}, align {number.bytes}")
-    return _latch(text, "zeros", count)
-
-
-def _values(
-    text: Text, number: Number, name: str, rows: list[str], step: int, count: int, before: str
-) -> str:
-    k = _loop(text, "tiles", before, count)
-    base = text.fresh(f"mul nuw nsw i64 {k}, {step + 1}")
-    first = _entry(text, f"{name}_full", base)
-    values = []
-    for j in range(step):
-        place = text.fresh(f"add nuw nsw i64 {base}, {j + 1}")
-        slot = text.element(number.vector, "%slots", _entry(text, f"{name}_full", place))
-        values.append(text.fresh(f"load {number.vector}, ptr {slot}, align {number.size}"))
-    for j, column in enumerate(within(text, number, values)):
-        scatter(text, number, column, rows[j::step], first, step)
-    return _latch(text, "tiles", count)
+    value = f.let(f"load i32, ptr {f.at(f'@{table}', index, 'i32')}")
+    return f.let(f"zext i32 {value} to i64")
