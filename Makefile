@@ -7,6 +7,7 @@ VENV   ?= .venv
 JOBS   ?= 2
 # how many random mechanisms the tests try, relative to a full run
 SCALE  ?= 0.3
+TORCH  ?= torch==2.13.0
 
 BIN       := $(VENV)/bin
 RUN       := $(VENV)/.stamp-run
@@ -40,9 +41,9 @@ bench: $(PEERS)  ## time kinetree on this computer, beside what is installed
 	$(BIN)/python -m benchmarks
 
 docs: $(DOCS)  ## build the pages of docs/ into build/docs
-	$(BIN)/mkdocs build --strict --quiet --site-dir build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/docs
 
-generate: $(RUN)  ## rewrite docs/algorithms and the stub from the functions
+generate: $(RUN)  ## rewrite docs/reference and the stub from the functions
 	$(BIN)/python -m docs.generate
 
 soak: $(PEERS)  ## the long campaigns that `make test` leaves out
@@ -80,6 +81,7 @@ $(PEERS): $(DEVELOP)
 	@touch $@
 
 $(ALL): $(PEERS)
+	@$(BIN)/python -m pip install --quiet $(TORCH)
 	@$(BIN)/python -m pip install --quiet --editable '.[all]'
 	@touch $@
 

@@ -4,7 +4,8 @@ Times are processor times: medians, with half the distance between the quartiles
 `rneaInParallel` and `abaInParallel` with one thread; for what it has no C++ loop (marked ~), a loop in Python
 less the time of the same call for a single pendulum. MuJoCo's calls do more than the quantity asked for: it
 has no smaller entry. Compile times include the trace. *One call* is `kt.f(robot, ...)`, as a user types it.
-Trajectories are `kt.simulate` with its result, and MuJoCo's `rollout`, in one thread.
+Trajectories are `kt.simulate` with its result, and MuJoCo's `rollout`, in one thread. Batches inside JAX and
+PyTorch are timed by the clock on the wall.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks import calls, cases, machine, motion, page, table
+from benchmarks import bridges, calls, cases, machine, motion, page, table
 from benchmarks.peers import Peers
 from kinetree.compiler.runtime import threads
 
@@ -47,7 +48,7 @@ def main() -> int:
 
 def run(asked: argparse.Namespace) -> dict[str, Any]:
     results: dict[str, Any] = {"machine": machine.description()}
-    results |= {part: [] for part in ("robots", "calls", "motion", "sizes")}
+    results |= {part: [] for part in ("robots", "calls", "motion", "bridges", "sizes")}
     _say(*table.machine_lines(results["machine"]), "", table.ROBOT_HEAD)
     for robot, make in cases.ROBOTS.items():
         if asked.robots not in robot:
@@ -72,6 +73,14 @@ def run(asked: argparse.Namespace) -> dict[str, Any]:
                 row = motion.row(robot, integrator, states, asked.seconds)
                 results["motion"].append(row)
                 _say(motion.line(row))
+    if bridges.is_worthwhile():
+        _say("", bridges.HEAD)
+        for robot in bridges.ROBOTS:
+            for name in bridges.FUNCTIONS if asked.robots in robot else ():
+                if asked.functions in name:
+                    row = bridges.row(robot, name, asked.seconds)
+                    results["bridges"].append(row)
+                    _say(bridges.line(row))
     sizes = [n for n in cases.SIZES if n <= asked.largest]
     if sizes:
         _say("", table.SIZE_HEAD)

@@ -1,4 +1,4 @@
-"""Make the pictures of the tutorials anew: run each page, keep what it saves.
+"""Make the pictures of the tutorials and the gallery anew: run each page, keep what it saves.
 
 python -m docs.pictures
 """
@@ -11,7 +11,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-PAGES = Path(__file__).parent / "tutorials"
+DOCS = Path(__file__).parent
+PAGES = [*sorted((DOCS / "tutorials").glob("*.md")), DOCS / "gallery.md"]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 
 
@@ -20,7 +21,7 @@ def main() -> None:
 
     matplotlib.use("Agg")
     start = Path.cwd()
-    for page in sorted(PAGES.glob("*.md")):
+    for page in PAGES:
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
             try:
@@ -30,7 +31,7 @@ def main() -> None:
             finally:
                 os.chdir(start)
             for picture in sorted(Path(folder).glob("*.png")):
-                print(shutil.copyfile(picture, PAGES / picture.name))
+                print(shutil.copyfile(picture, page.parent / picture.name))
 
 
 if __name__ == "__main__":

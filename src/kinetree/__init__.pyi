@@ -19,6 +19,10 @@ from kinetree import textbook as textbook
 from kinetree import zoo as zoo
 from kinetree.algorithms.derivatives import ForwardDynamicsDerivatives
 from kinetree.algorithms.derivatives import InverseDynamicsDerivatives
+from kinetree.bridges import casadi as casadi
+from kinetree.bridges import jax as jax
+from kinetree.bridges import scipy as scipy
+from kinetree.bridges import torch as torch
 from kinetree.compiler.runtime import cache as cache
 from kinetree.compiler.runtime import cuda as cuda
 from kinetree.compiler.runtime import threads as threads
@@ -95,7 +99,7 @@ def placements(
     Returns:
         T (..., nb, 4, 4)
 
-    Reference: Jain, spatial operator algebra part 1; Featherstone (2008) section 4.4.
+    Reference: Jain (2024) part 1; Featherstone (2008) section 4.4.
     """
 
 def body_velocities(
@@ -124,7 +128,7 @@ def body_velocities(
     Returns:
         V (..., nb, 6)
 
-    Reference: Featherstone (2008) eq. 5.14; Jain, spatial operator algebra part 4 (V = phi* H* v).
+    Reference: Featherstone (2008) eq. 5.14; Jain (2024) part 4 (V = phi* H* v).
     """
 
 def body_accelerations(
@@ -144,8 +148,7 @@ def body_accelerations(
         A_i = X_i A_p + S_i a_i + c_i + V_i x S_i v_i
 
     with c_i the apparent derivative of S_i times v_i. The spatial acceleration is the derivative of the
-    components of V; with kind="classical" the linear part is the acceleration of the body's origin, A + [0;
-    omega x v]. Cost O(N).
+    components of V; with kind="classical" it is A + [0; omega x v], of the body's origin. Cost O(N).
 
     Args:
         model: the robot.
@@ -159,21 +162,24 @@ def body_accelerations(
     Returns:
         A (..., nb, 6)
 
-    Reference: Featherstone (2008) eq. 5.15; Boyden on the two accelerations; thesis eq. 2.16 with the
-    apparent derivative.
+    Reference: Featherstone (2008) eq. 5.15; Boyden (1997) on the two accelerations; Echeandia (2020) eq.
+    2.16, corrected.
     """
 
 def frame_placement(
     model: Model,
     q: _Numbers,
     frame: str,
+    point: _Numbers | None = None,
     *,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The world pose of a frame (or body) given by name, as a homogeneous matrix [R p; 0 1].
+    """The world pose of a frame (or body), or of the frame moved to a point given in its axes, as [R p; 0 1].
+
+        T = T_b T_bf [1 r; 0 1]        of the frame f of body b, at the point r
 
     Cost O(N), O(d) when unrolled.
 
@@ -181,13 +187,14 @@ def frame_placement(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         frame: name of a frame or body.
+        point (..., 3): a point in the axes of the frame, m; its origin if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         T (..., 4, 4)
 
-    Reference: Jain, spatial operator algebra part 1 (nodes of a body).
+    Reference: Jain (2024) part 1 (nodes of a body).
     """
 
 def frame_velocity(
@@ -204,6 +211,8 @@ def frame_velocity(
     target: str | None = None,
 ) -> _Array:
     """The spatial velocity [omega; v] of a frame, or of the frame moved to a point given in its axes.
+
+        V = X_fb V_b        from body b to the frame
 
     `reference`: "body" (axes and origin of the frame), "world" (axes and origin of the world), or "aligned"
     (axes of the world, origin of the frame). Cost O(N), O(d) when unrolled.
@@ -239,9 +248,10 @@ def frame_acceleration(
 ) -> _Array:
     """The acceleration of a frame without gravity, or of the frame moved to a point given in its axes.
 
-    The spatial acceleration, a 6-vector that is transformed like a velocity; with kind="classical" the second
-    derivative of the position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when
-    unrolled.
+        A = X_fb A_b        classical: A + [0; omega x v]
+
+    The spatial acceleration, transformed like a velocity; with kind="classical" the second derivative of the
+    position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when unrolled.
 
     Args:
         model: the robot.
@@ -258,7 +268,7 @@ def frame_acceleration(
     Returns:
         A (..., 6)
 
-    Reference: Featherstone (2008) section 2.11; Boyden (planet on a circle).
+    Reference: Featherstone (2008) section 2.11; Boyden (1997), planet on a circle.
     """
 
 def jacobian(
@@ -277,9 +287,8 @@ def jacobian(
 
         J_i = Y_i S_i        for the bodies i on the path to the root, 0 for all others
 
-    where Y_i leads from body i to the reference: "body" (axes and origin of the frame), "world" (axes and
-    origin of the world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the
-    placement.
+    where Y_i leads from body i to the reference: "body" (axes and origin of the frame), "world" (those of the
+    world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the placement.
 
     Args:
         model: the robot.
@@ -293,7 +302,7 @@ def jacobian(
     Returns:
         J (..., 6, nv)
 
-    Reference: Jain, spatial operator algebra part 4 (J = B* phi* H*); Featherstone (2008) eq. 4.20.
+    Reference: Jain (2024) part 4 (J = B* phi* H*); Featherstone (2008) eq. 4.20.
     """
 
 def jacobian_rate(
@@ -329,7 +338,7 @@ def jacobian_rate(
     Returns:
         J (..., 6, nv)
 
-    Reference: Jain, spatial operator algebra part 4; Featherstone (2008) section 2.10.
+    Reference: Jain (2024) part 4; Featherstone (2008) section 2.10.
     """
 
 def partial_velocities(
@@ -356,7 +365,7 @@ def partial_velocities(
     Returns:
         J (..., nb, 6, nv)
 
-    Reference: Kane's partial velocities in Jain, spatial operator algebra part 4.
+    Reference: Kane's partial velocities in Jain (2024) part 4.
     """
 
 def center_of_mass(
@@ -383,7 +392,7 @@ def center_of_mass(
     Returns:
         c (..., 3)
 
-    Reference: Jain, spatial operator algebra part 4 (system centre of mass).
+    Reference: Jain (2024) part 4 (system centre of mass).
     """
 
 def center_of_mass_velocity(
@@ -398,6 +407,8 @@ def center_of_mass_velocity(
 ) -> _Array:
     """The velocity of the centre of mass, in world axes: linear momentum over mass. Cost O(N).
 
+        c' = sum_i m_i c'_i / sum_i m_i
+
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
@@ -408,7 +419,7 @@ def center_of_mass_velocity(
     Returns:
         c (..., 3)
 
-    Reference: Jain, spatial operator algebra part 4 (velocity of the centre of mass).
+    Reference: Jain (2024) part 4 (velocity of the centre of mass).
     """
 
 def center_of_mass_jacobian(
@@ -435,7 +446,7 @@ def center_of_mass_jacobian(
     Returns:
         J (..., 3, nv)
 
-    Reference: Jain, spatial operator algebra part 4 (momentum from composite inertias).
+    Reference: Jain (2024) part 4 (momentum from composite inertias).
     """
 
 def inverse_dynamics(
@@ -472,7 +483,8 @@ def inverse_dynamics(
     Returns:
         tau (..., nv)
 
-    Reference: Featherstone (2008) table 5.1; thesis Alg. 1 with apparent derivatives and external forces.
+    Reference: Featherstone (2008) table 5.1; Echeandia (2020) Alg. 1, with apparent derivatives and external
+    forces.
     """
 
 def forward_dynamics(
@@ -513,7 +525,7 @@ def forward_dynamics(
     Returns:
         a (..., nv)
 
-    Reference: Featherstone (2008) table 7.1; thesis Alg. 3 and 6, corrected.
+    Reference: Featherstone (2008) table 7.1; Echeandia (2020) Alg. 3 and 6, corrected.
     """
 
 def hybrid_dynamics(
@@ -552,7 +564,7 @@ def hybrid_dynamics(
     Returns:
         a (..., nv), tau (..., nv)
 
-    Reference: Featherstone (2008) section 9.2; listed by Boyden.
+    Reference: Featherstone (2008) section 9.2; listed by Boyden (1997).
     """
 
 def augmented_dynamics(
@@ -605,6 +617,8 @@ def bias_force(
 ) -> _Array:
     """The generalised force C v + g (less that of `f_ext`) that keeps the velocity `v` constant: a = 0.
 
+        b = C(q, v) v + g(q) - sum_i J_i^T f_ext,i
+
     Inverse dynamics without acceleration; what does not depend on the state folds away. Cost O(N).
 
     Args:
@@ -618,7 +632,7 @@ def bias_force(
     Returns:
         tau (..., nv)
 
-    Reference: Jain, spatial operator algebra part 4 (H phi (M phi* a + b)); Featherstone (2008) table 5.1.
+    Reference: Jain (2024) part 4 (H phi (M phi* a + b)); Featherstone (2008) table 5.1.
     """
 
 def gravity_force(
@@ -645,7 +659,7 @@ def gravity_force(
     Returns:
         tau (..., nv)
 
-    Reference: Jain, spatial operator algebra part 4 (gravity), with the sign of free fall.
+    Reference: Jain (2024) part 4 (gravity), with the sign of free fall.
     """
 
 def mass_matrix(
@@ -673,7 +687,7 @@ def mass_matrix(
     Returns:
         M (..., nv, nv)
 
-    Reference: Featherstone (2008) table 6.2; thesis Alg. 2; Jain, spatial operator algebra part 4.
+    Reference: Featherstone (2008) table 6.2; Echeandia (2020) Alg. 2; Jain (2024) part 4.
     """
 
 def inverse_mass_matrix(
@@ -702,7 +716,7 @@ def inverse_mass_matrix(
         inverse (..., nv, nv)
 
     Reference: Featherstone (2005), Efficient factorization of the joint-space inertia matrix; for deep trees
-    Jain, spatial operator algebra part 4.
+    Jain (2024) part 4.
     """
 
 def mass_matrix_rate(
@@ -731,7 +745,7 @@ def mass_matrix_rate(
     Returns:
         rate (..., nv, nv)
 
-    Reference: thesis eq. 3.22 and Alg. 4, corrected.
+    Reference: Echeandia (2020) eq. 3.22 and Alg. 4, corrected.
     """
 
 def mass_matrix_product(
@@ -760,7 +774,7 @@ def mass_matrix_product(
     Returns:
         tau (..., nv)
 
-    Reference: Jain, spatial operator algebra part 4 (M = H phi M phi* H*, read from right to left).
+    Reference: Jain (2024) part 4 (M = H phi M phi* H*, read from right to left).
     """
 
 def mass_matrix_solve(
@@ -789,7 +803,7 @@ def mass_matrix_solve(
     Returns:
         a (..., nv)
 
-    Reference: Jain, spatial operator algebra part 4 (M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)).
+    Reference: Jain (2024) part 4 (M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)).
     """
 
 def mass_matrix_logdet(
@@ -801,8 +815,9 @@ def mass_matrix_logdet(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Scalar:
-    """The logarithm of det M(q), the sum of log det D_i over the articulated inertias along the joints. Cost
-    O(N).
+    """The logarithm of det M(q), from the articulated inertias along the joints. Cost O(N).
+
+        log det M = sum_i log det D_i
 
     Args:
         model: the robot.
@@ -813,7 +828,7 @@ def mass_matrix_logdet(
     Returns:
         value (...)
 
-    Reference: Jain, spatial operator algebra part 4 (innovations factorisation: det M = prod det D).
+    Reference: Jain (2024) part 4 (innovations factorisation: det M = prod det D).
     """
 
 def mass_matrix_trace(
@@ -825,7 +840,9 @@ def mass_matrix_trace(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Scalar:
-    """The trace of M(q), sum_i tr(S_i^T I^C_i S_i), without the matrix. Cost O(N).
+    """The trace of M(q), without the matrix. Cost O(N).
+
+        tr M = sum_i tr(S_i^T I^C_i S_i)
 
     Args:
         model: the robot.
@@ -836,7 +853,7 @@ def mass_matrix_trace(
     Returns:
         value (...)
 
-    Reference: Jain, spatial operator algebra part 4 (trace of the mass matrix).
+    Reference: Jain (2024) part 4 (trace of the mass matrix).
     """
 
 def composite_inertias(
@@ -863,7 +880,7 @@ def composite_inertias(
     Returns:
         I (..., nb, 6, 6)
 
-    Reference: Featherstone (2008) eq. 6.15; Jain, spatial operator algebra part 4; thesis eq. 2.17.
+    Reference: Featherstone (2008) eq. 6.15; Jain (2024) part 4; Echeandia (2020) eq. 2.17.
     """
 
 def composite_moments(
@@ -875,10 +892,11 @@ def composite_moments(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array, _Array]:
-    """Mass, centre of mass and inertia about it of everything that each body carries, in body axes. Cost
-    O(N).
+    """Mass, centre of mass and inertia about it of everything that each body carries, in body axes.
 
-    The composite inertia in components; the inertia is that of the bodies locked together.
+        m_i = sum_j m_j        c_i = sum_j m_j c_j / m_i        over the bodies j that body i carries, and i
+
+    The composite inertia in components; the inertia is that of the bodies locked together. Cost O(N).
 
     Args:
         model: the robot.
@@ -889,7 +907,7 @@ def composite_moments(
     Returns:
         mass (..., nb), com (..., nb, 3), inertia (..., nb, 3, 3)
 
-    Reference: Jain, spatial operator algebra part 4 (composite bodies).
+    Reference: Jain (2024) part 4 (composite bodies).
     """
 
 def articulated_inertias(
@@ -917,7 +935,7 @@ def articulated_inertias(
     Returns:
         I (..., nb, 6, 6)
 
-    Reference: Featherstone (2008) eq. 7.21; Boyden; the branch inertia of concurrent dynamics.
+    Reference: Featherstone (2008) eq. 7.21; Boyden (1997); the branch inertia of Concurrent Dynamics (2017).
     """
 
 def coriolis_matrix(
@@ -935,8 +953,7 @@ def coriolis_matrix(
         C_ij = S_i^T (I^C dS_j + B^C S_j)        I^C, B^C of the outer one of i and j
 
     with B(V, I) = (V x* I + (I V) x-bar* - I V x) / 2 summed over all bodies outboard, and dS = V x S plus
-    the apparent derivative, which makes it right for joints with any number of degrees of freedom. Cost O(N
-    d).
+    the apparent derivative, which makes it right for joints of every kind. Cost O(N d).
 
     Args:
         model: the robot.
@@ -948,7 +965,7 @@ def coriolis_matrix(
     Returns:
         C (..., nv, nv)
 
-    Reference: thesis Alg. 4, corrected: use, then transform, then step.
+    Reference: Echeandia (2020) Alg. 4, corrected: use, then transform, then step.
     """
 
 def coriolis_matrices(
@@ -963,6 +980,8 @@ def coriolis_matrices(
 ) -> tuple[_Array, _Array, _Array]:
     """The mass matrix, its rate and the Coriolis matrix, from one sweep: (M, M', C). Cost O(N d).
 
+        M' = C + C^T
+
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
@@ -973,7 +992,7 @@ def coriolis_matrices(
     Returns:
         M (..., nv, nv), rate (..., nv, nv), C (..., nv, nv)
 
-    Reference: thesis Alg. 4, corrected.
+    Reference: Echeandia (2020) Alg. 4, corrected.
     """
 
 def coriolis_product(
@@ -1004,7 +1023,7 @@ def coriolis_product(
     Returns:
         tau (..., nv)
 
-    Reference: the factors of thesis Alg. 4 applied to a vector.
+    Reference: the factors of Echeandia (2020) Alg. 4 applied to a vector.
     """
 
 def coriolis_transpose_product(
@@ -1035,7 +1054,7 @@ def coriolis_transpose_product(
     Returns:
         tau (..., nv)
 
-    Reference: the factors of thesis Alg. 4 applied to a vector.
+    Reference: the factors of Echeandia (2020) Alg. 4 applied to a vector.
     """
 
 def christoffel_symbols(
@@ -1070,7 +1089,7 @@ def christoffel_symbols(
     Returns:
         Gamma (..., nv, nv, nv)
 
-    Reference: thesis Alg. 5, corrected and for joints with any number of degrees of freedom.
+    Reference: Echeandia (2020) Alg. 5, corrected and for joints with any number of degrees of freedom.
     """
 
 def inverse_dynamics_derivatives(
@@ -1088,8 +1107,7 @@ def inverse_dynamics_derivatives(
 ) -> InverseDynamicsDerivatives:
     """The derivatives of inverse dynamics along increments of q, along v and along a: (dtau/dq, dtau/dv, M).
 
-    A unit of velocity k of node j moves all that is outboard of it like a rigid body, and changes what is
-    left:
+    A unit of velocity k of node j moves all outboard of it like a rigid body, and changes what is left:
 
         d_k V_i = S_k x V_i + dV_k                    dV = V_p x S + dS v
         d_k A_i = S_k x A_i + dV_k x V_i + dA_k       dA = A_p x S + V_p x dV + V_j x dS v + d(S a + S-ring v)
@@ -1137,8 +1155,7 @@ def forward_dynamics_derivatives(
 
         da/dq = -M^-1 dtau/dq        da/dv = -M^-1 dtau/dv        at a = M^-1 (tau - bias)
 
-    with the derivatives of inverse dynamics, and M = L^T D L on the paths of the tree. `hold` as there. Cost
-    O(N^2 d).
+    with the derivatives of inverse dynamics, `hold` as there, and M = L^T D L on the paths. Cost O(N^2 d).
 
     Args:
         model: the robot.
@@ -1166,7 +1183,9 @@ def kinetic_energy(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Scalar:
-    """The kinetic energy T = sum_i V_i^T I_i V_i / 2 = v^T M v / 2. Cost O(N).
+    """The kinetic energy of all bodies, rotors and armatures. Cost O(N).
+
+        T = sum_i V_i^T I_i V_i / 2 = v^T M v / 2
 
     Args:
         model: the robot.
@@ -1178,7 +1197,7 @@ def kinetic_energy(
     Returns:
         T (...)
 
-    Reference: Jain, spatial operator algebra part 4 (kinetic energy).
+    Reference: Jain (2024) part 4 (kinetic energy).
     """
 
 def potential_energy(
@@ -1205,7 +1224,7 @@ def potential_energy(
     Returns:
         U (...)
 
-    Reference: Jain, spatial operator algebra part 4 (gravity).
+    Reference: Jain (2024) part 4 (gravity).
     """
 
 def momentum(
@@ -1236,7 +1255,7 @@ def momentum(
     Returns:
         h (..., 6)
 
-    Reference: Jain, spatial operator algebra part 4 (system momentum).
+    Reference: Jain (2024) part 4 (system momentum).
     """
 
 def centroidal_momentum(
@@ -1251,6 +1270,8 @@ def centroidal_momentum(
 ) -> _Array:
     """The momentum [angular; linear] about the centre of mass, in world axes. Cost O(N).
 
+        h_G = sum_i X_iG^T I_i V_i
+
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
@@ -1261,7 +1282,7 @@ def centroidal_momentum(
     Returns:
         h (..., 6)
 
-    Reference: Orin, Goswami and Lee (2013); Jain, spatial operator algebra part 4.
+    Reference: Orin, Goswami and Lee (2013); Jain (2024) part 4.
     """
 
 def centroidal_momentum_matrix(
@@ -1288,7 +1309,7 @@ def centroidal_momentum_matrix(
     Returns:
         A (..., 6, nv)
 
-    Reference: Orin, Goswami and Lee (2013); Jain, spatial operator algebra part 4 (h = E phi R H* v).
+    Reference: Orin, Goswami and Lee (2013); Jain (2024) part 4 (h = E phi R H* v).
     """
 
 def centroidal_momentum_matrix_rate(
@@ -1301,13 +1322,11 @@ def centroidal_momentum_matrix_rate(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of the centroidal
-    momentum.
+    """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of that momentum.
 
         W_i = I^C_i S_i        W'_i = I^C_i dS_i + (B^C_i + B^C_i^T) S_i        A'_i = W'_i - [c' x W_i; 0]
 
-    about the centre of mass c, with dS = V x S plus the apparent derivative, and B the Coriolis inertias of
-    the bodies. Cost O(N).
+    about the centre of mass c; dS = V x S plus the apparent derivative, B: Coriolis inertias. Cost O(N).
 
     Args:
         model: the robot.
@@ -1319,7 +1338,8 @@ def centroidal_momentum_matrix_rate(
     Returns:
         A (..., 6, nv)
 
-    Reference: the rate of a composite inertia is B + B^T: thesis eq. 3.1; Orin, Goswami and Lee (2013).
+    Reference: Echeandia (2020) eq. 3.1 (the rate of a composite inertia is B + B^T); Orin, Goswami and Lee
+    (2013).
     """
 
 def system_inertia(
@@ -1346,7 +1366,7 @@ def system_inertia(
     Returns:
         I (..., 6, 6)
 
-    Reference: Jain, spatial operator algebra part 4 (system inertia); Orin, Goswami and Lee (2013).
+    Reference: Jain (2024) part 4 (system inertia); Orin, Goswami and Lee (2013).
     """
 
 def joint_wrenches(
@@ -1361,13 +1381,11 @@ def joint_wrenches(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The wrench [moment; force] that acts on each body through its joint, in body axes about the body
-    origin.
+    """The wrench [moment; force] on each body through its joint, in body axes about the body origin.
 
         f_i = I_i a_i + v_i x* I_i v_i - f_ext,i + sum X_c^T f_c
 
-    It holds up everything outboard. What a joint's drive adds on its predecessor belongs to that body.
-    Cost O(N).
+    It holds up everything outboard. What a drive adds on its predecessor belongs to that body. Cost O(N).
 
     Args:
         model: the robot.
@@ -1381,7 +1399,7 @@ def joint_wrenches(
     Returns:
         f (..., nb, 6)
 
-    Reference: the interbody force of concurrent dynamics; f of the recursive Newton-Euler algorithm.
+    Reference: the interbody force of Concurrent Dynamics (2017); f of the recursive Newton-Euler algorithm.
     """
 
 def constraint_forces(
@@ -1400,8 +1418,7 @@ def constraint_forces(
 
         f^c_i = N_i^T f_i        S_i^T N_i = 0, N_i orthonormal
 
-    A joint with k degrees of freedom has 6 - k of them; the rest of its row is zero. They do no work. Cost
-    O(N).
+    A joint with k degrees of freedom has 6 - k; the rest of its row is zero. They do no work. Cost O(N).
 
     Args:
         model: the robot.
@@ -1415,7 +1432,7 @@ def constraint_forces(
     Returns:
         f (..., nb, 6)
 
-    Reference: concurrent dynamics, proposition 5, with the transpose that it lacks.
+    Reference: Concurrent Dynamics (2017), proposition 5, with the transpose that it lacks.
     """
 
 def base_reaction(
@@ -1448,7 +1465,7 @@ def base_reaction(
     Returns:
         f (..., 6)
 
-    Reference: Newton's law for the whole; Jain, spatial operator algebra part 4.
+    Reference: Newton's law for the whole; Jain (2024) part 4.
     """
 
 def composite_wrenches(
@@ -1463,8 +1480,9 @@ def composite_wrenches(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """The wrench through each joint in two parts, R alpha + y: what the body's own acceleration costs, and
-    the rest.
+    """The wrench through each joint as R alpha + y: what the body's own acceleration costs, and the rest.
+
+        f_i = R_i alpha_i + y_i        R_i = I^C_i
 
     R alpha is the force that moves everything outboard as one rigid body; y depends on the accelerations
     outboard and on velocities. Accelerations include gravity as -g. Cost O(N).
@@ -1481,7 +1499,7 @@ def composite_wrenches(
     Returns:
         inertial (..., nb, 6), rest (..., nb, 6)
 
-    Reference: Jain, spatial operator algebra part 4 (decompositions of interbody forces).
+    Reference: Jain (2024) part 4 (decompositions of interbody forces).
     """
 
 def articulated_wrenches(
@@ -1497,8 +1515,7 @@ def articulated_wrenches(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """The wrench through each joint under the forces `tau`, in two parts: an articulated inertia, and the
-    rest.
+    """The wrench through each joint under the forces `tau`, as an articulated inertia and the rest.
 
         side="outboard":   f = P (alpha - c) + z                    z = psi (K tau + P c + b)
         side="inboard":    f = P+ alpha+ + z+        P+ = P - U D^-1 U^T        z+ = z + U D^-1 (tau - S^T z)
@@ -1519,7 +1536,7 @@ def articulated_wrenches(
     Returns:
         inertial (..., nb, 6), rest (..., nb, 6)
 
-    Reference: Jain, spatial operator algebra part 4 (decompositions of interbody forces).
+    Reference: Jain (2024) part 4 (decompositions of interbody forces).
     """
 
 def inverse_dynamics_composite(
@@ -1538,8 +1555,7 @@ def inverse_dynamics_composite(
 
         f = R alpha + y        y_p = b_p + sum X^T (y + R (S a + c))        tau = S^T f
 
-    with R the composite inertias and b = V x* I V - f_ext. Cost O(N), dearer than the recursive Newton-Euler
-    algorithm.
+    with R the composite inertias and b = V x* I V - f_ext. Cost O(N), more than that of `inverse_dynamics`.
 
     Args:
         model: the robot.
@@ -1553,7 +1569,7 @@ def inverse_dynamics_composite(
     Returns:
         tau (..., nv)
 
-    Reference: Jain, spatial operator algebra part 4 (inverse dynamics by composite bodies).
+    Reference: Jain (2024) part 4 (inverse dynamics by composite bodies).
     """
 
 def inverse_dynamics_inertial(
@@ -1572,7 +1588,7 @@ def inverse_dynamics_inertial(
 
         V = V_p + S_I v        alpha = alpha_p + S_I a + S_I' v        f = I_I alpha + V x* I_I V - f_ext
 
-    with S_I' v = V x S_I v plus the apparent part. Cost O(N), dearer than in body frames.
+    with S_I' v = V x S_I v plus the apparent part. Cost O(N), more than in body frames.
 
     Args:
         model: the robot.
@@ -1586,7 +1602,7 @@ def inverse_dynamics_inertial(
     Returns:
         tau (..., nv)
 
-    Reference: Jain, spatial operator algebra part 4 (inertially referenced equations of motion).
+    Reference: Jain (2024) part 4 (inertially referenced equations of motion).
     """
 
 def forward_dynamics_concurrent(
@@ -1607,8 +1623,7 @@ def forward_dynamics_concurrent(
 
     Every frame has world axes and sits at the joint's centre: D_i shifts from the predecessor's, G_i is the
     joint axis, J_i the branch inertia, R_i = G^T J G, K_i = J G R^-1, beta_i = (e - G K^T) D_i. C is the
-    force of the state with a = 0, with gravity and external forces in it. Accelerations are classical. Cost
-    O(N).
+    force at a = 0, with gravity and external forces in it. Accelerations are classical. Cost O(N).
 
     Args:
         model: the robot.
@@ -1622,7 +1637,7 @@ def forward_dynamics_concurrent(
     Returns:
         a (..., nv)
 
-    Reference: concurrent dynamics, equations (1) to (19b), for joints of every kind.
+    Reference: Concurrent Dynamics (2017), equations (1) to (19b), for joints of every kind.
     """
 
 def gravity_force_composite(
@@ -1634,7 +1649,9 @@ def gravity_force_composite(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The force g that holds the mechanism at rest, from the weights: g_i = -S_i^T [h^C x g; m^C g].
+    """The force g that holds the mechanism at rest, from the weights.
+
+        g_i = -S_i^T [h^C x g; m^C g]        g on the right the acceleration of free fall
 
     Gravity as an external force at the centre of mass of everything outboard, in world axes. Cost O(N).
 
@@ -1647,7 +1664,7 @@ def gravity_force_composite(
     Returns:
         tau (..., nv)
 
-    Reference: gravity as forces at centres of mass, Jain, spatial operator algebra part 4.
+    Reference: gravity as forces at centres of mass, Jain (2024) part 4.
     """
 
 def mass_matrix_inertial(
@@ -1659,7 +1676,9 @@ def mass_matrix_inertial(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The mass matrix in the inertially referenced formulation, M = H_I phi_I M_I phi_I* H_I*. Cost O(N d).
+    """The mass matrix in the inertially referenced formulation. Cost O(N d).
+
+        M = H_I phi_I M_I phi_I* H_I*
 
     Args:
         model: the robot.
@@ -1670,7 +1689,7 @@ def mass_matrix_inertial(
     Returns:
         M (..., nv, nv)
 
-    Reference: Jain, spatial operator algebra part 4 (inertially referenced velocities).
+    Reference: Jain (2024) part 4 (inertially referenced velocities).
     """
 
 def composite_moments_walker_orin(
@@ -1686,7 +1705,7 @@ def composite_moments_walker_orin(
 
         m = m_p + sum m_c        m c = m_p c_p + sum m_c c_c        J = sum (J_c + m_c (|d|^2 1 - d d^T))
 
-    Cost O(N), dearer than moments about the body's origin, which simply add.
+    Cost O(N), more than with moments about the body's origin, which simply add.
 
     Args:
         model: the robot.
@@ -1697,7 +1716,7 @@ def composite_moments_walker_orin(
     Returns:
         mass (..., nb), com (..., nb, 3), inertia (..., nb, 3, 3)
 
-    Reference: Walker and Orin (1982), as told by Jain, spatial operator algebra part 4.
+    Reference: Walker and Orin (1982), as described by Jain (2024) part 4.
     """
 
 def christoffel_symbols_second_kind(
@@ -1759,7 +1778,11 @@ def bias_force_hessian(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """Second derivatives of the bias force along v: [i, j, k] = Gamma_ijk + Gamma_ikj. Cost O(N d^2).
+    """Second derivatives of the bias force along v.
+
+        d2 b_i / dv_j dv_k = Gamma_ijk + Gamma_ikj
+
+    Cost O(N d^2).
 
     Args:
         model: the robot.
@@ -1785,6 +1808,8 @@ def admissibility(
     """Whether a matrix may serve as the Coriolis matrix, and whether it is the one of the Christoffel
     symbols.
 
+        |C v - b|,  |M' - C - C^T|,  |C_ij - sum_k Gamma_ijk v_k|        relative to the size of C
+
     Many matrices give the right C v; passivity needs M' - 2 C skew; only one has the entries C_ij = sum
     Gamma_ijk v_k. Measured, not judged: compare the errors with a tolerance.
 
@@ -1799,7 +1824,7 @@ def admissibility(
     Returns:
         bias_error (...), skew_error (...), christoffel_error (...)
 
-    Reference: thesis eq. 2.13, with the correction that admissible matrices are not unique.
+    Reference: Echeandia (2020) eq. 2.13, with the correction that admissible matrices are not unique.
     """
 
 def nullify_momentum(
@@ -1832,7 +1857,7 @@ def nullify_momentum(
     Returns:
         v (..., nv)
 
-    Reference: Jain, spatial operator algebra part 4 (nullifying the momentum).
+    Reference: Jain (2024) part 4 (nullifying the momentum).
     """
 
 def operational_space_inertia(
@@ -1864,7 +1889,7 @@ def operational_space_inertia(
     Returns:
         Lambda (..., 6 frames, 6 frames), inverse (..., 6 frames, 6 frames)
 
-    Reference: Khatib (1987); Jain, spatial operator algebra (Lambda^-1 = B* Omega B).
+    Reference: Khatib (1987); Jain (2024) part 4 (Lambda^-1 = B* Omega B).
     """
 
 def impulse_response(
@@ -1879,7 +1904,11 @@ def impulse_response(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The change of velocity by an impulse [angular; linear] on a frame: M^-1 J^T impulse. Cost O(N).
+    """The change of velocity by an impulse p = [angular; linear] on a frame.
+
+        v+ - v = M^-1 J^T p
+
+    Cost O(N).
 
     Args:
         model: the robot.
@@ -1936,7 +1965,11 @@ def spring_energy(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Scalar:
-    """The energy of the springs of all joints, sum k (q - q_0)^2 / 2. Cost O(N).
+    """The energy of the springs of all joints, J.
+
+        U = sum_i k_i (q_i - q_0,i)^2 / 2
+
+    Cost O(N).
 
     Args:
         model: the robot.
@@ -1962,6 +1995,8 @@ def rotor_error(
 ) -> RotorError:
     """What it costs to treat rotors approximately: `rotors` is "reflected" (n^2 J on the diagonal) or "none".
 
+        max |M_approx - M| / max |M|        and so for the bias and the acceleration
+
     Each number is the largest entry of the difference over the largest entry of the exact quantity.
 
     Args:
@@ -1976,7 +2011,7 @@ def rotor_error(
     Returns:
         mass_matrix (...), bias (...), acceleration (...)
 
-    Reference: thesis section 4.4, with the exact algorithm for comparison.
+    Reference: Echeandia (2020) section 4.4, with the exact algorithm for comparison.
     """
 
 def system_velocity(
@@ -2007,7 +2042,7 @@ def system_velocity(
     Returns:
         V (..., 6)
 
-    Reference: Jain, spatial operator algebra part 4 (velocity of the centre of mass).
+    Reference: Jain (2024) part 4 (velocity of the centre of mass).
     """
 
 def external_wrenches(
@@ -2042,8 +2077,7 @@ def external_wrenches(
     Returns:
         f_ext (..., nb, 6)
 
-    Reference: external forces at nodes, Jain, spatial operator algebra part 4; impact points of concurrent
-    dynamics.
+    Reference: external forces at nodes, Jain (2024) part 4; impact points of Concurrent Dynamics (2017).
     """
 
 def inverse_dynamics_second_derivatives(
@@ -2187,7 +2221,7 @@ def rotor_wrenches(
     Returns:
         F (..., nr, 6)
 
-    Reference: thesis eq. 4.3 and 4.18, with the rotor's own transform.
+    Reference: Echeandia (2020) eq. 4.3 and 4.18, with the rotor's own transform.
     """
 
 def motor_torques(
@@ -2215,11 +2249,16 @@ def motor_torques(
     Returns:
         motors (..., nr)
 
-    Reference: thesis section 4.2: the motor acts between rotor and carrier.
+    Reference: Echeandia (2020) section 4.2: the motor acts between rotor and carrier.
     """
 
 def rotor_ratios(model: Model) -> _Array:
-    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv)."""
+    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv).
+
+        omega_rotor = N v
+
+    A joint that drives no rotor has a column of zeros.
+    """
 
 def step(
     model: Model,
@@ -2253,8 +2292,9 @@ def step(
     middle, and have no stops.
 
     A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
-    joints. `limits`: with stops at the limits of the joints (discrete only); they take all the energy out of
-    an impact. Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
+    joints. `limits`: with stops at the limits of the joints (discrete only), which take all the energy out of
+    an impact; and `tau` is cut off at the effort limits of the joints (a servo is not). Quaternions stay on
+    the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
     Args:
         model: the robot.
@@ -2275,8 +2315,8 @@ def step(
     Returns:
         q (..., nq), v (..., nv)
 
-    Reference: discrete steps, Castro and others (arXiv 2312.03908); Munthe-Kaas (1998) for Runge-Kutta
-    methods on groups; Marsden and West (2001), Lee and others (arXiv 1609.02898) for variational integrators.
+    Reference: discrete steps, Castro and others (2023); Munthe-Kaas (1998) for Runge-Kutta
+    methods on groups; Marsden and West (2001), Lee and others (2016) for variational integrators.
     """
 
 def torque_regressor(
@@ -2293,12 +2333,12 @@ def torque_regressor(
 ) -> _Array:
     """The matrix Y of tau = Y pi: generalised forces are linear in the inertial parameters.
 
-        inverse_dynamics(model, q, v, a) = Y @ model.parameters.reshape(-1)
+        tau = Y(q, v, a) pi
 
-    for a model without rotors and armatures. `extra` asks for further columns, some of "rotors" (ten for
-    each, of its inertia), "armature" (one for each velocity that is a rate), "damping" and "friction" (one
-    for each velocity): then the product with all parameters (see `regressor_columns`) is the force of the
-    motors. Cost O(N d).
+    with pi = model.parameters.reshape(-1), for a model without rotors and armatures. `extra` asks for further
+    columns, some of "rotors" (ten for each, of its inertia), "armature" (one for each velocity that is a
+    rate), "damping" and "friction" (one for each velocity): then the product with all parameters (see
+    `regressor_columns`) is the force of the motors. Cost O(N d).
 
     Args:
         model: the robot.
@@ -2325,7 +2365,9 @@ def energy_regressor(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> EnergyRegressor:
-    """The rows of the energies: kinetic energy = kinetic @ pi, potential energy = potential @ pi.
+    """The rows of the energies of a model as functions of its inertial parameters pi.
+
+        T = y_T pi        U = y_U pi
 
     pi = model.parameters.reshape(-1), for a model without rotors and armatures. Cost O(N).
 
@@ -2350,7 +2392,9 @@ def momentum_regressor(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The matrix of the momentum about the world origin: momentum = h @ pi, [angular; linear], world axes.
+    """The matrix of the momentum [angular; linear] about the world origin, world axes.
+
+        h = Y_h pi
 
     pi = model.parameters.reshape(-1), for a model without rotors and armatures. Cost O(N).
 

@@ -63,7 +63,12 @@ def mass_matrix_partials(model: Model, q: Array) -> Array:
 
 @function("q -> hessian(nv, nv, nv)")
 def bias_force_hessian(model: Model, q: Array) -> Array:
-    """Second derivatives of the bias force along v: [i, j, k] = Gamma_ijk + Gamma_ikj. Cost O(N d^2)."""
+    """Second derivatives of the bias force along v.
+
+        d2 b_i / dv_j dv_k = Gamma_ijk + Gamma_ikj
+
+    Cost O(N d^2).
+    """
     gamma = of.christoffel_symbols(model, q)
     return gamma + np.swapaxes(gamma, 1, 2)
 
@@ -73,10 +78,12 @@ def admissibility(model: Model, q: Array, v: Array, C: Array) -> tuple:
     """Whether a matrix may serve as the Coriolis matrix, and whether it is the one of the Christoffel
     symbols.
 
+        |C v - b|,  |M' - C - C^T|,  |C_ij - sum_k Gamma_ijk v_k|        relative to the size of C
+
     Many matrices give the right C v; passivity needs M' - 2 C skew; only one has the entries C_ij = sum
     Gamma_ijk v_k. Measured, not judged: compare the errors with a tolerance.
 
-    Reference: thesis eq. 2.13, with the correction that admissible matrices are not unique.
+    Reference: Echeandia (2020) eq. 2.13, with the correction that admissible matrices are not unique.
     """
     own = of.coriolis_matrix(model, q, v)
     size = _or_one(ops.largest(own))
@@ -102,7 +109,7 @@ def nullify_momentum(model: Model, q: Array, v: Array, momentum: Array | None) -
     `momentum` sets another value h, in world axes about the world origin. Integrators drift; this puts a
     conserved momentum back. A model that does not stand on exactly one free joint is a ModelError.
 
-    Reference: Jain, spatial operator algebra part 4 (nullifying the momentum).
+    Reference: Jain (2024) part 4 (nullifying the momentum).
     """
     roots = [body for body in model.bodies if body.parent == 0]
     if len(roots) != 1 or not roots[0].joint.is_free:
@@ -145,7 +152,7 @@ def system_velocity(model: Model, q: Array, v: Array) -> Array:
     In world axes at the centre of mass; J is the inertia of the whole about it, in its present posture. About
     an axis without inertia it does not turn.
 
-    Reference: Jain, spatial operator algebra part 4 (velocity of the centre of mass).
+    Reference: Jain (2024) part 4 (velocity of the centre of mass).
     """
     J = of.system_inertia(model, q)
     return ops.pseudo_inverse(J, 1e-13) @ of.centroidal_momentum(model, q, v)
@@ -175,8 +182,7 @@ def _external_wrenches(
     "world" for the world's axes and moments about the world origin. Wrenches on one body add up; those on the
     world have no effect.
 
-    Reference: external forces at nodes, Jain, spatial operator algebra part 4; impact points of concurrent
-    dynamics.
+    Reference: external forces at nodes, Jain (2024) part 4; impact points of Concurrent Dynamics (2017).
     """
     choice("reference", reference, "body", "world", "aligned")
     result = np.zeros((model.nbodies, 6), forces.dtype)
@@ -209,7 +215,7 @@ def operational_space_inertia(
     A motion that the frames cannot make has no inertia: Lambda is the pseudo-inverse where Lambda^-1 is
     singular. Cost O(N) for each row of J.
 
-    Reference: Khatib (1987); Jain, spatial operator algebra (Lambda^-1 = B* Omega B).
+    Reference: Khatib (1987); Jain (2024) part 4 (Lambda^-1 = B* Omega B).
     """
     J = np.concatenate([of.jacobian(model, q, name, reference) for name in frames])
     moved = np.stack([of.mass_matrix_solve(model, q, row) for row in J])
@@ -222,7 +228,12 @@ def operational_space_inertia(
 def impulse_response(
     model: Model, q: Array, frame: str, impulse: Array, *, reference: str = "aligned"
 ) -> Array:
-    """The change of velocity by an impulse [angular; linear] on a frame: M^-1 J^T impulse. Cost O(N)."""
+    """The change of velocity by an impulse p = [angular; linear] on a frame.
+
+        v+ - v = M^-1 J^T p
+
+    Cost O(N).
+    """
     return of.mass_matrix_solve(model, q, of.jacobian(model, q, frame, reference).T @ impulse)
 
 
@@ -245,7 +256,12 @@ def passive_force(model: Model, q: Array, v: Array, *, smoothing: float = 0.0) -
 
 @function("q -> energy")
 def spring_energy(model: Model, q: Array) -> Any:
-    """The energy of the springs of all joints, sum k (q - q_0)^2 / 2. Cost O(N)."""
+    """The energy of the springs of all joints, J.
+
+        U = sum_i k_i (q_i - q_0,i)^2 / 2
+
+    Cost O(N).
+    """
     stretch = _stretch(model, q)
     return ops.dot(model.stiffness * stretch, stretch) / 2
 
@@ -260,9 +276,11 @@ def _stretch(model: Model, q: Array) -> Array:
 def rotor_error(model: Model, q: Array, v: Array, tau: Array, rotors: str = "reflected") -> tuple:
     """What it costs to treat rotors approximately: `rotors` is "reflected" (n^2 J on the diagonal) or "none".
 
+        max |M_approx - M| / max |M|        and so for the bias and the acceleration
+
     Each number is the largest entry of the difference over the largest entry of the exact quantity.
 
-    Reference: thesis section 4.4, with the exact algorithm for comparison.
+    Reference: Echeandia (2020) section 4.4, with the exact algorithm for comparison.
     """
     other = model.replace(rotors=rotors)
 

@@ -18,7 +18,12 @@ Array = np.ndarray
 
 
 def rotor_ratios(model: Model) -> Array:
-    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv)."""
+    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv).
+
+        omega_rotor = N v
+
+    A joint that drives no rotor has a column of zeros.
+    """
     ratios = np.zeros((len(model.rotors), model.nv))
     for k, rotor in enumerate(model.rotors):
         (row,) = _coupling(model, rotor).G(())
@@ -36,7 +41,7 @@ def motor_torques(model: Model, tau: Array) -> Array:
     tau / n for a joint with one rotor; where several rotors drive a joint, the solution with the least
     squares. Joints without a rotor are not served. Cost O(N).
 
-    Reference: thesis section 4.2: the motor acts between rotor and carrier.
+    Reference: Echeandia (2020) section 4.2: the motor acts between rotor and carrier.
     """
     return np.linalg.pinv(rotor_ratios(model).T) @ tau
 
@@ -51,7 +56,7 @@ def rotor_wrenches(model: Model, q: Array, v: Array, a: Array) -> Array:
     rotor's axis is the net torque of motor and gear that accelerates it; the other five components load the
     bearings. Cost O(N).
 
-    Reference: thesis eq. 4.3 and 4.18, with the rotor's own transform.
+    Reference: Echeandia (2020) eq. 4.3 and 4.18, with the rotor's own transform.
     """
     poses = of.placements(model, q)
     velocities = of.body_velocities(model, q, v)

@@ -40,7 +40,7 @@ class Counting:
 @pytest.fixture
 def counted(kernel):
     counting = Counting(kernel)
-    call, context = fastcall.make("z", kernel.inputs, kernel.outputs, kernel.dtype, counting)
+    call, context = fastcall.for_kernel("z", kernel.inputs, kernel.outputs, kernel.dtype, counting)
     context.connect(kernel.single, single=True)
     context.connect(kernel.batch, single=False)
     context.allow(1000)
@@ -74,19 +74,8 @@ def read_only(array: np.ndarray) -> np.ndarray:
 
 
 TAKEN = {
-    "list": lambda: ([0.0, 1.0, 2.0], Y),
-    "tuple of integers": lambda: ((0, 1, 2), Y),
-    "integers": lambda: (np.arange(3), Y),
-    "booleans": lambda: (np.array([True, False, True]), Y),
-    "float32": lambda: (X.astype(np.float32), Y),
-    "float16": lambda: (X.astype(np.float16), Y),
-    "big-endian": lambda: (X.astype(">f8"), Y),
     "from a pickle": lambda: (pickle.loads(pickle.dumps(X)), Y),
-    "strided": lambda: (np.arange(6.0)[::2], Y),
-    "reversed": lambda: (X[::-1], Y),
-    "misaligned": lambda: (np.frombuffer(b"x" + X.tobytes(), np.float64, offset=1), Y),
     "read-only": lambda: (read_only(X.copy()), Y),
-    "subclass": lambda: (X.view(type("S", (np.ndarray,), {})), Y),
     "batch": lambda: (batch(), batch()),
     "batch of one": lambda: (X[None], Y[None]),
     "batch of one and one state": lambda: (X[None], Y),
@@ -99,10 +88,23 @@ TAKEN = {
     "every other state": lambda: (batch(10)[::2], batch(5)),
     "reversed states": lambda: (batch()[::-1], batch()),
     "slices of a larger state": lambda: (np.arange(60.0).reshape(10, 6)[:, :3], batch(10)),
+    "broadcast view": lambda: (np.broadcast_to(X, (4, 3)), batch()),
+}
+CONVERTED = {
+    "list": lambda: ([0.0, 1.0, 2.0], Y),
+    "tuple of integers": lambda: ((0, 1, 2), Y),
+    "integers": lambda: (np.arange(3), Y),
+    "booleans": lambda: (np.array([True, False, True]), Y),
+    "float32": lambda: (X.astype(np.float32), Y),
+    "float16": lambda: (X.astype(np.float16), Y),
+    "big-endian": lambda: (X.astype(">f8"), Y),
+    "strided": lambda: (np.arange(6.0)[::2], Y),
+    "reversed": lambda: (X[::-1], Y),
+    "misaligned": lambda: (np.frombuffer(b"x" + X.tobytes(), np.float64, offset=1), Y),
+    "subclass": lambda: (X.view(type("S", (np.ndarray,), {})), Y),
     "every other element": lambda: (np.arange(60.0).reshape(10, 6)[:, ::2], batch(10)),
     "lists of lists": lambda: ([[1, 2, 3], [4, 5, 6]], Y),
     "fortran": lambda: (np.asfortranarray(batch()), batch()),
-    "broadcast view": lambda: (np.broadcast_to(X, (4, 3)), batch()),
 }
 HANDED_ON = {
     "axes that differ": lambda: (batch(8), np.tile(Y, (2, 8, 1))),
@@ -129,6 +131,18 @@ def test_taken(counted, arguments) -> None:
     assert general.count == 0
 
 
+@pytest.mark.parametrize("arguments", CONVERTED.values(), ids=CONVERTED.keys())
+def test_converted_and_then_taken(kernel, monkeypatch, arguments) -> None:
+    assert kernel.call
+    monkeypatch.setattr(kernel, "_run", None)
+    x, y = arguments()
+    expected = np.asarray(x, float) + np.asarray(y, float)
+    out = np.empty_like(expected)
+    np.testing.assert_array_equal(kernel(x, y), expected)
+    assert kernel(x, y, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+
+
 @pytest.mark.parametrize("arguments", HANDED_ON.values(), ids=HANDED_ON.keys())
 def test_handed_on(counted, arguments) -> None:
     call, general = counted
@@ -141,16 +155,19 @@ def test_a_float32_kernel_takes_everything_too() -> None:
     kernel = identity_kernel(3, dtype="float32")
     kernel(X, Y), kernel(batch(), Y)
     counting = Counting(kernel)
-    call, context = fastcall.make("z", kernel.inputs, kernel.outputs, kernel.dtype, counting)
+    call, context = fastcall.for_kernel("z", kernel.inputs, kernel.outputs, kernel.dtype, counting)
     context.connect(kernel.single, single=True)
     context.connect(kernel.batch, single=False)
     context.allow(1000)
-    for arguments in TAKEN.values():
+    for arguments in (TAKEN | CONVERTED).values():
         x, y = arguments()
         result = call(x, y)
         assert result.dtype == np.float32
         np.testing.assert_array_equal(result, np.asarray(x, np.float32) + np.asarray(y, np.float32))
-    assert counting.count == 0
+    x, y = X.astype(np.float32), batch().astype(np.float32)
+    before = counting.count
+    call(x, x), call(x, y), call(y, y)
+    assert counting.count == before
 
 
 def test_numbers_for_inputs_without_axes() -> None:
@@ -199,7 +216,7 @@ def test_several_results(shape) -> None:
     for size in ((), (1,), (6,)):
         kernel(np.ones((*size, 3)), np.ones((*size, 2)))
     counting = Counting(kernel)
-    call, context = fastcall.make("m", kernel.inputs, kernel.outputs, kernel.dtype, counting)
+    call, context = fastcall.for_kernel("m", kernel.inputs, kernel.outputs, kernel.dtype, counting)
     context.connect(kernel.single, single=True)
     context.connect(kernel.batch, single=False)
     context.allow(1000)

@@ -35,7 +35,7 @@ def test_pd_holds_a_posture_and_its_energy_falls():
 
 
 def test_computed_torque_gives_each_joint_a_linear_error():
-    """e'' + kd e' + kp e = 0: a joint that starts off by 0.1 follows e = 0.1 (1 + w t) exp(-w t)."""
+    """CTL-3: e'' + kd e' + kp e = 0: a joint that starts off by 0.1 follows e = 0.1 (1 + w t) exp(-w t)."""
     robot = kt.zoo.puma560()
     w = 10.0
     follow = kt.control.ComputedTorque(robot, swing, kp=w**2, kd=2 * w)

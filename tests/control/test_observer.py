@@ -17,7 +17,7 @@ def watched(model, reference, **gains):
 
 
 def test_a_contact_on_the_tool_is_found_in_time():
-    """A force on the flange from 0.3 s on: the residual is J^T f, to 95 % after 3 / K = 50 ms."""
+    """CTL-1: a force on the flange from 0.3 s on: the residual is J^T f, to 95 % after 3 / K = 50 ms."""
     arm = kt.zoo.arm7()
     steps, hit = 500, 300
     force = np.array([0, 0, 0, 4.0, -3.0, 10.0])  # in the world, on the last body

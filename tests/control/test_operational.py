@@ -21,6 +21,7 @@ def acceleration(tau, q, v):
 
 @pytest.mark.parametrize("point", [False, True])
 def test_the_frame_accelerates_as_told_and_the_null_space_does_not_matter(point):
+    """CTL-4."""
     rng = np.random.default_rng(1)
     pose = kt.frame_placement(ARM, Q + 0.1, "flange")
     told = {"goal_velocity": rng.normal(size=6), "goal_acceleration": rng.normal(size=6)}

@@ -24,6 +24,7 @@ def test_the_law_is_linear_in_the_parameters_and_skew():
 
 
 def test_the_lyapunov_function_falls_at_the_rate_of_the_law():
+    """CTL-2."""
     robot = kt.zoo.double_pendulum()
     w, kd = 6.0, 12.0
     follow = kt.control.PassivityBased(robot, swing, bandwidth=w, kd=kd)
@@ -64,6 +65,7 @@ def lively(model, t):
 
 
 def test_adaptive_control_learns_what_it_does_not_know():
+    """CTL-2: the parameters converge."""
     robot, true = unknown_load()
     learn = adaptive(robot, lively, dt=2.5e-4)
     q0, v0 = kt.jvp(lively, robot, (0.0,), (1.0,))

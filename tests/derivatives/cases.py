@@ -51,8 +51,15 @@ def tree(seed: int, most: int = 8, **options: Any) -> Case:
 
 
 def robot(name: str, *args: Any) -> Case:
-    """A robot of the zoo."""
+    """A robot of the zoo, or "flying"."""
+    if name == "flying":
+        return flying()
     return Case(getattr(kt.zoo, name)(*args), np.random.default_rng([*name.encode()]))
+
+
+def flying() -> Case:
+    """A free body with another on a ball joint: small, and all increments turn."""
+    return tree(1, 2, types=("free", "spherical"))
 
 
 def size_of(*arrays: Any) -> float:

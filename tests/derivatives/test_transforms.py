@@ -71,9 +71,11 @@ def as_changes(c: Case, function: Any, values: list[Any], options: dict[str, Any
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("which", ["flying", pytest.param("arm", marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "which", ["flying", *(pytest.param(n, marks=pytest.mark.soak) for n in ("arm", "spacecraft"))]
+)
 def test_all_three_agree_with_complex_steps(which, name):
-    c = tree(21, 3, types=("revolute", "universal")) if which == "arm" else robot("spacecraft")
+    c = tree(21, 3, types=("revolute", "universal")) if which == "arm" else robot(which)
     function, values, options = given(c, name)
     columns = ambient(c, function, values, options)
     rows = [as_changes(c, function, values, options, column) for column in columns]  # by input, by output
@@ -197,6 +199,32 @@ def test_second_derivatives_by_differentiating_twice():
     found = twice(c.model, c.q)
     truth = c.along_q(lambda q: c.run("gravity_force", q))
     assert error(found, truth) < 1e-13
+
+
+@pytest.mark.parametrize("outer", [kt.jvp_of, kt.vjp_of])
+@pytest.mark.parametrize("inner", [kt.jvp_of, kt.vjp_of])
+def test_derivatives_of_derivatives(inner, outer, rng):
+    """Each has changes of its own, by names that differ; they agree with differences of the inner one."""
+    c = robot("double_pendulum")
+    first = inner(kt.forward_dynamics)
+    given = {"q": c.q, "v": c.v, "tau": c.tau}
+    given |= {n: rng.normal(size=2) for n in ("d_q", "d_v", "d_tau", "b_a") if n in first.order}
+    along = {name: rng.normal(size=2) for name in given}
+    ends = [first(c.model, **{n: x + e * along[n] for n, x in given.items()}) for e in (1e-6, -1e-6)]
+    slopes = [(a - b) / 2e-6 for a, b in zip(*ends, strict=True)]
+    if outer is kt.jvp_of:
+        second = outer(first)
+        found = second(c.model, **given, **{second.mark + n: x for n, x in along.items()})[len(slopes) :]
+        assert max(map(error, found, slopes)) < 1e-7
+        assert second.mark == ("d2_" if inner is kt.jvp_of else "d_")
+    else:
+        second = outer(first, wrt=tuple(given))
+        weights = {second.mark + name: rng.normal(size=2) for name in second.results}
+        found = second(c.model, **given, **weights)[len(slopes) :]
+        change = sum(float(g @ along[n]) for g, n in zip(found, given, strict=True))
+        truth = sum(float(w @ s) for w, s in zip(weights.values(), slopes, strict=True))
+        assert abs(change - truth) < 1e-7 * max(1.0, abs(truth))
+        assert second.mark == ("b2_" if inner is kt.vjp_of else "b_")
 
 
 def test_exported(tmp_path):

@@ -1,4 +1,4 @@
-"""The pages of docs/algorithms and the stub of the package are what docs/generate.py writes."""
+"""The pages of docs/reference and the stub of the package are what docs/generate.py writes."""
 
 from __future__ import annotations
 

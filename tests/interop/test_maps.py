@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.interop.charts import Ball, Chart, Circle, FreeTwist, FreeWorld, PlanarBody
+from kinetree.interop.charts import BALL, FREE_TWIST, Chart, Circle, FreeWorld, PlanarBody
 from kinetree.interop.maps import Maps, Piece, angular_first
 
 CHARTS = {
     "revolute": (kt.Revolute((0, 0.6, 0.8)), Chart(), 1),
     "unbounded": (kt.Revolute((0, 0.6, 0.8)), Circle(), 2),
-    "exchanged": (kt.Universal((1, 0, 0), (0, 1, 0)), Chart((1, 0)), 2),
+    "exchanged": (kt.Universal((1, 0, 0), (0, 1, 0)), Chart((1, 0), (1, 0)), 2),
     "planar": (kt.Planar(), PlanarBody(), 4),
-    "ball": (kt.Spherical(), Ball(), 4),
-    "free in Pinocchio": (kt.Free(), FreeTwist(), 7),
+    "ball": (kt.Spherical(), BALL, 4),
+    "free in Pinocchio": (kt.Free(), FREE_TWIST, 7),
     "free in MuJoCo": (kt.Free(), FreeWorld(kt.Pose.random(np.random.default_rng(3))), 7),
 }
 

@@ -220,8 +220,7 @@ def bare_mjcf(path):
     """The text of an MJCF file with its includes, without meshes, assets, actuators and constraints."""
     from pathlib import Path
 
-    from kinetree.io.mjcf_defaults import MAIN, Defaults
-    from kinetree.io.mjcf_include import expand_includes
+    from kinetree.io.mjcf_spec import MAIN, Defaults, expand_includes
     from kinetree.io.report import Log
     from kinetree.io.xml import read_xml
 

@@ -253,13 +253,13 @@ def test_what_is_not_modelled_is_listed():
         '<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon><actuator>'
         '<motor joint="j"/></actuator>'
         '<contact><exclude body1="a" body2="a"/></contact><sensor><jointpos joint="j"/></sensor>'
-        "<keyframe><key/></keyframe>"
+        '<keyframe><key ctrl="1"/></keyframe>'
     )
     model = kt.load(
         world(f'<body name="a"><joint name="j"/>{INERTIAL}<geom size="1"/><camera/></body>', tail=tail)
     )
     listed = {f.where.element for f in model.report.ignored}
-    assert {"<tendon>", "<actuator>", "<contact>", "<sensor>", "<keyframe>", "<geom>", "<camera>"} <= listed
+    assert {"<tendon>", "<actuator>", "<contact>", "<sensor>", "key", "<geom>", "<camera>"} <= listed
 
 
 def test_a_mesh_without_inertial_is_a_warning():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks import calls, table
+from benchmarks import bridges, calls, table
 from benchmarks.measure import Call, race
 from benchmarks.pinocchio_peer import BATCHES, FUNCTIONS
 
@@ -35,3 +35,9 @@ def test_the_others_have_what_they_are_asked_for():
     pin = pytest.importorskip("pinocchio")
     assert all(hasattr(pin, name) for name in (*FUNCTIONS.values(), *BATCHES.values()))
     assert all(hasattr(kt, name) for name in FUNCTIONS)
+
+
+def test_batches_inside_other_libraries():
+    row = bridges.row("arm7", "inverse_dynamics", 1e-4)
+    assert set(row["batch"]) <= {"ours", *bridges.LIBRARIES} and row["batch"]["ours"]["median"] > 0
+    assert bridges.line(row).count("|") == bridges.HEAD.split("\n")[0].count("|")

@@ -16,7 +16,7 @@ from kinetree.sweep.vocabulary import WORDS
 # Arguments after the model, in the order of a call; `name=default`, nothing for None.
 FUNCTIONS = {
     "placements": "q",
-    "frame_placement": "q frame",
+    "frame_placement": "q frame point=",
     "frame_velocity": "q v frame reference=body point=",
     "frame_acceleration": "q v a frame reference=body kind=spatial point=",
     "body_velocities": "q v",
@@ -110,7 +110,7 @@ VALUES = {"frame": "pole", "frames": "pole", "forces": {}, "impulse": np.zeros(6
 ELSEWHERE = """
     Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators interop
     jvp vjp jvp_of vjp_of jacobian_of base_parameters identify regressor_columns
-    Trajectory
+    Trajectory jax torch
 """.split()
 
 
@@ -149,13 +149,14 @@ def written(p: inspect.Parameter) -> str:
 def test_a_position_means_what_the_signature_says(name):
     """An array of the wrong shape is reported under the name that stands in its place."""
     model, function = kt.zoo.cart_pole(), getattr(kt, name)
-    needed = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty][1:]
-    for k, wrong in enumerate(needed):
+    needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty][1:]
+    given: dict = {p.name: VALUES.get(p.name, np.zeros(model.nv)) for p in needed}
+    named = {p.name: given.pop(p.name) for p in needed if p.kind is p.KEYWORD_ONLY}
+    for wrong in given:
         if isinstance(function, kt.Function) and WORDS[wrong].shape:
-            values: list = [VALUES.get(other, np.zeros(model.nv)) for other in needed]
-            values[k] = np.zeros(model.nv + 1)
+            values = {**given, wrong: np.zeros(model.nv + 1)}.values()
             with pytest.raises(kt.errors.ShapeError, match=rf"\b{wrong} has shape"):
-                function(model, *values)
+                function(model, *values, **named)
 
 
 def test_every_function_of_a_model_is_promised():

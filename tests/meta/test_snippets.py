@@ -1,17 +1,23 @@
 """Every Python block of the README and of docs/ runs, and so does every `kinetree` command shown there.
 
 The blocks of one page run in order, in one namespace, in an empty directory. A block that cannot run
-(a sketch, another project's code) is fenced as `text`, not as `python`.
+(a sketch, another project's code) is fenced as `text`; signatures and bodies in the generated reference are
+fenced as `py`. A section that imports a package which is not installed is left out.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
+from glob import glob
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from tests.meta.sources import ROOT, named
+
+from kinetree.extras import EXTRAS
 
 FENCE = re.compile(r"^```(python|sh)\n(.*?)^```$", re.M | re.S)
 PICTURE = re.compile(r"!\[[^]]*\]\(([^):]+\.png)\)")
@@ -29,6 +35,8 @@ def test_page(page: Path, tmp_path, monkeypatch, capsys):
     text = page.read_text()
     for block in FENCE.finditer(text):
         line = text.count("\n", 0, block.start(2))
+        if lacking(section(text, block.start())):
+            continue
         if block[1] == "python":
             exec(compile("\n" * line + block[2], named(page), "exec"), namespace)
         else:
@@ -39,11 +47,23 @@ def test_page(page: Path, tmp_path, monkeypatch, capsys):
             assert (tmp_path / picture).read_bytes()[:4] == b"\x89PNG"
 
 
+def section(text: str, place: int) -> str:
+    """The text from one heading to the next around a place."""
+    end = text.find("\n## ", place)
+    return text[text.rfind("\n## ", 0, place) + 1 : end if end >= 0 else len(text)]
+
+
+def lacking(text: str) -> bool:
+    """Whether an extra that a text imports is not installed."""
+    return any(f"import {extra}" in text and find_spec(extra) is None for extra in EXTRAS)
+
+
 def run_commands(block: str, place: str) -> None:
     """Run the lines that call kinetree itself; make and pip are left to the reader."""
     from kinetree.cli import main
 
     for line in block.replace("\\\n", " ").split("\n"):
-        words = shlex.split(line, comments=True)
+        alone = itertools.takewhile(lambda word: word != "|", shlex.split(line, comments=True))
+        words = [found for word in alone for found in glob(word) or [word]]
         if words[:1] == ["kinetree"] and not {"bench", "demo", "view"} & set(words):
             assert main(words[1:]) in (0, 1), f"{place}: {line}"

@@ -9,7 +9,7 @@ from kinetree import zoo
 from kinetree.joints import Free, Revolute, Spherical, Spin
 from kinetree.model import ModelBuilder
 from kinetree.model.coupling import Linear, Own
-from kinetree.model.grouping import DETACHED, PREDECESSOR, is_axisymmetric
+from kinetree.model.grouping import NOTHING, PREDECESSOR, is_axisymmetric
 from kinetree.spatial.inertia import Inertia
 
 
@@ -102,7 +102,7 @@ def test_armature_is_a_detached_spin():
     b = ModelBuilder("arm").add_body("a", None, Revolute(), inertia=LINK, armature=0.25)
     b.add_body("b", "a", Revolute(), inertia=LINK, armature=0.5, mimic=("a", 3.0))
     (node,) = b.build().nodes
-    assert [m.carrier for m in node.members] == [PREDECESSOR, 0, DETACHED, DETACHED]
+    assert [m.carrier for m in node.members] == [PREDECESSOR, 0, NOTHING, NOTHING]
     assert [m.inertia.second[2] for m in node.members[2:]] == [0.25, 0.5]
     assert [m.coupling for m in node.members[2:]] == [Linear(((0, 0, 1),)), Linear(((0, 0, 3.0),))]
 
@@ -111,7 +111,7 @@ def test_armature_of_quasi_velocities_is_a_detached_body():
     b = ModelBuilder("float").add_body("a", None, Free(), inertia=LINK, armature=(1, 2, 3, 4, 4, 4))
     b.add_body("b", "a", Spherical(), inertia=LINK, armature=0.5)
     free, ball = (node.members[1] for node in b.build().nodes)
-    assert (free.carrier, free.joint, free.coupling) == (DETACHED, Free(), Own(0, 7, 0, 6))
+    assert (free.carrier, free.joint, free.coupling) == (NOTHING, Free(), Own(0, 7, 0, 6))
     assert free.inertia.parameters == (4, 0, 0, 0, 1, 2, 3, 0, 0, 0)
     assert ball.inertia.parameters == (0, 0, 0, 0, 0.5, 0.5, 0.5, 0, 0, 0)
 

@@ -33,7 +33,7 @@ def solved(rate, y0, times):
 
 @pytest.mark.parametrize("integrator", ["rk4", "dopri5", "DOP853"])
 def test_example_1_of_concurrent_dynamics(integrator):
-    """A pendulum with a body of its own: (I + m L^2) theta'' = tau - m g L sin theta."""
+    """SIM-1, SIM-6, EXA-1: a pendulum with a body of its own: (I + m L^2) theta'' = tau - m g L sin theta."""
     m, L, I = 2.0, 0.7, 0.03
     builder = kt.ModelBuilder("example 1")
     body = kt.Inertia(m, (0.0, -L, 0.0), np.diag([0.02, 0.02, I]))
@@ -50,7 +50,7 @@ def test_example_1_of_concurrent_dynamics(integrator):
 
 @pytest.mark.parametrize("integrator", ["rk4", "dopri5", "DOP853"])
 def test_example_2_of_concurrent_dynamics(integrator):
-    """A pendulum on a moving base.
+    """SIM-1, SIM-6, EXA-2: a pendulum on a moving base.
 
     [m1 + m2, m2 L c; m2 L c, I + m2 L^2] [x''; theta''] = [f + m2 L s theta'^2; -m2 g L s]
     """
@@ -73,6 +73,62 @@ def test_example_2_of_concurrent_dynamics(integrator):
         tolerance=1e-12,
     )  # fmt: skip
     assert np.abs(np.c_[run.q, run.v] - solved(rate, [*q0, *v0], run.t)).max() < 1e-9
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+def test_control_springs_and_wrenches_act_in_every_step(integrator):
+    """SIM-3: a pendulum with a spring, a damper, torques by step and a force on its bob, by hand.
+
+    (I + m L^2) theta'' = tau_k - k (theta - theta_0) - d theta' - m g L sin theta + L F cos theta
+    """
+    m, L, I, k, rest, d, F = 1.3, 0.7, 0.05, 4.0, 0.2, 0.3, 2.5
+    builder = kt.ModelBuilder("pendulum")
+    bob = kt.Inertia(m, (0.0, -L, 0.0), np.diag([0.02, 0.03, I]))
+    builder.add_body("bob", "world", kt.Revolute((0, 0, 1)), inertia=bob, damping=d)
+    model = builder.build().replace(
+        gravity=(0.0, -G, 0.0), stiffness={"bob": k}, spring_reference={"bob": rest}
+    )
+    torques = np.random.default_rng(2).normal(size=(100, 1))
+
+    @kt.function("q -> f_ext")
+    def push(model, q):
+        """F along the world's x axis, at the bob: in axes of the body, about its origin."""
+        c, s = kt.ops.cos(q[0]), kt.ops.sin(q[0])
+        return np.array([[0.0, 0.0, L * F * c, F * c, -F * s, 0.0]])
+
+    run = kt.simulate(
+        model, [0.4], [1.0], duration=1.0, dt=0.01, control=torques, f_ext=push, integrator=integrator,
+        tolerance=1e-11,
+    )  # fmt: skip
+    y, held = np.array([0.4, 1.0]), [F * L * np.cos(0.4)]
+    for tau in torques[:, 0]:
+        held[0] = F * L * np.cos(y[0])  # fixed steps hold forces; error control does not
+
+        def rate(t, y, tau=tau):
+            arm = held[0] if integrator == "rk4" else F * L * np.cos(y[0])
+            force = tau - k * (y[0] - rest) - d * y[1] - m * G * L * np.sin(y[0]) + arm
+            return [y[1], force / (I + m * L**2)]
+
+        y = solved(rate, y, np.array([0.0, 0.01]))[-1]
+    assert np.abs(np.r_[run.q[-1], run.v[-1]] - y).max() < (1e-6 if integrator == "rk4" else 1e-8)
+
+
+def test_joint_wrenches_along_a_run_carry_the_rate_of_momentum():
+    """SIM-7: through the first joint of an arm goes all that changes its momentum, less its weight."""
+    model = kt.zoo.puma560()
+    q, v = state(model, 3, speed=0.5)
+    run = kt.simulate(model, q, v, duration=0.1, dt=1e-3, integrator="rk4", limits=False, passive=False)
+    h = run.momentum
+    rate = (8 * (h[3:-1] - h[1:-3]) - (h[4:] - h[:-4])) / (12 * 1e-3)  # [angular; linear], world origin
+    poses = kt.placements(model, run.q)[2:-2, 0]
+    R, p = poses[:, :3, :3], poses[:, :3, 3]
+    moment, force = np.split(run.joint_wrenches[2:-2, 0], 2, -1)
+    force = np.einsum("tij,tj->ti", R, force)
+    moment = np.einsum("tij,tj->ti", R, moment) + np.cross(p, force)
+    weight = model.total_mass * np.asarray(model.gravity)
+    about = np.cross(kt.center_of_mass(model, run.q)[2:-2], weight)
+    assert np.abs(force + weight - rate[:, 3:]).max() < 1e-6 * np.abs(force).max()
+    assert np.abs(moment + about - rate[:, :3]).max() < 1e-6 * np.abs(moment).max()
 
 
 MUJOCO = {
@@ -140,6 +196,7 @@ def test_energy_of_a_chain_for_a_million_steps():
 @pytest.mark.parametrize("reset", [False, True])
 @pytest.mark.parametrize("integrator", ["rk4", "variational", "discrete"])
 def test_a_spacecraft_keeps_its_momentum(integrator, reset):
+    """MOM-7, SIM-5, EXA-9: the drift of what is conserved, with and without reset."""
     model = kt.zoo.spacecraft()
     q, v = state(model, 4, (4,), 0.3)
     run = kt.simulate(
@@ -150,6 +207,7 @@ def test_a_spacecraft_keeps_its_momentum(integrator, reset):
 
 
 def test_momentum_is_reset_to_what_is_asked_for():
+    """SIM-5, MOM-5."""
     model = kt.zoo.spacecraft()
     q, v = state(model, 5)
     still = kt.nullify_momentum(model, q, v)

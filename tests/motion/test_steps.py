@@ -29,6 +29,7 @@ def after(model, q, v, tau, integrator, count, duration=0.2, **options):
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_order_of_convergence(integrator):
+    """SIM-2: on a floating tree with a ball joint."""
     model = floating_tree()
     q, v = state(model, 1, speed=2.0)
     tau = np.random.default_rng(2).normal(size=model.nv)
@@ -90,6 +91,7 @@ def test_looped_programs_give_the_same_step(integrator):
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_quaternions_stay_on_the_sphere(integrator):
+    """SIM-2."""
     model = floating_tree()
     q, v = state(model, 7, speed=3.0)
     for _ in range(200):

@@ -82,7 +82,7 @@ def test_between_records(runs):
 
 
 def test_energy_audit():
-    """The energy changes by the work of all forces; the error falls with the step."""
+    """SIM-4: the energy changes by the work of all forces; the error falls with the step."""
     model = floating_tree().replace(damping={"leg": 0.2}, stiffness={"rod": 3.0})
     q, v = state(model, 5)
     wrench = np.random.default_rng(6).normal(size=(model.nbodies, 6))
@@ -100,6 +100,7 @@ def test_energy_audit():
 
 
 def test_power_is_the_rate_of_the_energy():
+    """SIM-4: power by the forces, and by differences of the energy."""
     model = floating_tree().replace(damping={"leg": 0.2}, friction={"rod": 0.1}, stiffness={"rod": 3.0})
     q, v = state(model, 5)
     wrench = np.random.default_rng(6).normal(size=(model.nbodies, 6))

@@ -18,8 +18,8 @@ FLAGS = (
 )
 
 
-def screenshot(url: str, profile: Path, ready: Callable[[], bool], settle: float = 3.0) -> bytes:
-    """The PNG of a page, `settle` seconds after `ready` says that it has loaded."""
+def screenshot(url: str, profile: Path, ready: Callable[[], bool], done: Callable[[bytes], bool]) -> bytes:
+    """The PNG of a page that `ready` says has loaded: the first that is `done`, or the last within 20 s."""
     from websockets.sync.client import connect
 
     command = [str(CHROMIUM), *FLAGS.split(), f"--user-data-dir={profile}", "about:blank"]
@@ -39,8 +39,12 @@ def screenshot(url: str, profile: Path, ready: Callable[[], bool], settle: float
 
             ask(1, "Page.navigate", url=url)
             wait(ready)
-            time.sleep(settle)
-            return base64.b64decode(ask(2, "Page.captureScreenshot", format="png")["data"])
+            for number in range(2, 42):
+                time.sleep(0.5)
+                png = base64.b64decode(ask(number, "Page.captureScreenshot", format="png")["data"])
+                if done(png):
+                    break
+            return png
     finally:
         browser.terminate()
         browser.wait(10)

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.spatial import (
-    ArticulatedInertia,
-    Coordinates,
-    Factored,
-    Force,
-    ForceSet,
-    Jet,
-    Motion,
-    Subspace,
-    Transform,
-)
+from kinetree.algorithms.articulation import freed
+from kinetree.spatial import Coordinates, Factored, Force, ForceSet, Jet, Motion, Subspace, Transform
+from kinetree.spatial.articulated import ArticulatedInertia
 from kinetree.sweep import Sweep, algorithm
 
 
@@ -34,8 +26,27 @@ def forward_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Featherstone (2008) table 7.1; thesis Alg. 3 and 6, corrected.
+    Reference: Featherstone (2008) table 7.1; Echeandia (2020) Alg. 3 and 6, corrected.
     """
+    return _accelerations(tree, q, v, tau, f_ext)
+
+
+@algorithm("q, v, tau, added(nv), f_ext? -> a")
+def augmented_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, added: Any, f_ext: Any) -> Any:
+    """Accelerations when the inertia `added` is added along each velocity, felt by that velocity alone.
+
+        (M + diag(added)) a + C v + g = tau
+
+    A force that falls with the velocity at the end of a step, tau - d (v + h a), is such an inertia h d: so
+    one step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
+    dynamics, with D = S^T U + diag(added). Cost O(N).
+
+    Reference: Featherstone (2008) table 7.1; Castro and others, convex implicit steps (arXiv 2312.03908).
+    """
+    return _accelerations(tree, q, v, tau, f_ext, added)
+
+
+def _accelerations(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any, added: Any = None) -> Any:
     X, S, J, c, A = tree.fields(Transform, Subspace, Jet, Motion, Motion)
     U, D, u = tree.fields(ForceSet, Factored, Coordinates)
     IA, pA = tree.sums(ArticulatedInertia, Force)
@@ -47,13 +58,11 @@ def forward_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any) -> Any:
         pA[i] = I.force(J[i]) - f_ext[i]
     for i in tree.inward():
         p = tree.parent(i)
-        U[i] = IA[i] @ S[i]
-        D[i] = tree.factored(i, S[i].T @ U[i])
+        Ia = freed(tree, i, IA, S, U, D, added)
         u[i] = tau[i] - S[i].T @ pA[i]
-        Ia = IA[i].deflated(S[i], U[i], D[i])
         IA.add(p, X[i].T @ Ia @ X[i])
         pa = pA[i] + Ia @ c[i] + U[i] @ D[i].solve(u[i])
-        pA.add(p, X[i].T @ pa.known_along(S[i], tau[i]))
+        pA.add(p, X[i].T @ (pa.known_along(S[i], tau[i]) if added is None else pa))
     a = tree.coordinates()
     A[tree.world] = -tree.gravity
     for i in tree.outward():

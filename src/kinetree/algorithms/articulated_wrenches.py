@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.spatial import (
-    ArticulatedInertia,
-    Coordinates,
-    Factored,
-    Force,
-    ForceSet,
-    Motion,
-    Subspace,
-    Transform,
-)
+from kinetree.algorithms.articulation import freed
+from kinetree.spatial import Coordinates, Factored, Force, ForceSet, Motion, Subspace, Transform
+from kinetree.spatial.articulated import ArticulatedInertia
 from kinetree.sweep import Sweep, algorithm, choice
 
 
 @algorithm("q, v, tau, f_ext? -> inertial(nb, 6), rest(nb, 6)")
 def articulated_wrenches(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any, *, side: str = "outboard") -> Any:
-    """The wrench through each joint under the forces `tau`, in two parts: an articulated inertia, and the
-    rest.
+    """The wrench through each joint under the forces `tau`, as an articulated inertia and the rest.
 
         side="outboard":   f = P (alpha - c) + z                    z = psi (K tau + P c + b)
         side="inboard":    f = P+ alpha+ + z+        P+ = P - U D^-1 U^T        z+ = z + U D^-1 (tau - S^T z)
@@ -28,7 +20,7 @@ def articulated_wrenches(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any, *, s
     alpha is the body's acceleration, alpha+ that of its predecessor seen at the body (both include gravity
     as -g), and c the velocity-dependent part. The rest does not depend on any acceleration. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (decompositions of interbody forces).
+    Reference: Jain (2024) part 4 (decompositions of interbody forces).
     """
     outboard = choice("side", side, "outboard", "inboard") == "outboard"
     X, S, V, c, alpha = tree.fields(Transform, Subspace, Motion, Motion, Motion)
@@ -43,11 +35,9 @@ def articulated_wrenches(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any, *, s
         bias[i] = V[i].cross_star(I @ V[i]) - f_ext[i]
     for i in tree.inward():
         p = tree.parent(i)
-        U[i] = P[i] @ S[i]
-        D[i] = tree.factored(i, S[i].T @ U[i])
+        P.add(p, X[i].T @ freed(tree, i, P, S, U, D) @ X[i])
         z[i] = bias[i] + P[i] @ c[i]
         u[i] = tau[i] - S[i].T @ z[i]
-        P.add(p, X[i].T @ P[i].deflated(S[i], U[i], D[i]) @ X[i])
         bias.add(p, X[i].T @ (z[i] + U[i] @ D[i].solve(u[i])))
     inertial, rest = tree.array("nb", 6), tree.array("nb", 6)
     alpha[tree.world] = -tree.gravity

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from kinetree.spatial import ArticulatedInertia, Factored, ForceSet, Subspace, Transform
+from kinetree.spatial import Coordinates, Factored, Force, ForceSet, Matrix, Motion, Subspace, Transform
+from kinetree.spatial.articulated import ArticulatedInertia
 from kinetree.sweep import Sweep, algorithm
 
 
-def articulated(tree: Sweep, q: Any) -> tuple[Any, Any, Any, Any]:
-    """The fields X, S, U = I^A S and D = S^T U (factored) of the articulated inertias.
+def freed(tree: Sweep, i: Any, I: Any, S: Any, U: Any, D: Any, added: Any = None) -> Any:
+    """Free the joint of node i, whose I^A is known: U = I^A S and D = S^T U (factored).
+
+    Returns what the predecessor feels of it, I^A - U D^-1 U^T. `added` is inertia that only the joint feels:
+    it counts in D alone.
+    """
+    U[i] = I[i] @ S[i]
+    along = S[i].T @ U[i]
+    if added is None:
+        D[i] = tree.factored(i, along)
+        return I[i].deflated(S[i], U[i], D[i])
+    D[i] = tree.factored(i, along + Matrix.diagonal(added[i]))
+    return I[i].lowered(U[i], D[i])
+
+
+def articulated(tree: Sweep, q: Any) -> tuple[Any, ...]:
+    """The fields X, S, U = I^A S, D = S^T U (factored), and the articulated inertias I^A.
 
     I^A_p += X^T (I^A - U D^-1 U^T) X
     """
@@ -19,10 +36,28 @@ def articulated(tree: Sweep, q: Any) -> tuple[Any, Any, Any, Any]:
         X[i], S[i] = tree.joint(i, q[i])
         IA[i] = tree.inertia(i)
     for i in tree.inward():
-        U[i] = IA[i] @ S[i]
-        D[i] = tree.factored(i, S[i].T @ U[i])
-        IA.add(tree.parent(i), X[i].T @ IA[i].deflated(S[i], U[i], D[i]) @ X[i])
-    return X, S, U, D
+        IA.add(tree.parent(i), X[i].T @ freed(tree, i, IA, S, U, D) @ X[i])
+    return X, S, U, D, IA
+
+
+def responses(tree: Sweep, fields: tuple[Any, ...], x: Any) -> Iterator[tuple[Any, Any]]:
+    """(i, a_i) from base to tips: the accelerations that forces x produce from rest, without gravity.
+
+    u_i = x_i - S^T p_i        p_p += X^T (p_i + U D^-1 u_i)        a_i = D^-1 (u_i - U^T X A_p)
+    """
+    X, S, U, D, _ = fields
+    A, u = tree.fields(Motion, Coordinates)
+    p = tree.sums(Force)
+    for i in tree.outward():
+        p[i] = tree.zero(i, Force)
+    for i in tree.inward():
+        u[i] = x[i] - S[i].T @ p[i]
+        p.add(tree.parent(i), X[i].T @ (p[i] + U[i] @ D[i].solve(u[i])))
+    for i in tree.outward():
+        pulled = X[i] @ A[tree.parent(i)]
+        a = D[i].solve(u[i] - U[i].T @ pulled)
+        A[i] = pulled + S[i] @ a
+        yield i, a
 
 
 @algorithm("q -> I(nb, 6, 6)")
@@ -34,17 +69,10 @@ def articulated_inertias(tree: Sweep, q: Any) -> Any:
     It depends on q alone, and lies between the body's own inertia and the composite one. Bodies that
     couplings tie to one set of coordinates count as cut from each other. Cost O(N).
 
-    Reference: Featherstone (2008) eq. 7.21; Boyden; the branch inertia of concurrent dynamics.
+    Reference: Featherstone (2008) eq. 7.21; Boyden (1997); the branch inertia of Concurrent Dynamics (2017).
     """
-    X, S = tree.fields(Transform, Subspace)
-    IA = tree.sums(ArticulatedInertia)
+    *_, IA = articulated(tree, q)
     out = tree.array("nb", 6, 6)
     for i in tree.outward():
-        X[i], S[i] = tree.joint(i, q[i])
-        IA[i] = tree.inertia(i)
-    for i in tree.inward():
         out[i] = IA[i].matrix()
-        U = IA[i] @ S[i]
-        D = tree.factored(i, S[i].T @ U)
-        IA.add(tree.parent(i), X[i].T @ IA[i].deflated(S[i], U, D) @ X[i])
     return out

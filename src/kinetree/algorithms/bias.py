@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kinetree.algorithms.forces import along_joints
 from kinetree.algorithms.rnea import inverse_dynamics
 from kinetree.spatial import Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
@@ -13,9 +14,11 @@ from kinetree.sweep import Sweep, algorithm
 def bias_force(tree: Sweep, q: Any, v: Any, f_ext: Any) -> Any:
     """The generalised force C v + g (less that of `f_ext`) that keeps the velocity `v` constant: a = 0.
 
+        b = C(q, v) v + g(q) - sum_i J_i^T f_ext,i
+
     Inverse dynamics without acceleration; what does not depend on the state folds away. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (H phi (M phi* a + b)); Featherstone (2008) table 5.1.
+    Reference: Jain (2024) part 4 (H phi (M phi* a + b)); Featherstone (2008) table 5.1.
     """
     return inverse_dynamics.body(tree, q, v, tree.absent("nv"), f_ext)
 
@@ -28,7 +31,7 @@ def gravity_force(tree: Sweep, q: Any) -> Any:
 
     with A_0 = -gravity: gravity as an acceleration of the world. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (gravity), with the sign of free fall.
+    Reference: Jain (2024) part 4 (gravity), with the sign of free fall.
     """
     X, S, A = tree.fields(Transform, Subspace, Motion)
     F = tree.sums(Force)
@@ -37,8 +40,4 @@ def gravity_force(tree: Sweep, q: Any) -> Any:
         X[i], S[i] = tree.joint(i, q[i])
         A[i] = X[i] @ A[tree.parent(i)]
         F[i] = tree.inertia(i) @ A[i]
-    g = tree.coordinates()
-    for i in tree.inward():
-        g[i] = S[i].T @ F[i]
-        F.add(tree.parent(i), X[i].T @ F[i])
-    return g
+    return along_joints(tree, X, S, F)

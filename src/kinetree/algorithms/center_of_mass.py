@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.spatial import Force, ForceSet, Inertia, Motion, Subspace, Transform
+from kinetree.algorithms.composite import composite, unit_momenta
+from kinetree.spatial import Force, Inertia, Motion, Transform
 from kinetree.sweep import Sweep, algorithm
 
 
@@ -16,15 +17,9 @@ def center_of_mass(tree: Sweep, q: Any) -> Any:
 
     from the composite inertia of the whole, summed from tips to base. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (system centre of mass).
+    Reference: Jain (2024) part 4 (system centre of mass).
     """
-    (X,) = tree.fields(Transform)
-    I = tree.sums(Inertia)
-    for i in tree.outward():
-        X[i], _ = tree.joint(i, q[i])
-        I[i] = tree.inertia(i)
-    for i in tree.inward():
-        I.add(tree.parent(i), X[i].T @ I[i] @ X[i])
+    *_, I = composite(tree, q)
     c = tree.array(3)
     c[:] = I[tree.world].com
     return c
@@ -34,7 +29,9 @@ def center_of_mass(tree: Sweep, q: Any) -> Any:
 def center_of_mass_velocity(tree: Sweep, q: Any, v: Any) -> Any:
     """The velocity of the centre of mass, in world axes: linear momentum over mass. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (velocity of the centre of mass).
+        c' = sum_i m_i c'_i / sum_i m_i
+
+    Reference: Jain (2024) part 4 (velocity of the centre of mass).
     """
     X, V = tree.fields(Transform, Motion)
     I, h = tree.sums(Inertia, Force)
@@ -60,21 +57,11 @@ def center_of_mass_jacobian(tree: Sweep, q: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (momentum from composite inertias).
+    Reference: Jain (2024) part 4 (momentum from composite inertias).
     """
-    X, S, P, U = tree.fields(Transform, Subspace, Transform, ForceSet)
-    I = tree.sums(Inertia)
-    for i in tree.outward():
-        X[i], S[i] = tree.joint(i, q[i])
-        P[i] = X[i] @ P[tree.parent(i)]
-        I[i] = tree.inertia(i)
-    for i in tree.inward():
-        U[i] = I[i] @ S[i]
-        I.add(tree.parent(i), X[i].T @ I[i] @ X[i])
+    whole, momenta = unit_momenta(tree, q)
     J = tree.array(3, "nv")
-    whole = I[tree.world]
-    for i in tree.outward():
-        momentum = P[tree.parent(i)].T @ (X[i].T @ U[i])
+    for i, momentum in momenta:
         columns = [whole.per_mass(column.linear) for column in momentum.columns]
         J[:, i] = tuple(tuple(column[k] for column in columns) for k in range(3))
     return J

@@ -24,7 +24,7 @@ def christoffel_symbols(tree: Sweep, q: Any) -> Any:
     of the Levi-Civita connection: Gamma_ijk - Gamma_ikj = sum_l M_il c^l_kj with the structure constants c.
     Cost O(N d^2).
 
-    Reference: thesis Alg. 5, corrected and for joints with any number of degrees of freedom.
+    Reference: Echeandia (2020) Alg. 5, corrected and for joints with any number of degrees of freedom.
     """
     X, S, dS = tree.fields(Transform, Subspace, Partials)
     I = tree.sums(Inertia)

@@ -10,9 +10,7 @@ from kinetree.sweep import Sweep, algorithm
 
 
 def _composite(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Iterator[tuple[Any, ...]]:
-    """(i, X_i, S_i, R_i alpha_i, y_i) from tips to base: the force through the joint is the sum of the last
-    two.
-    """
+    """(i, X_i, S_i, R_i alpha_i, y_i) from tips to base: the last two make the force through the joint."""
     X, S, V, A, step = tree.fields(Transform, Subspace, Motion, Motion, Motion)
     R, y = tree.sums(Inertia, Force)
     A[tree.world] = -tree.gravity
@@ -38,10 +36,9 @@ def inverse_dynamics_composite(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) 
 
         f = R alpha + y        y_p = b_p + sum X^T (y + R (S a + c))        tau = S^T f
 
-    with R the composite inertias and b = V x* I V - f_ext. Cost O(N), dearer than the recursive Newton-Euler
-    algorithm.
+    with R the composite inertias and b = V x* I V - f_ext. Cost O(N), more than that of `inverse_dynamics`.
 
-    Reference: Jain, spatial operator algebra part 4 (inverse dynamics by composite bodies).
+    Reference: Jain (2024) part 4 (inverse dynamics by composite bodies).
     """
     tau = tree.coordinates()
     for i, _, S, inertial, y in _composite(tree, q, v, a, f_ext):
@@ -51,13 +48,14 @@ def inverse_dynamics_composite(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) 
 
 @algorithm("q, v, a, f_ext? -> inertial(nb, 6), rest(nb, 6)")
 def composite_wrenches(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
-    """The wrench through each joint in two parts, R alpha + y: what the body's own acceleration costs, and
-    the rest.
+    """The wrench through each joint as R alpha + y: what the body's own acceleration costs, and the rest.
+
+        f_i = R_i alpha_i + y_i        R_i = I^C_i
 
     R alpha is the force that moves everything outboard as one rigid body; y depends on the accelerations
     outboard and on velocities. Accelerations include gravity as -g. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (decompositions of interbody forces).
+    Reference: Jain (2024) part 4 (decompositions of interbody forces).
     """
     inertial, rest = tree.array("nb", 6), tree.array("nb", 6)
     for i, X, _, force, y in _composite(tree, q, v, a, f_ext):

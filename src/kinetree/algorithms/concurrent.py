@@ -1,22 +1,12 @@
-"""Forward dynamics in the form of concurrent dynamics: inertial axes, joint centres, products from right to
-left.
-"""
+"""Forward dynamics in the form of concurrent dynamics: inertial axes and joint centres."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from kinetree.spatial import (
-    ArticulatedInertia,
-    Coordinates,
-    Factored,
-    Force,
-    ForceSet,
-    Jet,
-    Motion,
-    Subspace,
-    Transform,
-)
+from kinetree.algorithms.articulation import freed
+from kinetree.spatial import Coordinates, Factored, Force, ForceSet, Jet, Motion, Subspace, Transform
+from kinetree.spatial.articulated import ArticulatedInertia
 from kinetree.sweep import Sweep, algorithm
 
 
@@ -28,10 +18,9 @@ def forward_dynamics_concurrent(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: An
 
     Every frame has world axes and sits at the joint's centre: D_i shifts from the predecessor's, G_i is the
     joint axis, J_i the branch inertia, R_i = G^T J G, K_i = J G R^-1, beta_i = (e - G K^T) D_i. C is the
-    force of the state with a = 0, with gravity and external forces in it. Accelerations are classical. Cost
-    O(N).
+    force at a = 0, with gravity and external forces in it. Accelerations are classical. Cost O(N).
 
-    Reference: concurrent dynamics, equations (1) to (19b), for joints of every kind.
+    Reference: Concurrent Dynamics (2017), equations (1) to (19b), for joints of every kind.
     """
     P, D, G, motion = tree.fields(Transform, Transform, Subspace, Jet)
     U, R, w, x = tree.fields(ForceSet, Factored, Coordinates, Motion)
@@ -50,12 +39,10 @@ def forward_dynamics_concurrent(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: An
         z[i] = tree.zero(i, Force)
     for i in tree.inward():
         p = tree.parent(i)
-        U[i] = J[i] @ G[i]
-        R[i] = tree.factored(i, G[i].T @ U[i])
+        J.add(p, D[i].T @ freed(tree, i, J, G, U, R) @ D[i])
         w[i] = tau[i] - G[i].T @ F[i] - G[i].T @ z[i]
         F.add(p, D[i].T @ F[i])
         z.add(p, D[i].T @ (z[i] + U[i] @ R[i].solve(w[i])))
-        J.add(p, D[i].T @ J[i].deflated(G[i], U[i], R[i]) @ D[i])
     a = tree.coordinates()
     for i in tree.outward():
         before = D[i] @ x[tree.parent(i)].tagged(None)

@@ -38,10 +38,9 @@ def coriolis_matrix(tree: Sweep, q: Any, v: Any) -> Any:
         C_ij = S_i^T (I^C dS_j + B^C S_j)        I^C, B^C of the outer one of i and j
 
     with B(V, I) = (V x* I + (I V) x-bar* - I V x) / 2 summed over all bodies outboard, and dS = V x S plus
-    the apparent derivative, which makes it right for joints with any number of degrees of freedom. Cost O(N
-    d).
+    the apparent derivative, which makes it right for joints of every kind. Cost O(N d).
 
-    Reference: thesis Alg. 4, corrected: use, then transform, then step.
+    Reference: Echeandia (2020) Alg. 4, corrected: use, then transform, then step.
     """
     C = tree.array("nv", "nv")
     for i, j, S, rate, F1, F2, F3 in _related(tree, q, v):
@@ -59,7 +58,7 @@ def mass_matrix_rate(tree: Sweep, q: Any, v: Any) -> Any:
 
     with the forces of the Coriolis matrix. Cost O(N d).
 
-    Reference: thesis eq. 3.22 and Alg. 4, corrected.
+    Reference: Echeandia (2020) eq. 3.22 and Alg. 4, corrected.
     """
     M = tree.array("nv", "nv")
     for i, j, S, rate, F1, F2, F3 in _related(tree, q, v):
@@ -71,7 +70,9 @@ def mass_matrix_rate(tree: Sweep, q: Any, v: Any) -> Any:
 def coriolis_matrices(tree: Sweep, q: Any, v: Any) -> Any:
     """The mass matrix, its rate and the Coriolis matrix, from one sweep: (M, M', C). Cost O(N d).
 
-    Reference: thesis Alg. 4, corrected.
+        M' = C + C^T
+
+    Reference: Echeandia (2020) Alg. 4, corrected.
     """
     M, D, C = tree.array("nv", "nv"), tree.array("nv", "nv"), tree.array("nv", "nv")
     for i, j, S, rate, F1, F2, F3 in _related(tree, q, v):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kinetree.algorithms.forces import along_joints
 from kinetree.spatial import CoriolisInertia, Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
@@ -16,7 +17,7 @@ def coriolis_product(tree: Sweep, q: Any, v: Any, x: Any) -> Any:
 
     Passivity-based control needs C times a velocity that is not the robot's own. Cost O(N).
 
-    Reference: the factors of thesis Alg. 4 applied to a vector.
+    Reference: the factors of Echeandia (2020) Alg. 4 applied to a vector.
     """
     X, S, V, w, z = tree.fields(Transform, Subspace, Motion, Motion, Motion)
     F = tree.sums(Force)
@@ -29,11 +30,7 @@ def coriolis_product(tree: Sweep, q: Any, v: Any, x: Any) -> Any:
         z[i] = X[i] @ z[p] + V[i].cross(moving) + ring @ x[i]
         inertia = tree.inertia(i)
         F[i] = inertia @ z[i] + CoriolisInertia.of(V[i], inertia) @ w[i]
-    out = tree.coordinates()
-    for i in tree.inward():
-        out[i] = S[i].T @ F[i]
-        F.add(tree.parent(i), X[i].T @ F[i])
-    return out
+    return along_joints(tree, X, S, F)
 
 
 @algorithm("q, v, x -> tau")
@@ -44,7 +41,7 @@ def coriolis_transpose_product(tree: Sweep, q: Any, v: Any, x: Any) -> Any:
 
     With x = v it is what a momentum observer needs: (M v)' = tau - g + C^T v. Cost O(N).
 
-    Reference: the factors of thesis Alg. 4 applied to a vector.
+    Reference: the factors of Echeandia (2020) Alg. 4 applied to a vector.
     """
     X, S, rate, V, w = tree.fields(Transform, Subspace, Subspace, Motion, Motion)
     h, F = tree.sums(Force, Force)

@@ -17,7 +17,7 @@ def mass_matrix(tree: Sweep, q: Any) -> Any:
     I^C_j, the inertia of everything outboard of joint j locked together, is summed from tips to base; the
     force I^C_j S_j is carried along the path. Cost O(N d) for depth d.
 
-    Reference: Featherstone (2008) table 6.2; thesis Alg. 2; Jain, spatial operator algebra part 4.
+    Reference: Featherstone (2008) table 6.2; Echeandia (2020) Alg. 2; Jain (2024) part 4.
     """
     M = tree.array("nv", "nv")
     write_mass_matrix(tree, q, M)

@@ -35,8 +35,7 @@ def inverse_dynamics_derivatives(
 ) -> Any:
     """The derivatives of inverse dynamics along increments of q, along v and along a: (dtau/dq, dtau/dv, M).
 
-    A unit of velocity k of node j moves all that is outboard of it like a rigid body, and changes what is
-    left:
+    A unit of velocity k of node j moves all outboard of it like a rigid body, and changes what is left:
 
         d_k V_i = S_k x V_i + dV_k                    dV = V_p x S + dS v
         d_k A_i = S_k x A_i + dV_k x V_i + dA_k       dA = A_p x S + V_p x dV + V_j x dS v + d(S a + S-ring v)
@@ -75,8 +74,7 @@ def forward_dynamics_derivatives(
 
         da/dq = -M^-1 dtau/dq        da/dv = -M^-1 dtau/dv        at a = M^-1 (tau - bias)
 
-    with the derivatives of inverse dynamics, and M = L^T D L on the paths of the tree. `hold` as there. Cost
-    O(N^2 d).
+    with the derivatives of inverse dynamics, `hold` as there, and M = L^T D L on the paths. Cost O(N^2 d).
 
     Reference: Carpentier and Mansard (2018); the factors of Featherstone (2005).
     """

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.spatial import Inertia, Motion, Transform
+from kinetree.algorithms.composite import composite
+from kinetree.spatial import Motion
 from kinetree.spatial import vector as vec
 from kinetree.sweep import Sweep, algorithm
 
 
 @algorithm("q, v -> T()", invariant=True)
 def kinetic_energy(tree: Sweep, q: Any, v: Any) -> Any:
-    """The kinetic energy T = sum_i V_i^T I_i V_i / 2 = v^T M v / 2. Cost O(N).
+    """The kinetic energy of all bodies, rotors and armatures. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (kinetic energy).
+        T = sum_i V_i^T I_i V_i / 2 = v^T M v / 2
+
+    Reference: Jain (2024) part 4 (kinetic energy).
     """
     (V,) = tree.fields(Motion)
     T = tree.array()
@@ -32,15 +35,9 @@ def potential_energy(tree: Sweep, q: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (gravity).
+    Reference: Jain (2024) part 4 (gravity).
     """
-    (X,) = tree.fields(Transform)
-    I = tree.sums(Inertia)
-    for i in tree.outward():
-        X[i], _ = tree.joint(i, q[i])
-        I[i] = tree.inertia(i)
-    for i in tree.inward():
-        I.add(tree.parent(i), X[i].T @ I[i] @ X[i])
+    *_, I = composite(tree, q)
     U = tree.array()
     U.add(-vec.dot(tree.gravity.linear, I[tree.world].first_moment))
     return U

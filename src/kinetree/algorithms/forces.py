@@ -9,6 +9,15 @@ from kinetree.spatial import Force, Jet, Transform
 from kinetree.sweep import Sweep, algorithm
 
 
+def along_joints(tree: Sweep, X: Any, S: Any, F: Any) -> Any:
+    """Forces on bodies as generalised forces, an output: tau_i = S_i^T F_i, F_p += X_i^T F_i."""
+    tau = tree.coordinates()
+    for i in tree.inward():
+        tau[i] = S[i].T @ F[i]
+        F.add(tree.parent(i), X[i].T @ F[i])
+    return tau
+
+
 def _wrenches(tree: Sweep, F: Any, q: Any, v: Any, a: Any, f_ext: Any) -> Iterator[tuple[Any, Any]]:
     """(i, f_i): inverse dynamics with the sums F; the wrench through the joints of node i, tips to base."""
     X, J = tree.fields(Transform, Jet)
@@ -24,15 +33,13 @@ def _wrenches(tree: Sweep, F: Any, q: Any, v: Any, a: Any, f_ext: Any) -> Iterat
 
 @algorithm("q, v, a, f_ext? -> f(nb, 6)")
 def joint_wrenches(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
-    """The wrench [moment; force] that acts on each body through its joint, in body axes about the body
-    origin.
+    """The wrench [moment; force] on each body through its joint, in body axes about the body origin.
 
         f_i = I_i a_i + v_i x* I_i v_i - f_ext,i + sum X_c^T f_c
 
-    It holds up everything outboard. What a joint's drive adds on its predecessor belongs to that body.
-    Cost O(N).
+    It holds up everything outboard. What a drive adds on its predecessor belongs to that body. Cost O(N).
 
-    Reference: the interbody force of concurrent dynamics; f of the recursive Newton-Euler algorithm.
+    Reference: the interbody force of Concurrent Dynamics (2017); f of the recursive Newton-Euler algorithm.
     """
     out = tree.array("nb", 6)
     for i, f in _wrenches(tree, tree.sums(Force), q, v, a, f_ext):
@@ -46,10 +53,9 @@ def constraint_forces(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
 
         f^c_i = N_i^T f_i        S_i^T N_i = 0, N_i orthonormal
 
-    A joint with k degrees of freedom has 6 - k of them; the rest of its row is zero. They do no work. Cost
-    O(N).
+    A joint with k degrees of freedom has 6 - k; the rest of its row is zero. They do no work. Cost O(N).
 
-    Reference: concurrent dynamics, proposition 5, with the transpose that it lacks.
+    Reference: Concurrent Dynamics (2017), proposition 5, with the transpose that it lacks.
     """
     out = tree.array("nb", 6)
     for i, f in _wrenches(tree, tree.sums(Force), q, v, a, f_ext):
@@ -65,7 +71,7 @@ def base_reaction(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
 
     It is the rate of the momentum of the whole, less gravity and external forces. Cost O(N).
 
-    Reference: Newton's law for the whole; Jain, spatial operator algebra part 4.
+    Reference: Newton's law for the whole; Jain (2024) part 4.
     """
     F = tree.sums(Force)
     for _ in _wrenches(tree, F, q, v, a, f_ext):

@@ -18,8 +18,7 @@ def frame_at(tree: Sweep, frame: str, point: Any) -> tuple[Any, Transform]:
 def reference_transform(placement: Transform, reference: str) -> Transform:
     """From the coordinates of a frame with this world placement to the reference's.
 
-    "body": the frame itself. "world": the world's axes and origin. "aligned": the world's axes, the frame's
-    origin.
+    "body": the frame itself; "world": its axes and origin; "aligned": the world's axes, the frame's origin.
     """
     if choice("reference", reference, "body", "world", "aligned") == "world":
         return placement.inverse()
@@ -28,19 +27,21 @@ def reference_transform(placement: Transform, reference: str) -> Transform:
     return Transform().between(placement.target, placement.target)
 
 
-@algorithm("q -> T(4, 4)")
-def frame_placement(tree: Sweep, q: Any, *, frame: str) -> Any:
-    """The world pose of a frame (or body) given by name, as a homogeneous matrix [R p; 0 1].
+@algorithm("q, point?(3) -> T(4, 4)")
+def frame_placement(tree: Sweep, q: Any, point: Any, *, frame: str) -> Any:
+    """The world pose of a frame (or body), or of the frame moved to a point given in its axes, as [R p; 0 1].
+
+        T = T_b T_bf [1 r; 0 1]        of the frame f of body b, at the point r
 
     Cost O(N), O(d) when unrolled.
 
-    Reference: Jain, spatial operator algebra part 1 (nodes of a body).
+    Reference: Jain (2024) part 1 (nodes of a body).
     """
     (P,) = tree.fields(Transform)
     for i in tree.outward():
         X, _ = tree.joint(i, q[i])
         P[i] = X @ P[tree.parent(i)]
-    body, placement = tree.frame(frame)
+    body, placement = frame_at(tree, frame, point)
     T = tree.array(4, 4)
     T[:, :] = (placement @ P[body]).pose()
     return T
@@ -49,6 +50,8 @@ def frame_placement(tree: Sweep, q: Any, *, frame: str) -> Any:
 @algorithm("q, v, point?(3) -> V(6)")
 def frame_velocity(tree: Sweep, q: Any, v: Any, point: Any, *, frame: str, reference: str = "body") -> Any:
     """The spatial velocity [omega; v] of a frame, or of the frame moved to a point given in its axes.
+
+        V = X_fb V_b        from body b to the frame
 
     `reference`: "body" (axes and origin of the frame), "world" (axes and origin of the world), or "aligned"
     (axes of the world, origin of the frame). Cost O(N), O(d) when unrolled.
@@ -67,23 +70,17 @@ def frame_velocity(tree: Sweep, q: Any, v: Any, point: Any, *, frame: str, refer
 
 @algorithm("q, v, a, point?(3) -> A(6)")
 def frame_acceleration(
-    tree: Sweep,
-    q: Any,
-    v: Any,
-    a: Any,
-    point: Any,
-    *,
-    frame: str,
-    reference: str = "body",
+    tree: Sweep, q: Any, v: Any, a: Any, point: Any, *, frame: str, reference: str = "body",
     kind: str = "spatial",
-) -> Any:
+) -> Any:  # fmt: skip
     """The acceleration of a frame without gravity, or of the frame moved to a point given in its axes.
 
-    The spatial acceleration, a 6-vector that is transformed like a velocity; with kind="classical" the second
-    derivative of the position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when
-    unrolled.
+        A = X_fb A_b        classical: A + [0; omega x v]
 
-    Reference: Featherstone (2008) section 2.11; Boyden (planet on a circle).
+    The spatial acceleration, transformed like a velocity; with kind="classical" the second derivative of the
+    position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when unrolled.
+
+    Reference: Featherstone (2008) section 2.11; Boyden (1997), planet on a circle.
     """
     P, V, A = tree.fields(Transform, Motion, Motion)
     for i in tree.outward():

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.spatial import (
-    ArticulatedInertia,
-    Coordinates,
-    Factored,
-    Force,
-    ForceSet,
-    Jet,
-    Motion,
-    Subspace,
-    Transform,
-)
+from kinetree.algorithms.articulation import freed
+from kinetree.spatial import Coordinates, Factored, Force, ForceSet, Jet, Motion, Subspace, Transform
+from kinetree.spatial.articulated import ArticulatedInertia
 from kinetree.sweep import Sweep, algorithm
 
 
@@ -32,7 +24,7 @@ def hybrid_dynamics(
 
     Cost O(N).
 
-    Reference: Featherstone (2008) section 9.2; listed by Boyden.
+    Reference: Featherstone (2008) section 9.2; listed by Boyden (1997).
     """
     X, S, J, c, A = tree.fields(Transform, Subspace, Jet, Motion, Motion)
     U, D, u = tree.fields(ForceSet, Factored, Coordinates)
@@ -41,8 +33,7 @@ def hybrid_dynamics(
         X[i], S[i], ring = tree.joint(i, q[i], v[i])
         told = S[i] @ known[i] if tree.is_marked(i) else tree.zero(i, Motion)
         moved = (X[i] @ J[tree.parent(i)]).moved(S[i] @ v[i], ring @ v[i] + told)
-        c[i] = moved.acceleration
-        J[i] = moved.unaccelerated
+        J[i], c[i] = moved.unaccelerated, moved.acceleration
         IA[i] = I = tree.inertia(i)
         pA[i] = I.force(J[i]) - f_ext[i]
     for i in tree.inward():
@@ -51,10 +42,8 @@ def hybrid_dynamics(
             IA.add(p, X[i].T @ IA[i] @ X[i])
             pA.add(p, X[i].T @ (pA[i] + IA[i] @ c[i]))
         else:
-            U[i] = IA[i] @ S[i]
-            D[i] = tree.factored(i, S[i].T @ U[i])
+            Ia = freed(tree, i, IA, S, U, D)
             u[i] = known[i] - S[i].T @ pA[i]
-            Ia = IA[i].deflated(S[i], U[i], D[i])
             IA.add(p, X[i].T @ Ia @ X[i])
             pA.add(p, X[i].T @ (pA[i] + Ia @ c[i] + U[i] @ D[i].solve(u[i])))
     a, tau = tree.coordinates(), tree.coordinates()

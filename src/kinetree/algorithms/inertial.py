@@ -1,13 +1,13 @@
 """The inertially referenced formulation: everything in world axes, about the world origin.
 
-All transforms are then the identity, so forces and inertias simply add along the tree. What it gives is the
-same.
+All transforms are then the identity, so forces and inertias simply add along the tree.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from kinetree.algorithms.forces import along_joints
 from kinetree.spatial import Force, Inertia, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
@@ -27,9 +27,11 @@ def _referenced(tree: Sweep, q: Any) -> tuple[Any, Any, Any, Any]:
 
 @algorithm("q -> M(nv, nv)")
 def mass_matrix_inertial(tree: Sweep, q: Any) -> Any:
-    """The mass matrix in the inertially referenced formulation, M = H_I phi_I M_I phi_I* H_I*. Cost O(N d).
+    """The mass matrix in the inertially referenced formulation. Cost O(N d).
 
-    Reference: Jain, spatial operator algebra part 4 (inertially referenced velocities).
+        M = H_I phi_I M_I phi_I* H_I*
+
+    Reference: Jain (2024) part 4 (inertially referenced velocities).
     """
     _, N, S, I = _referenced(tree, q)
     M = tree.array("nv", "nv")
@@ -46,9 +48,9 @@ def inverse_dynamics_inertial(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -
 
         V = V_p + S_I v        alpha = alpha_p + S_I a + S_I' v        f = I_I alpha + V x* I_I V - f_ext
 
-    with S_I' v = V x S_I v plus the apparent part. Cost O(N), dearer than in body frames.
+    with S_I' v = V x S_I v plus the apparent part. Cost O(N), more than in body frames.
 
-    Reference: Jain, spatial operator algebra part 4 (inertially referenced equations of motion).
+    Reference: Jain (2024) part 4 (inertially referenced equations of motion).
     """
     N, S, V, A, P = tree.fields(Transform, Subspace, Motion, Motion, Transform)
     F = tree.sums(Force)
@@ -65,20 +67,18 @@ def inverse_dynamics_inertial(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -
         A[i] = N[i] @ A[p].tagged(None) + S[i] @ a[i] + back @ (ring @ v[i]) + V[i].cross(moving)
         I = tree.inertia(i).congruence(P[i])
         F[i] = I @ A[i] + V[i].cross_star(I @ V[i]) - f_ext[i].behind(P[i])
-    tau = tree.coordinates()
-    for i in tree.inward():
-        tau[i] = S[i].T @ F[i]
-        F.add(tree.parent(i), N[i].T @ F[i])
-    return tau
+    return along_joints(tree, N, S, F)
 
 
 @algorithm("q -> tau")
 def gravity_force_composite(tree: Sweep, q: Any) -> Any:
-    """The force g that holds the mechanism at rest, from the weights: g_i = -S_i^T [h^C x g; m^C g].
+    """The force g that holds the mechanism at rest, from the weights.
+
+        g_i = -S_i^T [h^C x g; m^C g]        g on the right the acceleration of free fall
 
     Gravity as an external force at the centre of mass of everything outboard, in world axes. Cost O(N).
 
-    Reference: gravity as forces at centres of mass, Jain, spatial operator algebra part 4.
+    Reference: gravity as forces at centres of mass, Jain (2024) part 4.
     """
     _, N, S, I = _referenced(tree, q)
     out = tree.coordinates()

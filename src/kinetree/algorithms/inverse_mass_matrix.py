@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.algorithms.articulation import articulated
+from kinetree.algorithms.articulation import articulated, responses
 from kinetree.algorithms.crba import write_mass_matrix
 from kinetree.algorithms.factors import factored, inverted
-from kinetree.spatial import Coordinates, Force, Motion
 from kinetree.sweep import Sweep, algorithm
 
 
@@ -19,22 +18,12 @@ def by_columns(tree: Sweep, q: Any) -> Any:
     The articulated inertias are found once; each column is one pass along the path to the root, where the
     force is felt, and one outward. Cost O(N^2), which is less than that of factors in deep trees.
 
-    Reference: Jain, spatial operator algebra part 4; the column recursion of Carpentier (2018).
+    Reference: Jain (2024) part 4; the column recursion of Carpentier (2018).
     """
-    X, S, U, D = articulated(tree, q)
+    fields = articulated(tree, q)
     inverse = tree.array("nv", "nv")
     for e in tree.units():
-        A, u = tree.fields(Motion, Coordinates)
-        p = tree.sums(Force)
-        for i in tree.outward():
-            p[i] = tree.zero(i, Force)
-        for i in tree.inward():
-            u[i] = e[i] - S[i].T @ p[i]
-            p.add(tree.parent(i), X[i].T @ (p[i] + U[i] @ D[i].solve(u[i])))
-        for i in tree.outward():
-            pulled = X[i] @ A[tree.parent(i)]
-            acceleration = D[i].solve(u[i] - U[i].T @ pulled)
-            A[i] = pulled + S[i] @ acceleration
+        for i, acceleration in responses(tree, fields, e):
             inverse.mirror(i, e, acceleration)
     return inverse
 
@@ -49,7 +38,7 @@ def inverse_mass_matrix(tree: Sweep, q: Any) -> Any:
     trees the columns are found one by one from articulated inertias, O(N^2).
 
     Reference: Featherstone (2005), Efficient factorization of the joint-space inertia matrix; for deep trees
-    Jain, spatial operator algebra part 4.
+    Jain (2024) part 4.
     """
     M, inverse = tree.velocities.table("nv", "nv"), tree.array("nv", "nv")
     write_mass_matrix(tree, q, M)

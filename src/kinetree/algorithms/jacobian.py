@@ -1,4 +1,4 @@
-"""Jacobians of a named frame, and their rates: along one path of the tree."""
+"""Jacobians: of a named frame, their rates, and of all bodies at once."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ def jacobian(tree: Sweep, q: Any, point: Any, *, frame: str, reference: str = "b
 
         J_i = Y_i S_i        for the bodies i on the path to the root, 0 for all others
 
-    where Y_i leads from body i to the reference: "body" (axes and origin of the frame), "world" (axes and
-    origin of the world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the
-    placement.
+    where Y_i leads from body i to the reference: "body" (axes and origin of the frame), "world" (those of the
+    world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the placement.
 
-    Reference: Jain, spatial operator algebra part 4 (J = B* phi* H*); Featherstone (2008) eq. 4.20.
+    Reference: Jain (2024) part 4 (J = B* phi* H*); Featherstone (2008) eq. 4.20.
     """
     X, S, P = tree.fields(Transform, Subspace, Transform)
     for i in tree.outward():
@@ -42,7 +41,7 @@ def jacobian_rate(tree: Sweep, q: Any, v: Any, point: Any, *, frame: str, refere
     where V_r is the velocity of the reference: that of the frame ("body"), zero ("world"), or that of its
     origin alone ("aligned"). Cost O(d), and O(N) for the velocities.
 
-    Reference: Jain, spatial operator algebra part 4; Featherstone (2008) section 2.10.
+    Reference: Jain (2024) part 4; Featherstone (2008) section 2.10.
     """
     X, S, rate, P, V = tree.fields(Transform, Subspace, Subspace, Transform, Motion)
     for i in tree.outward():
@@ -59,4 +58,24 @@ def jacobian_rate(tree: Sweep, q: Any, v: Any, point: Any, *, frame: str, refere
     J = tree.array(6, "nv")
     for i, Y in tree.path(X, body, start):
         J[:, i] = Y @ rate[i] - (Y @ S[i]).cross_from(moving)
+    return J
+
+
+@algorithm("q -> J(nb, 6, nv)")
+def partial_velocities(tree: Sweep, q: Any) -> Any:
+    """The velocity of every body per unit of every generalised velocity, in body axes: V_b = J_b v.
+
+        J_bi = Y_i S_i        with Y_i from body i to body b, for i on the path from b to the root
+
+    the blocks of phi* H*. Cost O(N d).
+
+    Reference: Kane's partial velocities in Jain (2024) part 4.
+    """
+    X, S = tree.fields(Transform, Subspace)
+    J = tree.array("nb", 6, "nv")
+    for i in tree.outward():
+        X[i], S[i] = tree.joint(i, q[i])
+    for b in tree.inward():
+        for i, Y in tree.path(X, b, tree.zero(b, Transform)):
+            J[b, :, i] = Y @ S[i]
     return J

@@ -16,7 +16,7 @@ def placements(tree: Sweep, q: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 1; Featherstone (2008) section 4.4.
+    Reference: Jain (2024) part 1; Featherstone (2008) section 4.4.
     """
     (P,) = tree.fields(Transform)
     T = tree.array("nb", 4, 4)
@@ -35,7 +35,7 @@ def body_velocities(tree: Sweep, q: Any, v: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Featherstone (2008) eq. 5.14; Jain, spatial operator algebra part 4 (V = phi* H* v).
+    Reference: Featherstone (2008) eq. 5.14; Jain (2024) part 4 (V = phi* H* v).
     """
     (V,) = tree.fields(Motion)
     out = tree.array("nb", 6)
@@ -53,11 +53,10 @@ def body_accelerations(tree: Sweep, q: Any, v: Any, a: Any, *, kind: str = "spat
         A_i = X_i A_p + S_i a_i + c_i + V_i x S_i v_i
 
     with c_i the apparent derivative of S_i times v_i. The spatial acceleration is the derivative of the
-    components of V; with kind="classical" the linear part is the acceleration of the body's origin, A + [0;
-    omega x v]. Cost O(N).
+    components of V; with kind="classical" it is A + [0; omega x v], of the body's origin. Cost O(N).
 
-    Reference: Featherstone (2008) eq. 5.15; Boyden on the two accelerations; thesis eq. 2.16 with the
-    apparent derivative.
+    Reference: Featherstone (2008) eq. 5.15; Boyden (1997) on the two accelerations; Echeandia (2020) eq.
+    2.16, corrected.
     """
     classical = choice("kind", kind, "spatial", "classical") == "classical"
     V, A = tree.fields(Motion, Motion)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.algorithms.articulation import articulated
-from kinetree.spatial import Coordinates, Force, Inertia, Motion, Subspace, Transform
+from kinetree.algorithms.articulation import articulated, responses
+from kinetree.algorithms.composite import composite
+from kinetree.algorithms.forces import along_joints
+from kinetree.spatial import Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
 
@@ -17,7 +19,7 @@ def mass_matrix_product(tree: Sweep, q: Any, x: Any) -> Any:
 
     Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (M = H phi M phi* H*, read from right to left).
+    Reference: Jain (2024) part 4 (M = H phi M phi* H*, read from right to left).
     """
     X, S, A = tree.fields(Transform, Subspace, Motion)
     F = tree.sums(Force)
@@ -25,11 +27,7 @@ def mass_matrix_product(tree: Sweep, q: Any, x: Any) -> Any:
         X[i], S[i] = tree.joint(i, q[i])
         A[i] = X[i] @ A[tree.parent(i)] + S[i] @ x[i]
         F[i] = tree.inertia(i) @ A[i]
-    out = tree.coordinates()
-    for i in tree.inward():
-        out[i] = S[i].T @ F[i]
-        F.add(tree.parent(i), X[i].T @ F[i])
-    return out
+    return along_joints(tree, X, S, F)
 
 
 @algorithm("q, x -> a")
@@ -40,32 +38,23 @@ def mass_matrix_solve(tree: Sweep, q: Any, x: Any) -> Any:
 
     with the articulated inertias of forward dynamics. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)).
+    Reference: Jain (2024) part 4 (M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)).
     """
-    X, S, U, D = articulated(tree, q)
-    A, u = tree.fields(Motion, Coordinates)
-    p = tree.sums(Force)
-    for i in tree.outward():
-        p[i] = tree.zero(i, Force)
-    for i in tree.inward():
-        u[i] = x[i] - S[i].T @ p[i]
-        p.add(tree.parent(i), X[i].T @ (p[i] + U[i] @ D[i].solve(u[i])))
     a = tree.coordinates()
-    for i in tree.outward():
-        pulled = X[i] @ A[tree.parent(i)]
-        a[i] = acceleration = D[i].solve(u[i] - U[i].T @ pulled)
-        A[i] = pulled + S[i] @ acceleration
+    for i, a_i in responses(tree, articulated(tree, q), x):
+        a[i] = a_i
     return a
 
 
 @algorithm("q -> value()", invariant=True)
 def mass_matrix_logdet(tree: Sweep, q: Any) -> Any:
-    """The logarithm of det M(q), the sum of log det D_i over the articulated inertias along the joints. Cost
-    O(N).
+    """The logarithm of det M(q), from the articulated inertias along the joints. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (innovations factorisation: det M = prod det D).
+        log det M = sum_i log det D_i
+
+    Reference: Jain (2024) part 4 (innovations factorisation: det M = prod det D).
     """
-    _, _, _, D = articulated(tree, q)
+    _, _, _, D, _ = articulated(tree, q)
     total = tree.array()
     for i in tree.outward():
         total.add(D[i].log_determinant)
@@ -74,17 +63,14 @@ def mass_matrix_logdet(tree: Sweep, q: Any) -> Any:
 
 @algorithm("q -> value()", invariant=True)
 def mass_matrix_trace(tree: Sweep, q: Any) -> Any:
-    """The trace of M(q), sum_i tr(S_i^T I^C_i S_i), without the matrix. Cost O(N).
+    """The trace of M(q), without the matrix. Cost O(N).
 
-    Reference: Jain, spatial operator algebra part 4 (trace of the mass matrix).
+        tr M = sum_i tr(S_i^T I^C_i S_i)
+
+    Reference: Jain (2024) part 4 (trace of the mass matrix).
     """
-    X, S = tree.fields(Transform, Subspace)
-    I = tree.sums(Inertia)
-    for i in tree.outward():
-        X[i], S[i] = tree.joint(i, q[i])
-        I[i] = tree.inertia(i)
+    _, S, I = composite(tree, q)
     total = tree.array()
     for i in tree.inward():
         total.add((S[i].T @ (I[i] @ S[i])).trace)
-        I.add(tree.parent(i), X[i].T @ I[i] @ X[i])
     return total

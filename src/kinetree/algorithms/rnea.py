@@ -20,7 +20,8 @@ def inverse_dynamics(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
     the same forces as spatial ones and need no linear velocity. tau is the total force of the joints: the
     motors give tau less `passive_force`. Cost O(N).
 
-    Reference: Featherstone (2008) table 5.1; thesis Alg. 1 with apparent derivatives and external forces.
+    Reference: Featherstone (2008) table 5.1; Echeandia (2020) Alg. 1, with apparent derivatives and external
+    forces.
     """
     X, S, J = tree.fields(Transform, Subspace, Jet)
     F = tree.sums(Force)

@@ -1,20 +1,17 @@
 """The same quantities by other routes: dense operators, one state at a time, as the documents write them.
 
-Nothing here is fast. It is what the algorithms are checked against, and what a reader of the papers
-recognises.
+Nothing here is fast. It is what algorithms are checked against, and what a reader of the papers knows.
 
     system = System(model, q, v)                 the stacked quantities of all bodies
     mass_matrix_newton_euler(system)             M = H phi M phi* H*
     forward_dynamics_gauss(system, tau)          Gauss' principle, with the joint forces as multipliers
 """
 
-from kinetree.alternatives.coriolis import coriolis_matrix_dense
-from kinetree.alternatives.forward import (
+from kinetree.alternatives.routes import (
+    coriolis_matrix_dense,
     forward_dynamics_dense,
     forward_dynamics_gauss,
     forward_dynamics_operators,
-)
-from kinetree.alternatives.mass_matrix import (
     innovations_factors,
     mass_matrix_by_inverse_dynamics,
     mass_matrix_decomposed,
@@ -24,14 +21,7 @@ from kinetree.alternatives.mass_matrix import (
 from kinetree.alternatives.system import System
 
 __all__ = [
-    "System",
-    "coriolis_matrix_dense",
-    "forward_dynamics_dense",
-    "forward_dynamics_gauss",
-    "forward_dynamics_operators",
-    "innovations_factors",
-    "mass_matrix_by_inverse_dynamics",
-    "mass_matrix_decomposed",
-    "mass_matrix_from_jacobians",
-    "mass_matrix_newton_euler",
-]
+    "System", "coriolis_matrix_dense", "forward_dynamics_dense", "forward_dynamics_gauss",
+    "forward_dynamics_operators", "innovations_factors", "mass_matrix_by_inverse_dynamics",
+    "mass_matrix_decomposed", "mass_matrix_from_jacobians", "mass_matrix_newton_euler",
+]  # fmt: skip

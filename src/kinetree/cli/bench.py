@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import platform
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 from kinetree.cli import source
-from kinetree.cli.progress import progress
 from kinetree.cli.status import OK
-from kinetree.cli.text import Style, duration, indent, plural, printable, table
+from kinetree.cli.text import Style, duration, indent, plural, printable, progress, table
 from kinetree.cli.timing import best
 from kinetree.errors import KinetreeError
 
@@ -28,39 +28,21 @@ EXAMPLES = """  kinetree bench panda.urdf
 
 # function -> its arguments among q, v and x; x is an acceleration or a force
 FUNCTIONS = {
-    "inverse_dynamics": "qvx",
-    "forward_dynamics": "qvx",
-    "mass_matrix": "q",
-    "coriolis_matrix": "qv",
+    "inverse_dynamics": "qvx", "forward_dynamics": "qvx", "mass_matrix": "q", "coriolis_matrix": "qv",
     "christoffel_symbols": "q",
-}
+}  # fmt: skip
 MEMORY = 64 << 20  # bytes of results that one batch may fill
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     source.configure(parser)
-    parser.add_argument(
-        "--batch", type=count, default=4096, metavar="N", help="states at once (default 4096)"
-    )
+    count = source.within(int, 1, math.inf, "a whole number from 1 up")
+    batch = "states at once (default 4096)"
+    parser.add_argument("--batch", type=count, default=4096, metavar="N", help=batch)
     parser.add_argument("--dtype", choices=("float64", "float32"), default="float64", help="default: float64")
+    seconds = source.within(float, 1e-300, 60.0, "a time between 0 and 60 s")
     parser.add_argument("--seconds", type=seconds, default=0.2, metavar="S", help="per figure (default 0.2)")
     parser.add_argument("--json", action="store_true", help="print JSON; times in seconds")
-
-
-def count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 up")
-    return int(text)
-
-
-def seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 < value <= 60.0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a time between 0 and 60 s")
-    return value
 
 
 def run(options: argparse.Namespace) -> int:
@@ -91,17 +73,10 @@ def measure(model: Model, options: argparse.Namespace) -> dict[str, Any]:
         figures(model, name, [{"q": q, "v": v, "x": x}[letter] for letter in needs], others, options)
         for name, needs in progress(FUNCTIONS.items(), len(FUNCTIONS), "timing")
     ]
-    return {
-        "model": model.name,
-        "nbodies": model.nbodies,
-        "nv": model.nv,
-        "dtype": options.dtype,
-        "threads": thread_limit(),
-        "processor": processor(),
-        "peers": {peer.name: peer.version for peer in others},
-        "absent": absent,
-        "functions": rows,
-    }
+    about = {"model": model.name, "nbodies": model.nbodies, "nv": model.nv, "dtype": options.dtype}
+    machine = {"threads": thread_limit(), "processor": processor()}
+    versions = {peer.name: peer.version for peer in others}
+    return {**about, **machine, "peers": versions, "absent": absent, "functions": rows}
 
 
 def figures(model: Model, name: str, arrays: list, others: list, options: Any) -> dict[str, Any]:

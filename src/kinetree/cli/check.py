@@ -10,10 +10,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kinetree.cli.progress import progress
 from kinetree.cli.source import STANDARD_INPUT, ZOO, existing, opened
 from kinetree.cli.status import FINDINGS, OK, Misuse
-from kinetree.cli.text import Style, plural, printable, table
+from kinetree.cli.text import Style, plural, printable, progress, table
 from kinetree.errors import KinetreeError
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ DESCRIPTION = """Read robot files and list what is wrong. An error leaves no mod
 dynamics wrong or singular; a note is worth knowing. The exit status is 1 if there is an error or
 a warning; with --fix, if one is left."""
 EXAMPLES = """  kinetree check panda.urdf
-  kinetree check --level warning --json robots/*.urdf
+  kinetree check --level warning --json *.urdf
   kinetree check --fix --output repaired.urdf hand.urdf"""
 
 LEVELS = ("error", "warning", "note")
@@ -42,24 +41,20 @@ class Checked(NamedTuple):
     failure: str = ""
 
     @property
-    def grave(self) -> bool:
+    def is_serious(self) -> bool:
         return any(f.severity != "note" for f in (self.findings if self.left is None else self.left))
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="robot file, or - for standard input")
-    parser.add_argument(
-        "--level", choices=LEVELS, default="note", help="list this and graver (default: note)"
-    )
-    parser.add_argument(
-        "--all", action="store_true", help=f"list every place, not only {PLACES} of each kind"
-    )
-    parser.add_argument(
-        "--fix", action="store_true", help="write NAME.repaired.SUFFIX beside each repairable FILE"
-    )
-    parser.add_argument(
-        "--output", metavar="PATH", type=Path, help="with --fix and one FILE: the file to write"
-    )
+    level = "list this and more severe ones (default: note)"
+    parser.add_argument("--level", choices=LEVELS, default="note", help=level)
+    every = f"list every place, not only {PLACES} of each kind"
+    parser.add_argument("--all", action="store_true", help=every)
+    beside = "write NAME.repaired.SUFFIX beside each repairable FILE"
+    parser.add_argument("--fix", action="store_true", help=beside)
+    one = "with --fix and one FILE: the file to write"
+    parser.add_argument("--output", metavar="PATH", type=Path, help=one)
     parser.add_argument("--force", action="store_true", help="with --fix: write over a file that exists")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -70,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     if zoo := [file for file in options.files if file.startswith(ZOO)]:
         raise Misuse(f"'{zoo[0]}' is not a file; the robots of the zoo need no check")
     if STANDARD_INPUT in options.files and options.fix and not options.output:
-        raise Misuse("--fix writes beside FILE, and standard input is nowhere: give --output")
+        raise Misuse("--fix writes beside FILE, which standard input does not allow: give --output")
     paths = [Path(file) if file == STANDARD_INPUT else existing(file) for file in options.files]
     checked = [check(path, options) for path in progress(paths, len(paths), "checking")]
     shown = LEVELS[: LEVELS.index(options.level) + 1]
@@ -78,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps([as_json(c, shown) for c in checked], indent=2))
     else:
         write(Style(sys.stdout), checked, shown, options)
-    return FINDINGS if any(c.grave for c in checked) else OK
+    return FINDINGS if any(c.is_serious for c in checked) else OK
 
 
 def check(path: Path, options: argparse.Namespace) -> Checked:

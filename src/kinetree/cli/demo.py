@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kinetree.cli import info, source
-from kinetree.cli.progress import progress
 from kinetree.cli.simulate import draw
 from kinetree.cli.status import FINDINGS, OK, Misuse
-from kinetree.cli.text import Style, duration, indent, plural, printable, table
+from kinetree.cli.text import Style, duration, indent, plural, printable, progress, table
 from kinetree.errors import KinetreeError, MissingPackageError
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     saved += [tracked.save(folder / "tracking.npz"), *drawings(style, model, motion, tracked, folder)]
     print(indent("\n".join(printable(path) for path in saved if path)))
     shapes = f" --shapes {printable(saved[0])}" if saved[0].suffix != ".npz" else ""
-    print(f"\n  To see it move: kinetree view {printable(folder / 'motion.npz')}{shapes}")
+    print(f"\n  To see it move:\n    kinetree view {printable(folder / 'motion.npz')}{shapes}")
     print(f"\n{duration(time.perf_counter() - begin)} in all; compiled code is cached for the next time")
     if broken or not good:
         print(style.bad(f"{plural(broken, 'law')} broken" if broken else "the energy audit does not add up"))
@@ -262,8 +261,8 @@ def drawings(
     style: Style, model: Model, motion: Trajectory, tracked: Trajectory, folder: Path
 ) -> list[Path]:
     """Save plots and drawings; without matplotlib, say how to get it."""
+    from kinetree.extras import needed
     from kinetree.pictures import posture, tree
-    from kinetree.pictures.extras import needed
 
     try:
         saved = [draw(motion, folder / "motion.png"), draw(tracked, folder / "tracking.png")]

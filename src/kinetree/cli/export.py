@@ -28,14 +28,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     source.configure(parser)
     chosen = f"what to export; may be repeated (default: {', '.join(DEFAULT)})"
     parser.add_argument("--function", action="append", metavar="NAME", help=chosen)
-    parser.add_argument(
-        "--frame", metavar="NAME", help="for functions of a frame: a frame or a body of the robot"
-    )
+    frame = "for functions of a frame: a frame or a body of the robot"
+    parser.add_argument("--frame", metavar="NAME", help=frame)
     parser.add_argument("--dtype", choices=("float64", "float32"), default="float64", help="default float64")
+    parser.add_argument("--cmake", action="store_true", help="with a CMakeLists.txt for a static library")
     parser.add_argument("--prefix", metavar="WORD", help="of all names in C (default: the name of the robot)")
-    parser.add_argument(
-        "--output", type=Path, default=Path(), metavar="DIR", help="where to write (default: here)"
-    )
+    where = "where to write (default: here)"
+    parser.add_argument("--output", type=Path, default=Path(), metavar="DIR", help=where)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -49,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
     model = source.read(options)
     check_frame(model, options.frame)
     try:
-        written = kt.export_c(functions, model, options.output, prefix=options.prefix, dtype=options.dtype)
+        chosen_form = {"prefix": options.prefix, "dtype": options.dtype, "cmake": options.cmake}
+        written = kt.export_c(functions, model, options.output, **chosen_form)
     except OSError as fault:
         raise Misuse(f"'{options.output}' cannot be written: {fault.strerror}") from None
     if options.json:

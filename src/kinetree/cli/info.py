@@ -69,17 +69,10 @@ def as_json(model: Model) -> dict[str, Any]:
     joints = {}
     for name, body in zip(model.joint_names, model.bodies):
         q, v = model.position_index(name), model.coordinate_index(name)
-        joints[name] = {
-            "type": body.joint.type_name,
-            "q": list(range(q.start, q.stop)),
-            "v": list(range(v.start, v.stop)),
-        }
+        places = {"q": list(range(q.start, q.stop)), "v": list(range(v.start, v.stop))}
+        joints[name] = {"type": body.joint.type_name, **places}
     return {
-        "name": model.name,
-        "nbodies": model.nbodies,
-        "nq": model.nq,
-        "nv": model.nv,
-        "depth": model.depth,
+        **{key: getattr(model, key) for key in ("name", "nbodies", "nq", "nv", "depth")},
         "total_mass": float(model.total_mass),
         "joints": joints,
         "groups": [group._asdict() for group in groups(model)],

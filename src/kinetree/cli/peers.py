@@ -56,12 +56,11 @@ class Peer(ABC):
             return None
         several = [x[:STATES].astype(float) for x in states]
         batch = self.batch(function, several)
+        apart = np.abs(found - expected).max() / max(np.abs(expected).max(), np.finfo(float).tiny)
         return {
             "call": best(call, seconds),
             "state_one_core": best(batch, seconds) / len(several[0]) if batch else None,
-            "apart": float(
-                np.abs(found - expected).max() / max(np.abs(expected).max(), np.finfo(float).tiny)
-            ),
+            "apart": float(apart),
         }
 
 
@@ -92,11 +91,8 @@ class Pinocchio(Peer):
         return there
 
     def call(self, function: str, state: list[Array]) -> Callable[[], Any] | None:
-        calls = {
-            "inverse_dynamics": self.pin.rnea,
-            "forward_dynamics": self.pin.aba,
-            "mass_matrix": self.pin.crba,
-        }
+        pin = self.pin
+        calls = {"inverse_dynamics": pin.rnea, "forward_dynamics": pin.aba, "mass_matrix": pin.crba}
         if function not in calls:
             return None
         return partial(calls[function], self.model, self.data, *self._there(function, state))
@@ -107,9 +103,8 @@ class Pinocchio(Peer):
             return self.maps.tau_back(q, found)
         if function == "forward_dynamics":
             return self.maps.a_back(q, v, found)
-        return self.maps.mass_matrix(
-            state[0], np.triu(found) + np.triu(found, 1).T
-        )  # it fills the upper half
+        whole = np.triu(found) + np.triu(found, 1).T  # it fills the upper half
+        return self.maps.mass_matrix(state[0], whole)
 
     def batch(self, function: str, states: list[Array]) -> Callable[[], Any] | None:
         batches = {"inverse_dynamics": self.pin.rneaInParallel, "forward_dynamics": self.pin.abaInParallel}

@@ -34,9 +34,8 @@ PLOTS = (".png", ".pdf", ".svg")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     source.configure(parser)
-    parser.add_argument(
-        "--duration", type=positive, default=5.0, metavar="S", help="seconds (default 5)"
-    )
+    positive = source.within(float, 1e-300, 1e6, "a time above 0")
+    parser.add_argument("--duration", type=positive, default=5.0, metavar="S", help="seconds (default 5)")
     parser.add_argument("--dt", type=positive, default=1e-3, metavar="S", help="of a step (default 0.001)")
     parser.add_argument("--integrator", choices=INTEGRATORS, default="discrete", help="default: discrete")
     parser.add_argument("--q", type=values, default={}, metavar="JOINT=X,...", help="where joints start")
@@ -44,23 +43,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--random", type=int, metavar="SEED", help="start from a random state")
     parser.add_argument("--no-passive", action="store_true", help="without damping, friction and springs")
     parser.add_argument("--no-limits", action="store_true", help="without stops at the limits of joints")
-    parser.add_argument(
-        "--output", metavar="FILE", help=f"where the motion goes: {', '.join(DATA)} (default ROBOT.npz)"
-    )
-    parser.add_argument(
-        "--plot", metavar="FILE", help=f"where the plot goes: {', '.join(PLOTS)} (default ROBOT.png)"
-    )
+    motion = f"where the motion goes: {', '.join(DATA)} (default ROBOT.npz)"
+    parser.add_argument("--output", metavar="FILE", help=motion)
+    plot = f"where the plot goes: {', '.join(PLOTS)} (default ROBOT.png)"
+    parser.add_argument("--plot", metavar="FILE", help=plot)
     parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 < value <= 1e6:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a time above 0")
-    return value
 
 
 def values(text: str) -> dict[str, float]:
@@ -139,22 +126,15 @@ def simulated(model: Model, q: Any, v: Any, options: argparse.Namespace) -> tupl
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        run = kt.simulate(
-            model,
-            q,
-            v,
-            duration=options.duration,
-            dt=options.dt,
-            integrator=options.integrator,
-            passive=not options.no_passive,
-            limits=not options.no_limits,
-        )
+        given = {name: getattr(options, name) for name in ("duration", "dt", "integrator")}
+        passive, limits = not options.no_passive, not options.no_limits
+        run = kt.simulate(model, q, v, passive=passive, limits=limits, **given)
     return run, [str(warning.message) for warning in caught]
 
 
 def draw(run: Trajectory, path: Path) -> Path:
     """Save the plot of a run; no window is opened."""
-    from kinetree.pictures.extras import needed
+    from kinetree.extras import needed
 
     needed("matplotlib", "the plot").use("Agg")
     figure = run.plot()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import math
 import os
 import stat
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ from kinetree.cli.status import Misuse
 from kinetree.cli.text import closest
 
 if TYPE_CHECKING:
-    from kinetree.io.document import Document
+    from kinetree.io.files import Document
     from kinetree.model import Model
 
 ZOO = "zoo:"
@@ -24,21 +26,15 @@ STANDARD_INPUT = "-"
 
 def configure(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     """Add FILE and the options that say how to read it."""
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        nargs="?" if optional else None,
-        help="robot file, - for standard input, or zoo:NAME or zoo:NAME:ARGUMENT,...",
-    )
+    what = "robot file, - for standard input, or zoo:NAME or zoo:NAME:ARGUMENT,..."
+    parser.add_argument("file", metavar="FILE", nargs="?" if optional else None, help=what)
     parser.add_argument("--format", metavar="NAME", help="do not guess the format from the content")
     parser.add_argument("--base", choices=("fixed", "free"), help="how the root is joined to the world")
     parser.add_argument("--repair", action="store_true", help="repair what can be repaired while reading")
-    parser.add_argument(
-        "--snap", type=float, default=0.0, metavar="TOL", help="snap placements this near to right angles"
-    )
-    parser.add_argument(
-        "--package-dir", action="append", default=[], metavar="DIR", help="where package:// paths begin"
-    )
+    near = "snap placements this near to right angles"
+    parser.add_argument("--snap", type=float, default=0.0, metavar="TOL", help=near)
+    begin = "where package:// paths begin"
+    parser.add_argument("--package-dir", action="append", default=[], metavar="DIR", help=begin)
 
 
 def read(options: argparse.Namespace) -> Model:
@@ -53,14 +49,8 @@ def load(document: Document, options: argparse.Namespace) -> Model:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kt.errors.FileWarning)  # commands show the report
-        return kt.load(
-            document,
-            format=options.format,
-            repair=options.repair,
-            snap=options.snap,
-            base=options.base,
-            package_dirs=tuple(options.package_dir),
-        )
+        given = {name: getattr(options, name) for name in ("format", "repair", "snap", "base")}
+        return kt.load(document, package_dirs=tuple(options.package_dir), **given)
 
 
 def check_format(name: str | None) -> None:
@@ -75,7 +65,7 @@ def check_format(name: str | None) -> None:
 
 def opened(file: str) -> Document:
     """The content of a file that is there to be read, or of standard input for `-`."""
-    from kinetree.io.document import Document, open_document
+    from kinetree.io.files import Document, open_document
     from kinetree.io.xml import LIMITS
 
     if file == STANDARD_INPUT:
@@ -121,6 +111,21 @@ def from_zoo(source: str) -> Model:
     except (TypeError, ValueError) as fault:
         takes = ", ".join(signature.parameters) or "no arguments"
         raise Misuse(f"zoo:{name} takes {takes}, not '{text}': {fault}") from None
+
+
+def within(kind: Callable[[str], Any], least: float, most: float, what: str) -> Callable[[str], Any]:
+    """The type of an option: a number between two bounds, as argparse wants it."""
+
+    def read_number(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"'{text}' is not {what}")
+        return value
+
+    return read_number
 
 
 def literal(word: str) -> Any:

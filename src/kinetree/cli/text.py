@@ -5,9 +5,13 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+import time
 import unicodedata
-from collections.abc import Iterable, Sequence
-from typing import Any, TextIO
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partialmethod
+from typing import Any, TextIO, TypeVar
+
+T = TypeVar("T")
 
 
 class Style:
@@ -22,20 +26,8 @@ class Style:
     def _paint(self, code: str, text: str) -> str:
         return f"\033[{code}m{text}\033[0m" if self._colour else text
 
-    def bold(self, text: str) -> str:
-        return self._paint("1", text)
-
-    def dim(self, text: str) -> str:
-        return self._paint("2", text)
-
-    def good(self, text: str) -> str:
-        return self._paint("32", text)
-
-    def bad(self, text: str) -> str:
-        return self._paint("31", text)
-
-    def doubtful(self, text: str) -> str:
-        return self._paint("33", text)
+    bold, dim, good = partialmethod(_paint, "1"), partialmethod(_paint, "2"), partialmethod(_paint, "32")
+    bad, doubtful = partialmethod(_paint, "31"), partialmethod(_paint, "33")
 
     def glyph(self, pretty: str, plain: str) -> str:
         """`pretty` where the stream can encode it, otherwise `plain`."""
@@ -117,3 +109,24 @@ def closest(word: str, known: Iterable[str]) -> str:
     """'Did you mean ...?' for a mistyped word, or nothing."""
     near = difflib.get_close_matches(word, list(known), n=1)
     return f"Did you mean '{near[0]}'?" if near else ""
+
+
+def progress(steps: Iterable[T], count: int, label: str) -> Iterator[T]:
+    """The steps themselves; while they run, standard error shows `label` and a bar if it is a terminal."""
+    stream = sys.stderr
+    if not stream.isatty():
+        yield from steps
+        return
+    shown = 0.0
+    try:
+        for done, step in enumerate(steps):
+            if time.monotonic() - shown > 0.1:
+                shown = time.monotonic()
+                filled = 24 * done // max(count, 1)
+                bar = "#" * filled + "." * (24 - filled)
+                stream.write(f"\r\033[2K{label} [{bar}] {done}/{count}")
+                stream.flush()
+            yield step
+    finally:
+        stream.write("\r\033[2K")
+        stream.flush()

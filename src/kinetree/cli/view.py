@@ -22,22 +22,17 @@ MOTION = ".npz"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     source.configure(parser)
+    port = source.within(int, 1024, 65535, "a port from 1024 to 65535")
     parser.add_argument("--port", type=port, default=8080, metavar="N", help="of the page (default 8080)")
     parser.add_argument("--shapes", metavar="ROBOT", help="robot file with the shapes for a saved motion")
     parser.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
 
 
-def port(text: str) -> int:
-    if not text.isdecimal() or not 1024 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a port from 1024 to 65535")
-    return int(text)
-
-
 def run(options: argparse.Namespace) -> int:
     from kinetree import Model, Trajectory
+    from kinetree.extras import needed
     from kinetree.io.visuals import Looks, read_looks
     from kinetree.pictures import Viewer
-    from kinetree.pictures.extras import needed
 
     needed("viser", "kinetree view")
     looks = Looks()

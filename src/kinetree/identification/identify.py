@@ -67,7 +67,7 @@ def identify(
 ) -> Identified:
     """Inertial parameters from measured motion: the physical ones that explain the forces best.
 
-        minimise  sum |Y pi - tau|^2 / noise^2  +  regularization * distance(pi, prior)^2
+        minimise  sum |Y pi - tau|^2 / noise^2 + regularization * distance(pi, prior)^2
 
     over parameters that belong to bodies: every pseudo-inertia is positive, so is friction. What is
     not asked for in `extra` (rotors, armatures, damping, friction) is taken from the model as it is, and so

@@ -98,12 +98,12 @@ def _torque_regressor(
 ) -> Array:
     """The matrix Y of tau = Y pi: generalised forces are linear in the inertial parameters.
 
-        inverse_dynamics(model, q, v, a) = Y @ model.parameters.reshape(-1)
+        tau = Y(q, v, a) pi
 
-    for a model without rotors and armatures. `extra` asks for further columns, some of "rotors" (ten for
-    each, of its inertia), "armature" (one for each velocity that is a rate), "damping" and "friction" (one
-    for each velocity): then the product with all parameters (see `regressor_columns`) is the force of the
-    motors. Cost O(N d).
+    with pi = model.parameters.reshape(-1), for a model without rotors and armatures. `extra` asks for further
+    columns, some of "rotors" (ten for each, of its inertia), "armature" (one for each velocity that is a
+    rate), "damping" and "friction" (one for each velocity): then the product with all parameters (see
+    `regressor_columns`) is the force of the motors. Cost O(N d).
 
     Reference: Atkeson, An and Hollerbach (1986); Khalil and Dombre (2002) ch. 12.
     """
@@ -168,7 +168,9 @@ torque_regressor = function("q, v, a -> Y(nv, 10 nb)", kind=_WithColumns)(_torqu
 
 @function("q, v -> kinetic(10 nb), potential(10 nb)", result=EnergyRegressor)
 def energy_regressor(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
-    """The rows of the energies: kinetic energy = kinetic @ pi, potential energy = potential @ pi.
+    """The rows of the energies of a model as functions of its inertial parameters pi.
+
+        T = y_T pi        U = y_U pi
 
     pi = model.parameters.reshape(-1), for a model without rotors and armatures. Cost O(N).
     """
@@ -181,7 +183,9 @@ def energy_regressor(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
 
 @function("q, v -> h(6, 10 nb)")
 def momentum_regressor(model: Model, q: Array, v: Array) -> Array:
-    """The matrix of the momentum about the world origin: momentum = h @ pi, [angular; linear], world axes.
+    """The matrix of the momentum [angular; linear] about the world origin, world axes.
+
+        h = Y_h pi
 
     pi = model.parameters.reshape(-1), for a model without rotors and armatures. Cost O(N).
     """

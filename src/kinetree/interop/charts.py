@@ -16,32 +16,41 @@ from kinetree.spatial.quaternion import quaternion_conjugate, quaternion_matrix,
 Array = np.ndarray
 
 
+Order = tuple[int, ...] | None
+
+
 class Chart:
     """The same coordinates on both sides, or the same ones in another order.
 
     Args:
-        order: entry k is the place there of coordinate k here; None for the same order.
+        positions, velocities: entry k is the place there of number k here; None for the same order.
     """
 
-    def __init__(self, order: tuple[int, ...] | None = None) -> None:
-        self.order = None if order is None else np.array(order)
+    def __init__(self, positions: Order = None, velocities: Order = None) -> None:
+        self.positions, self.velocities = (x if x is None else np.array(x) for x in (positions, velocities))
 
     def position(self, x: Array) -> Array:
         """The position there."""
-        return x if self.order is None else x[..., np.argsort(self.order)]
+        return x if self.positions is None else x[..., np.argsort(self.positions)]
 
     def back(self, y: Array) -> Array:
         """The position here."""
-        return y if self.order is None else y[..., self.order]
+        return y if self.positions is None else y[..., self.positions]
 
     def matrix(self, x: Array, nv: int) -> Array:
         """T(x), (..., nv, nv)."""
         T = np.eye(nv)
-        return T if self.order is None else T[np.argsort(self.order)]
+        return T if self.velocities is None else T[np.argsort(self.velocities)]
 
     def rate(self, x: Array, v: Array) -> Array:
         """(dT/dt) v, (..., nv), while x moves with the velocity v."""
         return np.zeros(v.shape)
+
+
+# A ball joint in MuJoCo: quaternions have their scalar part first.
+BALL = Chart((1, 2, 3, 0))
+# A free joint in Pinocchio: y = [position, quaternion xyzw], w = [linear, angular] in body axes.
+FREE_TWIST = Chart((3, 4, 5, 6, 0, 1, 2), (3, 4, 5, 0, 1, 2))
 
 
 class Circle(Chart):
@@ -75,29 +84,6 @@ class PlanarBody(Chart):
         c, s = np.cos(x[..., 0]), np.sin(x[..., 0])
         turn, vx, vy = v[..., 0], v[..., 1], v[..., 2]
         return np.stack([turn * (-s * vx + c * vy), turn * (-c * vx - s * vy), np.zeros_like(turn)], axis=-1)
-
-
-class Ball(Chart):
-    """A ball joint in MuJoCo: quaternions have their scalar part first."""
-
-    def position(self, x: Array) -> Array:
-        return x[..., [3, 0, 1, 2]]
-
-    def back(self, y: Array) -> Array:
-        return y[..., [1, 2, 3, 0]]
-
-
-class FreeTwist(Chart):
-    """A free joint in Pinocchio: y = [position, quaternion xyzw], w = [linear, angular] in body axes."""
-
-    def position(self, x: Array) -> Array:
-        return x[..., [4, 5, 6, 0, 1, 2, 3]]
-
-    def back(self, y: Array) -> Array:
-        return y[..., [3, 4, 5, 6, 0, 1, 2]]
-
-    def matrix(self, x: Array, nv: int) -> Array:
-        return np.eye(6)[[3, 4, 5, 0, 1, 2]]
 
 
 class FreeWorld(Chart):

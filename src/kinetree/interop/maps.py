@@ -108,11 +108,8 @@ class Maps:
         q = _array(q, self.nq, "q")
         out = np.zeros((*q.shape[:-1], self.nv_there, self.nv))
         for piece in self.pieces:
-            rows, columns = (
-                np.array(piece.v_there, dtype=int)[:, None],
-                np.arange(piece.v.start, piece.v.stop),
-            )
-            out[..., rows, columns] = piece.factor * _matrix(piece, q)
+            rows = np.array(piece.v_there, dtype=int)[:, None]
+            out[..., rows, np.arange(piece.v.start, piece.v.stop)] = piece.factor * _matrix(piece, q)
         return out
 
     def velocity_map_rate(self, q: Any, v: Any) -> Array:
@@ -136,10 +133,8 @@ class Maps:
 
         T' (c + M (dT/dt) v): what constant velocities here take, seen from there.
         """
-        there = np.asarray(bias, dtype=float) + _times(
-            np.asarray(M, dtype=float), self.velocity_map_rate(q, v)
-        )
-        return self._backward(self.pieces, q, there)
+        moving = _times(np.asarray(M, dtype=float), self.velocity_map_rate(q, v))
+        return self._backward(self.pieces, q, np.asarray(bias, dtype=float) + moving)
 
     def jacobian(self, q: Any, J: Any) -> Array:
         """A Jacobian here (..., m, nv) from that there: J T. Its rows keep their order and meaning."""

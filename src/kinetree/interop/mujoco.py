@@ -12,7 +12,7 @@ import numpy as np
 
 from kinetree import functions
 from kinetree.errors import ModelError
-from kinetree.interop.charts import Array, Ball, Chart, FreeWorld
+from kinetree.interop.charts import BALL, Array, Chart, FreeWorld
 from kinetree.interop.maps import Maps, Piece
 from kinetree.interop.twin import Twin, imported
 from kinetree.io.description import Names
@@ -65,6 +65,8 @@ class There(NamedTuple):
     kind: str
     q: range
     v: range
+    body: int
+    named: bool
 
 
 def joints_there(mujoco: Any, twin: Any) -> dict[str, There]:
@@ -74,9 +76,30 @@ def joints_there(mujoco: Any, twin: Any) -> dict[str, There]:
     out = {}
     for j, name in enumerate(names):
         kind, q, v = TYPES[twin.jnt_type[j]], int(twin.jnt_qposadr[j]), int(twin.jnt_dofadr[j])
-        there = There(kind, range(q, q + POSITIONS[kind]), range(v, v + VELOCITIES[kind]))
-        out[name or free.claim(f"{body_name(mujoco, twin, int(twin.jnt_bodyid[j]))}_joint")] = there
+        body, places = int(twin.jnt_bodyid[j]), range(q, q + POSITIONS[kind])
+        there = There(kind, places, range(v, v + VELOCITIES[kind]), body, bool(name))
+        out[name or free.claim(f"{body_name(mujoco, twin, body)}_joint")] = there
     return out
+
+
+def paired(model: Model, there: dict[str, There]) -> dict[str, There]:
+    """The joints of a MuJoCo model by our names: those without a name there are paired in order."""
+    ours = [name for body in model.bodies for name in _joint_names(body, there)]
+    free = [label for label, joint in there.items() if not joint.named and label not in ours]
+    wanted = [name for name in ours if name not in there]
+    if len(free) != len(wanted):
+        return there
+    called = dict(zip(free, wanted))
+    return {called.get(label, label): joint for label, joint in there.items()}
+
+
+def _joint_names(body: Any, there: dict[str, There]) -> list[str]:
+    """The names that the parts of a joint have in MuJoCo; none for what MuJoCo cannot hold."""
+    try:
+        whole = not body.joint.is_free or body.joint_name in there
+        return names_of(body, steps_of(body._replace(parent=0) if whole else body, "", whole))
+    except ModelError:
+        return []
 
 
 def body_name(mujoco: Any, twin: Any, b: int) -> str:
@@ -88,12 +111,13 @@ def mujoco_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
     """The maps between a kinetree model and a `mujoco.MjModel` whose joints have the same names.
 
     Both may come from one robot file. Joints of the same name must be the same joints, with the same zero.
+    Joints that have no name in MuJoCo are paired with what is left here, in order.
 
     Raises:
         ModelError: a joint is found on one side only, or is of another type there.
     """
     mujoco = imported("mujoco", "MuJoCo")
-    there, pieces, joints = joints_there(mujoco, twin), [], {}
+    there, pieces, joints = paired(model, joints_there(mujoco, twin)), [], {}
     for i, body in enumerate(model.bodies, 1):
         owner = f"model '{model.name}': joint '{body.joint_name}'"
         whole = not body.joint.is_free or body.joint_name in there
@@ -119,7 +143,7 @@ def mujoco_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
             place = there[name]
             pieces.append(
                 Piece(
-                    Chart() if step.axis else Ball(), _part(q, step.positions), _part(v, step.velocities),
+                    Chart() if step.axis else BALL, _part(q, step.positions), _part(v, step.velocities),
                     tuple(place.q), tuple(place.v), step.ratio * factor, step.ratio * offset,
                     leader(steps, k) == k and rule is None,
                 )
@@ -139,13 +163,19 @@ def mujoco_wrenches(model: Model, twin: Any, q: Any, f_ext: Any) -> Array:
     """MuJoCo's `xfrc_applied` (nbody, 6), from the wrenches `f_ext` (nb, 6) on our bodies at `q`.
 
     MuJoCo wants [force; torque] in world axes about the centre of mass of each body.
-    Bodies are found by name.
+    Bodies are found by name, those that have none in MuJoCo by their joints.
     """
     mujoco = imported("mujoco", "MuJoCo")
+    there = paired(model, joints_there(mujoco, twin))
     out = np.zeros((twin.nbody, 6))
     placements = np.asarray(functions.placements(model, np.asarray(q, dtype=float), target="eager"))
     for body, T, wrench in zip(model.bodies, placements, np.asarray(f_ext, dtype=float), strict=True):
         b = mujoco.mj_name2id(twin, mujoco.mjtObj.mjOBJ_BODY, body.name)
+        if b < 0 and (joint := there.get((_joint_names(body, there) or [""])[-1])) is not None:
+            unnamed = not mujoco.mj_id2name(twin, mujoco.mjtObj.mjOBJ_BODY, joint.body)
+            b = joint.body if unnamed else b
+        if b < 0 and not wrench.any():
+            continue  # a massless body between two joints of one
         if b < 0:
             raise ModelError(f"model '{model.name}': MuJoCo has no body '{body.name}'")
         moment = wrench[:3] - np.cross(twin.body_ipos[b], wrench[3:])

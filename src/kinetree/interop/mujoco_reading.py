@@ -26,15 +26,18 @@ def from_mujoco(twin: Any, *, name: str = "model") -> Twin:
     Several joints of one body become a chain with massless bodies in between, called body@joint; joints j/1,
     j/2, ... that `to_mjcf` wrote become the joint j again. A body whose last joint has a position of its own
     hangs on a fixed joint behind it. A free joint counts from the body's initial pose, so that `neutral()` is
-    MuJoCo's qpos0. Sites become frames, linear `equality joint` constraints mimic joints. Contacts, tendons,
-    actuators and other constraints have no part in it.
+    MuJoCo's qpos0. Sites become frames, keyframes configurations, linear `equality joint` constraints mimic
+    joints. Contacts, tendons, actuators and other constraints have no part in it.
 
     Args:
         name: the name of the model.
     """
     mujoco = imported("mujoco", "MuJoCo")
     model = _Reader(mujoco, twin, name).read()
-    return Twin(model, mujoco_maps(model, twin))
+    maps = mujoco_maps(model, twin)
+    labels = [mujoco.mj_id2name(twin, mujoco.mjtObj.mjOBJ_KEY, k) or f"key{k}" for k in range(twin.nkey)]
+    keys = {label: model.normalize(maps.q_back(q)) for label, q in zip(labels, twin.key_qpos)}
+    return Twin(model.replace(configurations=keys), maps)
 
 
 class _Reader:
@@ -79,29 +82,17 @@ class _Reader:
         inertia = _inertia(twin, b)
         groups = self._groups(range(twin.body_jntadr[b], twin.body_jntadr[b] + twin.body_jntnum[b]))
         for k, (label, joints, kind) in enumerate(groups):
-            first = joints[0]
-            anchor = (
-                np.array(twin.jnt_pos[first]) if TYPES[twin.jnt_type[first]] in ("hinge", "ball") else 0.0
-            )
+            turns = TYPES[twin.jnt_type[joints[0]]] in ("hinge", "ball")
+            anchor = np.array(twin.jnt_pos[joints[0]]) if turns else np.zeros(3)
             last = k == len(groups) - 1 and not np.any(anchor)
             body = name if last else self.names.claim(f"{name}@{label}")
-            shift = Pose(p=tuple((np.zeros(3) + anchor).tolist()))
+            shift = Pose(p=tuple(anchor.tolist()))
             placement = here @ shift @ self._undone(joints, kind)
-            self.builder.add_body(
-                body,
-                parent,
-                kind,
-                placement,
-                inertia if last else None,
-                joint_name=label,
-                mimic=self._mimic(joints),
-                **self._drive(joints, kind),
-            )
+            given = self._drive(joints, kind) | {"mimic": self._mimic(joints)}
+            self.builder.add_body(body, parent, kind, placement, inertia if last else None, label, **given)
             parent, here = body, shift.inverse()
         if parent != name:
-            self.builder.add_body(
-                name, parent, placement=here, inertia=inertia, joint_name=self.joints.claim(name)
-            )
+            self.builder.add_body(name, parent, None, here, inertia, self.joints.claim(name))
 
     # --- joints ---
     def _groups(self, joints: range) -> list[tuple[str, list[int], Joint]]:
@@ -166,17 +157,14 @@ class _Reader:
         owner = [j for j in joints for _ in range(_width(twin, j))]
         order = from_there(kind)
         at, by = [dofs[k] for k in order], [owner[k] for k in order]
+        named = (("armature", "armature"), ("damping", "damping"), ("friction", "frictionloss"))
         out: dict[str, Any] = {
-            "armature": tuple(np.array(twin.dof_armature)[at].tolist()),
-            "damping": tuple(np.array(twin.dof_damping)[at].tolist()),
-            "friction": tuple(np.array(twin.dof_frictionloss)[at].tolist()),
+            name: tuple(np.array(getattr(twin, f"dof_{there}"))[at].tolist()) for name, there in named
         }
         if kind.nq == kind.nv:
             ranges = [_range(twin, j) for j in by]
-            efforts = [
-                float(np.abs(twin.jnt_actfrcrange[j]).max()) if twin.jnt_actfrclimited[j] else np.inf
-                for j in by
-            ]
+            bounds = [float(np.abs(twin.jnt_actfrcrange[j]).max()) for j in by]
+            efforts = [bound if twin.jnt_actfrclimited[j] else np.inf for j, bound in zip(by, bounds)]
             lower, upper = tuple(r[0] for r in ranges), tuple(r[1] for r in ranges)
             out["limits"] = Limits(lower, upper, (np.inf,) * kind.nv, tuple(efforts))
             out["stiffness"] = tuple(float(twin.jnt_stiffness[j]) for j in by)
@@ -214,6 +202,5 @@ def _inertia(twin: Any, b: int) -> Inertia | None:
         return None
     R = _rotation(twin.body_iquat[b])
     moments = R @ np.diag(twin.body_inertia[b]) @ R.T
-    return Inertia(
-        float(twin.body_mass[b]), tuple(twin.body_ipos[b].tolist()), (0.5 * (moments + moments.T)).tolist()
-    )
+    center = tuple(twin.body_ipos[b].tolist())
+    return Inertia(float(twin.body_mass[b]), center, (0.5 * (moments + moments.T)).tolist())

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.interop.charts import Chart, Circle, FreeTwist, PlanarBody
+from kinetree.interop.charts import FREE_TWIST, Chart, Circle, PlanarBody
 from kinetree.interop.maps import Maps, Piece
 from kinetree.interop.twin import Twin, depth_first, imported
 from kinetree.io.notes import Notes, floats, parts_of, without_rotors
@@ -23,7 +23,7 @@ from kinetree.spatial.vector import sym_matrix
 ALIGNED = {(1.0, 0.0, 0.0): "X", (0.0, 1.0, 0.0): "Y", (0.0, 0.0, 1.0): "Z"}
 MIMIC = ("joint", "independent")
 OWN = ("free", "planar", "universal", "helical")  # joints of several steps that Pinocchio has as one
-CHARTS = {("free", 7): FreeTwist, ("planar", 4): PlanarBody, ("revolute", 2): Circle}  # type, positions there
+CHARTS = {("free", 7): FREE_TWIST, ("planar", 4): PlanarBody(), ("revolute", 2): Circle()}  # type, their nq
 
 
 def to_pinocchio(model: Model, *, strict: bool = True, mimic: str = "joint") -> Twin:
@@ -67,9 +67,8 @@ def _assembled(pin: Any, model: Model, notes: Notes) -> Any:
         here = base * _se3(pin, body.placement, owner)
         inertia = _inertia(pin, body, owner)
         if body.joint.nv == 0:
-            frame = twin.addFrame(
-                pin.Frame(body.joint_name, joint, frame, here, pin.FrameType.FIXED_JOINT), False
-            )
+            weld = pin.Frame(body.joint_name, joint, frame, here, pin.FrameType.FIXED_JOINT)
+            frame = twin.addFrame(weld, False)
         else:
             names = _joint_names(body)
             for name, kind in zip(names, _kinds(pin, body.joint, owner)):
@@ -122,10 +121,8 @@ def _kinds(pin: Any, joint: Joint, owner: str) -> list[Any]:
             "slides and balls: lock it, or build it from others"
         )
     letters = {"hinge": "R", "slide": "P"}
-    return [
-        along(letters[step.kind], step.axis) if step.kind in letters else pin.JointModelSpherical()
-        for step in steps
-    ]
+    ball = pin.JointModelSpherical
+    return [along(letters[step.kind], step.axis) if step.kind in letters else ball() for step in steps]
 
 
 def _drive(twin: Any, body: Body, joints: list[int], notes: Notes) -> None:
@@ -228,9 +225,8 @@ def pinocchio_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
         raise ModelError(
             f"model '{model.name}' has no joints {missing[:8]} that Pinocchio has: lock them there first"
         )
-    return Maps(
-        (model.nq, model.nv), (twin.nq, twin.nv), pieces, pin.neutral(twin), joints, tuple(notes)
-    )  # fmt: skip
+    neutral = pin.neutral(twin)
+    return Maps((model.nq, model.nv), (twin.nq, twin.nv), pieces, neutral, joints, tuple(notes))
 
 
 def parts_there(twin: Any) -> dict[str, tuple[range, range]]:
@@ -261,11 +257,12 @@ def part_sizes(joint: Any) -> list[tuple[int, int]]:
 def _chart(joint: Joint, nq: int, parts: int, owner: str = "") -> Chart:
     """How the coordinates of our joint look in several Pinocchio joints with `nq` positions."""
     if parts == 1 and (joint.type_name, nq) in CHARTS:
-        return CHARTS[joint.type_name, nq]()
+        return CHARTS[joint.type_name, nq]
     if nq != joint.nq or (parts == 1 and joint.type_name == "planar"):
         raise ModelError(f"{owner} is {joint.type_name}, but has {nq} positions in Pinocchio")
     there = sum((step.positions for step in joint.steps or ()), ())
-    return Chart() if parts == 1 else Chart(tuple(there.index(k) for k in range(nq)))
+    order = None if parts == 1 else tuple(there.index(k) for k in range(nq))
+    return Chart(order, order)
 
 
 def pinocchio_wrenches(model: Model, twin: Any, f_ext: Any) -> Any:

@@ -11,17 +11,8 @@ from kinetree.interop.pinocchio import OWN, part_sizes, parts_there, pinocchio_m
 from kinetree.interop.twin import Twin, from_there, imported, pose
 from kinetree.io.description import Names
 from kinetree.io.notes import parts_of
-from kinetree.joints import (
-    CoordinateJoint,
-    Free,
-    Helical,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from kinetree.joints import CoordinateJoint, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
+from kinetree.joints.base import Joint
 from kinetree.joints.made_of import made_of
 from kinetree.model import Limits, ModelBuilder
 from kinetree.spatial.inertia import Inertia
@@ -113,9 +104,7 @@ class _Reader:
         inner = _pose(weld.placement).inverse() @ _pose(frame.placement)
         name = self.names.claim(frame.name)
         inertia = _inertia(frame.inertia) if self.split[frame.parentJoint] else None
-        self.builder.add_body(
-            name, body, placement=where @ inner, inertia=inertia, joint_name=self.joint_names.claim(weld.name)
-        )
+        self.builder.add_body(name, body, None, where @ inner, inertia, self.joint_names.claim(weld.name))
         self.hosts[k] = name
 
     def _add_frame(self, k: int, frame: Any) -> None:
@@ -166,16 +155,9 @@ class _Reader:
             last = step == len(steps) - 1
             body = name if last else self.names.claim(f"{name}@{names[step]}")
             follows = joint.shortname() == "JointModelMimic"
-            self.builder.add_body(
-                body,
-                parent,
-                kind,
-                base @ placement,
-                self._rest(j) if last else None,
-                joint_name=names[step],
-                mimic=self._mimic(joint) if follows else None,
-                **({} if follows else self._drive(kind, q, v, nq)),
-            )
+            given = {"mimic": self._mimic(joint)} if follows else self._drive(kind, q, v, nq)
+            inertia = self._rest(j) if last else None
+            self.builder.add_body(body, parent, kind, base @ placement, inertia, names[step], **given)
             parent, base = body, Pose.identity()
             q, v = q + nq, v + nv
         self.bodies += [name] * (j + 1 - len(self.bodies))
@@ -272,15 +254,9 @@ class _Reader:
         for k, place in enumerate(order if isinstance(kind, CoordinateJoint) else ()):
             if nq == nv or kind.rates[k] == "length":  # angles may be cosine and sine there
                 lower[k], upper[k] = twin.lowerPositionLimit[q + place], twin.upperPositionLimit[q + place]
-        limits = Limits(
-            _open(lower), _open(upper), _open(twin.velocityLimit[at]), _open(twin.effortLimit[at])
-        )
-        return {
-            "armature": tuple(twin.armature[at].tolist()),
-            "damping": tuple(twin.damping[at].tolist()),
-            "friction": tuple(twin.friction[at].tolist()),
-            "limits": limits,
-        }
+        limits = Limits(*map(_open, (lower, upper, twin.velocityLimit[at], twin.effortLimit[at])))
+        same = ("armature", "damping", "friction")
+        return {"limits": limits} | {name: tuple(getattr(twin, name)[at].tolist()) for name in same}
 
 
 def _open(values: Any) -> tuple[float, ...]:

@@ -1,8 +1,7 @@
 """Eager execution: the body of an algorithm run as plain Python, node by node, on numbers of any kind.
 
 With floats it computes; with NumPy arrays it computes a batch; with 50-digit numbers, symbols or expressions
-it gives reference values, equations, or a straight-line program (`unrolled.py`): the interpreter does not
-care.
+it gives reference values, equations, or a straight-line program (`unrolled.py`).
 """
 
 from __future__ import annotations
@@ -32,12 +31,9 @@ class EagerSweep(Sweep):
     world = WORLD
 
     def __init__(
-        self,
-        model: Any,
-        frames: str = "body",
-        nodes: tuple[Node, ...] | None = None,
+        self, model: Any, frames: str = "body", nodes: tuple[Node, ...] | None = None,
         marks: frozenset[int] = frozenset(),
-    ):
+    ):  # fmt: skip
         super().__init__(model, frames)
         self.marks = marks
         self.nodes: tuple[Node, ...] = model.nodes if nodes is None else nodes

@@ -288,21 +288,9 @@ def trace(
     for argument, output in zip(algorithm.outputs, results, strict=True):
         output.array.name = argument.name
         outputs.append(output.array)
-    guard = None
+        if output.array.size > model.nv or output.array.size <= 1:  # loops may leave some elements out
+            graph.clear(output.array)
     least = tree.velocities.least
     if least is not None:
-        guard = graph.array("guard", "output", 1)
-        graph.store(guard, 0, graph.load(least, 0))
-    for array in outputs:
-        if array.size > model.nv or array.size <= 1:  # loops may leave some elements out
-            graph.clear(array)
-    return Program(
-        name=algorithm.name,
-        inputs=tuple(given.values()),
-        outputs=tuple(outputs),
-        work=tuple(a for a in graph.arrays if a.kind == "work"),
-        tables=tuple(a for a in graph.arrays if a.kind in ("table", "itable")),
-        body=graph.root,
-        graph=graph,
-        guard=guard,
-    )
+        graph.guards.append(graph.load(least, 0))
+    return Program.of(algorithm.name, graph, tuple(given.values()), outputs)

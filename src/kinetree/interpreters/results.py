@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kinetree.compiler.ir.graph import Graph
+from kinetree.ops import Expr
 from kinetree.spatial import Coordinates, Stack
 from kinetree.spatial.value import as_numbers
 from kinetree.sweep.walk import VelocityTree, Walk
@@ -46,9 +49,8 @@ class Unit:
 class Output:
     """A result array, filled by node: out[i], out[i, j], out[:, i]."""
 
-    def __init__(self, tree: EagerSweep, dimensions: tuple[str | int, ...]):
-        self.tree = tree
-        self.dimensions = dimensions
+    def __init__(self, tree: Any, dimensions: tuple[str | int, ...]):
+        self.tree, self.dimensions = tree, dimensions
         model = tree.model
         sizes = {"nv": model.nv, "nq": model.nq, "nb": model.nbodies}
         self.shape = tuple(sizes[d] if isinstance(d, str) else d for d in dimensions)
@@ -73,13 +75,16 @@ class Output:
         if () not in places:
             self._fill(places, (), as_numbers(value))
 
-    def _set_bodies(self, i: Handle, key: tuple, value: Any) -> None:
-        members = self.tree.nodes[i.node].members
+    def bodies(self, i: Any) -> list[Any]:
+        """Where the bodies of a node stand among those of the model; None for members that are none."""
+        return [m.body - 1 if m.body else None for m in self.tree.nodes[i.node].members]
+
+    def _set_bodies(self, i: Any, key: tuple, value: Any) -> None:
         values = value.values if isinstance(value, Stack) else (value,)
         places = [self.positions(d, k) for d, k in zip(self.dimensions[1:], key, strict=True)]
-        for member, single in zip(members, values, strict=True):
-            if member.body:
-                self._fill(places, (member.body - 1,), as_numbers(single))
+        for body, single in zip(self.bodies(i), values, strict=True):
+            if body is not None:
+                self._fill(places, (body,), as_numbers(single))
 
     def _fill(self, places: list[tuple[int, ...] | int], index: tuple[int, ...], value: Any) -> None:
         if not places:
@@ -90,9 +95,9 @@ class Output:
             for position, part in zip(places[0], value, strict=True):
                 self._fill(places[1:], (*index, position), part)
 
-    def mirror(self, i: Handle, j: Any, block: Any) -> None:
+    def mirror(self, i: Any, j: Any, block: Any) -> None:
         """Write a block of a symmetric matrix and its mirror image; of a unit the part from it on."""
-        rows = self.tree.nodes[i.node].v_index
+        rows = self.positions("nv", i)
         if isinstance(j, Unit):
             c = self.tree.nodes[j.node].v_index[j.place]
             for a, r in enumerate(rows):
@@ -100,12 +105,11 @@ class Output:
                     self.put((r, c), block[a])
                     self.put((c, r), block[a])
             return
-        columns = self.tree.nodes[j.node].v_index
         for a, r in enumerate(rows):
-            for b, c in enumerate(columns):
-                if i.node != j.node or a <= b:
+            for b, c in enumerate(self.positions("nv", j)):
+                if i != j or a <= b:
                     self.put((r, c), block.rows[a][b])
-                    if r != c:
+                    if i != j or a < b:
                         self.put((c, r), block.rows[a][b])
 
     def add(self, value: Any, *key: Any) -> None:
@@ -127,6 +131,30 @@ class Table(Output):
             return Coordinates(self.values.get((k,), 0) for k in self.tree.nodes[key.node].v_index)
         key = (key,) if isinstance(key, Velocity) else key
         return self.values.get(tuple(self.positions("nv", k) for k in key), 0)
+
+
+class Memory(Output):
+    """A table or output that is an array of a program."""
+
+    def __init__(self, tree: Any, dimensions: tuple[str | int, ...], kind: str, name: str):
+        super().__init__(tree, dimensions)
+        self.graph: Graph = tree.graph
+        self.array = self.graph.array(name, kind, math.prod(self.shape))
+
+    def place(self, index: Iterable[Any]) -> Any:
+        """Where an element stands in the array."""
+        place: Any = 0
+        for size, k in zip(self.shape, index, strict=True):
+            place = self.graph.iadd(self.graph.imul(place, size), k)
+        return place
+
+    def put(self, index: tuple, value: Any) -> None:
+        self.graph.store(self.array, self.place(index), number(value))
+
+
+def number(value: Any) -> Any:
+    """A number as it is stored: an expression, or a float."""
+    return value if isinstance(value, Expr) else float(value)
 
 
 class PlainWalk(Walk):
@@ -166,9 +194,7 @@ class PlainWalk(Walk):
 
 
 def assembled(output: Output, batch: tuple[int, ...] = (), objects: bool = False) -> Any:
-    """The result as an array with the batch axes first: of floats if all numbers are, unless `objects` are
-    wanted.
-    """
+    """The result as an array with the batch axes first: of floats, unless some are not or for `objects`."""
     entries = output.values
     kinds = [v for v in entries.values() if isinstance(v, (np.ndarray, np.generic, float, int, complex))]
     if len(kinds) == len(entries) and not objects:

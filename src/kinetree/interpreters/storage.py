@@ -7,26 +7,21 @@ arrays that nothing reads disappear with the dead code.
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kinetree.compiler.ir.graph import Array, Store
 from kinetree.errors import TraceError
 from kinetree.interpreters.handles import Block, Carrier, Handle, Velocity, World
+from kinetree.interpreters.results import Memory, number
 from kinetree.model.node import stacked
 from kinetree.ops import Expr
 from kinetree.spatial import Coordinates, Detached, Force, Stack
-from kinetree.spatial.value import Builder, Value, as_numbers, take_apart
+from kinetree.spatial.value import Builder, Value, take_apart
 from kinetree.sweep.sweep import Frame
 
 if TYPE_CHECKING:
     from kinetree.interpreters.looped import LoopedSweep
-
-
-def number(value: Any) -> Any:
-    """A number as it is stored: an expression, or a float."""
-    return value if isinstance(value, Expr) else float(value)
 
 
 class Kept:
@@ -249,88 +244,33 @@ class Sum(Field):
                 self.tree.graph.store(self.place(k), i.slot, leaf, accumulate=True)
 
 
-class Output:
+class Output(Memory):
     """A result array, filled by node."""
 
     def __init__(self, tree: LoopedSweep, dimensions: tuple[str | int, ...], kind: str = "output"):
-        self.tree, self.dimensions = tree, dimensions
-        model = tree.model
-        sizes = {"nv": model.nv, "nq": model.nq, "nb": model.nbodies}
-        self.shape = tuple(sizes[d] if isinstance(d, str) else d for d in dimensions)
-        self.array = tree.graph.array(tree.unique(kind), kind, math.prod(self.shape))
+        super().__init__(tree, dimensions, kind, tree.unique(kind))
 
-    def places(self, dimension: str | int, i: Any) -> list[Any]:
-        """The places along one dimension that belong to a handle."""
+    def positions(self, dimension: str | int, i: Any) -> Any:
+        """The places along one dimension that belong to a handle; a single velocity has one and no axis."""
+        if isinstance(i, (Velocity, Block)):
+            return i.place if isinstance(i, Velocity) else tuple(i.places)
         if dimension == "nv":
-            return self.tree.places(i, "v_index")
-        return list(range(dimension)) if isinstance(i, slice) else [i]  # type: ignore[arg-type]
+            return tuple(self.tree.places(i, "v_index"))
+        return super().positions(dimension, i)
 
-    def axes(self, dimensions: tuple[str | int, ...], key: tuple) -> list[Any]:
-        """The places along each dimension; a single velocity has one place and no axis."""
-        return [
-            k.place if isinstance(k, Velocity) else k.places if isinstance(k, Block) else self.places(d, k)
-            for d, k in zip(dimensions, key, strict=True)
-        ]
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        key = key if isinstance(key, tuple) else (key,)
-        if self.dimensions and self.dimensions[0] == "nb":
-            self._set_bodies(key[0], key[1:] or (slice(None),) * (len(self.dimensions) - 1), value)
-            return
-        places = self.axes(self.dimensions, key)
-        if [] not in places:
-            self._fill(places, 0, 0, as_numbers(value))
-
-    def _set_bodies(self, i: Handle, key: tuple, value: Any) -> None:
-        places = self.axes(self.dimensions[1:], key)
-        values = value.values if isinstance(value, Stack) else (value,)
-        for m, single in enumerate(values):
-            if i.kind.sample.members[m].body:
-                self._fill(places, 1, self.tree.body_place(i, m), as_numbers(single))
-
-    def _fill(self, places: list[Any], depth: int, index: Any, value: Any) -> None:
-        graph = self.tree.graph
-        if not places:
-            self.tree.graph.store(self.array, index, number(value))
-            return
-        base = graph.imul(index, self.shape[depth]) if depth else 0
-        if not isinstance(places[0], list):
-            self._fill(places[1:], depth + 1, graph.iadd(base, places[0]), value)
-            return
-        for place, part in zip(places[0], value, strict=True):
-            self._fill(places[1:], depth + 1, graph.iadd(base, place), part)
+    def bodies(self, i: Handle) -> list[Any]:
+        members = enumerate(i.kind.sample.members)
+        return [self.tree.body_place(i, m) if member.body else None for m, member in members]
 
     def mirror(self, i: Handle, j: Any, block: Any) -> None:
         """Write a block of a symmetric matrix and its mirror image; of a unit its whole column."""
-        graph, n = self.tree.graph, self.shape[0]
-        rows = self.places("nv", i)
-        if isinstance(j, Unit):
-            for r, value in zip(rows, block, strict=True):
-                graph.store(self.array, graph.iadd(graph.imul(r, n), j.place), number(value))
-            return
-        columns = self.places("nv", j)
-        for a, r in enumerate(rows):
-            for b, c in enumerate(columns):
-                value = number(block.rows[a][b])
-                if i is not j:
-                    graph.store(self.array, graph.iadd(graph.imul(r, n), c), value)
-                    graph.store(self.array, graph.iadd(graph.imul(c, n), r), value)
-                elif a <= b:
-                    graph.store(self.array, graph.iadd(graph.imul(r, n), c), value)
-                    if a < b:
-                        graph.store(self.array, graph.iadd(graph.imul(c, n), r), value)
+        if not isinstance(j, Unit):
+            return super().mirror(i, j, block)
+        for r, value in zip(self.positions("nv", i), block, strict=True):
+            self.put((r, j.place), value)
 
     def add(self, value: Any, *key: Velocity) -> None:
-        """Add to one number: of a scalar output, or of a table by velocities."""
-        place = self.flat([k.place for k in key])
-        self.tree.graph.store(self.array, place, number(value), accumulate=True)
-
-    def flat(self, index: list[Any]) -> Any:
-        """Where an element stands in the array."""
-        graph, place = self.tree.graph, 0
-        for size, k in zip(self.shape, index, strict=True):
-            place = graph.iadd(graph.imul(place, size), k)
-        return place
+        self.graph.store(self.array, self.place(k.place for k in key), number(value), accumulate=True)
 
 
 class Table(Output):
@@ -342,11 +282,10 @@ class Table(Output):
 
     def __getitem__(self, key: Any) -> Any:
         key = key if isinstance(key, tuple) else (key,)
-        *first, last = self.axes(("nv",) * len(key), key)
-        graph = self.tree.graph
-        if isinstance(last, list):
-            return Coordinates(graph.load(self.array, self.flat([*first, k])) for k in last)
-        return graph.load(self.array, self.flat([*first, last]))
+        *first, last = (self.positions("nv", k) for k in key)
+        if isinstance(last, tuple):
+            return Coordinates(self.graph.load(self.array, self.place((*first, k))) for k in last)
+        return self.graph.load(self.array, self.place((*first, last)))
 
 
 class Unit:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +14,9 @@ from kinetree.interpreters import results
 from kinetree.interpreters.eager import EagerSweep
 from kinetree.interpreters.handles import Block, Velocity
 from kinetree.model import Node
-from kinetree.ops import Expr
 from kinetree.spatial import Coordinates
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
 from kinetree.sweep.walk import VelocityTree, Walk
-
-if TYPE_CHECKING:
-    pass
 
 BLOCK = 4  # columns at a time: factors are loaded once for all of them
 LARGE = 1e300  # larger than any guarded number
@@ -90,16 +85,13 @@ class LoopedWalk(Walk):
         self.require([pivot * self.graph.load(self._tables["scale"], k.place)])
 
     def require(self, numbers: Sequence[Any]) -> None:
-        """Do not trust the result unless these numbers are at least 1."""
+        """Flag the result unless these numbers are at least 1."""
         if not numbers:
             return
         if self.least is None:
             self.least = self.graph.array("least", "work", 1)
             self.graph.begin(Store(self.least, 0, LARGE))
-        smallest: Any = self.graph.load(self.least, 0)
-        for x in numbers:
-            smallest = ops.min(smallest, x)
-        self.graph.store(self.least, 0, smallest)
+        self.graph.store(self.least, 0, reduce(ops.min, numbers, self.graph.load(self.least, 0)))
 
 
 class Column:
@@ -125,30 +117,19 @@ class Column:
             self.graph.store(self.array, place, value, accumulate=True)
 
 
-class Memory(results.Output):
-    """A table or output of a straight trace that blocks of velocities index: an array of the program."""
+class Memory(results.Memory):
+    """A table or output of a straight trace that blocks of velocities index."""
 
     def __init__(self, tree: MixedSweep, kind: str, dimensions: tuple[str | int, ...]):
-        super().__init__(tree, dimensions)
-        self.graph = tree.graph
-        self.array = self.graph.array(f"{kind}{len(self.graph.arrays)}", kind, math.prod(self.shape))
+        super().__init__(tree, dimensions, kind, f"{kind}{len(tree.graph.arrays)}")
         self.graph.clear(self.array)
 
     def positions(self, dimension: str | int, i: Any) -> Any:
         return tuple(i.places) if isinstance(i, Block) else super().positions(dimension, i)
 
-    def _place(self, index: tuple) -> Any:
-        place: Any = 0
-        for size, k in zip(self.shape, index, strict=True):
-            place = self.graph.iadd(self.graph.imul(place, size), k)
-        return place
-
-    def put(self, index: tuple, value: Any) -> None:
-        self.graph.store(self.array, self._place(index), value if isinstance(value, Expr) else float(value))
-
     def __getitem__(self, key: Any) -> Any:
         row, columns = (self.positions("nv", k) for k in key)
-        return Coordinates(self.graph.load(self.array, self._place((row, k))) for k in columns)
+        return Coordinates(self.graph.load(self.array, self.place((row, k))) for k in columns)
 
 
 class MixedWalk(results.PlainWalk):
@@ -158,9 +139,6 @@ class MixedWalk(results.PlainWalk):
 
     def blocks(self) -> Iterator[Block]:  # type: ignore[override]
         return block_loops(self.tree.graph, self.tree.model.nv)
-
-    def column(self, block: Any) -> results.Table:
-        return results.Table(self.tree, ("nv",))
 
     def in_blocks(self, table: results.Table) -> Memory:
         kept = Memory(self.tree, "work", table.dimensions)

@@ -32,13 +32,19 @@ def parse_number(text: str, infinite: bool = False) -> float | None:
 
 def parse_numbers(text: str, infinite: bool = False) -> tuple[float, ...] | str:
     """The numbers of a blank-separated list, or the first word that is not a number."""
-    values = []
+    found = []
     for word in text.split()[:_NUMBERS]:
         value = parse_number(word, infinite)
         if value is None:
             return word
-        values.append(value)
-    return tuple(values)
+        found.append(value)
+    return tuple(found)
+
+
+def values(element: Element | None, name: str, infinite: bool = False) -> tuple[float, ...]:
+    """The numbers of an attribute, none if it is absent or not of numbers."""
+    found = parse_numbers((element.get(name) if element is not None else None) or "", infinite)
+    return () if isinstance(found, str) else found
 
 
 def vector(
@@ -65,34 +71,26 @@ def vector(
         if default is None:
             log.add("attribute-missing", element.where, f"attribute {name!r} is missing")
         return fallback
-    values = parse_numbers(text, infinite)
-    if isinstance(values, str) and "," in text:
+    given = parse_numbers(text, infinite)
+    if isinstance(given, str) and "," in text:
         separated = parse_numbers(_SEPARATOR.sub(" ", text), infinite)
         if not isinstance(separated, str):
             log.add("number-comma", element.where, f"{name}={shorten(text)!r} has commas between the numbers")
-            values = separated
-    if isinstance(values, str):
-        bad_number(element, name, values, log)
+            given = separated
+    if isinstance(given, str):
+        bad_number(element, name, given, log)
         return fallback
-    if len(values) != length:
+    if len(given) != length:
         wanted = f"{length} numbers" if length > 1 else "one number"
-        log.add(
-            "number", element.where, f"{name}={shorten(text)!r} has {len(values)} numbers, expected {wanted}"
-        )
+        problem = f"{name}={shorten(text)!r} has {len(given)} numbers, expected {wanted}"
+        log.add("number", element.where, problem)
         return fallback
-    return values
+    return given
 
 
 def number(element: Element, name: str, default: float | None, log: Log, infinite: bool = False) -> float:
     """The number of an attribute, `default` when it is absent; None makes it a required one."""
-    text = element.get(name)
-    if text is None:
-        return vector(element, name, 1, None if default is None else (default,), log)[0]
-    value = parse_number(text.strip(), infinite)
-    if value is None:
-        bad_number(element, name, text.strip(), log)
-        return 0.0 if default is None else default
-    return value
+    return vector(element, name, 1, None if default is None else (default,), log, infinite=infinite)[0]
 
 
 def per_degree(
@@ -110,12 +108,8 @@ def bad_number(element: Element, name: str, word: str, log: Log) -> None:
     if "$" in word or "{" in word:
         log.add("xacro", where, f"{name} contains {shown!r}: an expression that xacro should have replaced")
     elif "," in word:
-        log.add(
-            "number",
-            where,
-            f"{name} contains {shown!r}, not a number",
-            "Write a decimal point, and blanks between numbers.",
-        )
+        problem = f"{name} contains {shown!r}, not a number"
+        log.add("number", where, problem, "Write a decimal point, and blanks between numbers.")
     else:
         log.add("number", where, f"{name} contains {shown!r}, not a finite number below {LARGEST:g}")
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from kinetree.errors import FileError, ModelError
 from kinetree.io.description import Description, Joint, Link, Names, Z
 from kinetree.io.inertia import check_inertias
-from kinetree.io.merge import merge_fixed
 from kinetree.io.placement import from_z, snap, snap_axis, snap_joint
 from kinetree.io.report import LoadReport, Log, Where, finding
-from kinetree.io.singular import check_motion
-from kinetree.io.tree import check_mimics, drop_idle_rotors, make_tree
+from kinetree.io.singular import checked_motion
+from kinetree.io.tree import check_mimics, drop_idle_rotors, make_tree, merge_fixed
 from kinetree.joints import Fixed
 from kinetree.model import Model, ModelBuilder
+from kinetree.model.parts import Posture
 from kinetree.spatial.pose import Pose
+
+_AS_GIVEN = ("mimic", "armature", "damping", "friction", "limits", "stiffness", "spring_reference")
 
 
 def build(
@@ -33,16 +35,27 @@ def build(
     if merge:
         merge_fixed(robot, log)
     try:
-        model = assemble(robot)
-        if check_motion(robot, model, log):
-            model = assemble(robot)
+        model = checked_motion(robot, assemble, log)
     except FileError:
         if not log.errors:
             raise
     if log.errors:
         return None
+    postures = named_configurations(robot, model, log)
     report = LoadReport(robot.file, robot.format, tuple(log.findings))
-    return Model(model.name, model.gravity, model.bodies, model.rotors, model.frames, report)
+    return Model(model.name, model.gravity, model.bodies, model.rotors, model.frames, report, postures)
+
+
+def named_configurations(robot: Description, model: Model, log: Log) -> tuple[Posture, ...]:
+    """The keyframes of a file in terms of the joints that the model has."""
+    own = {name: len(row) for name, row in model.split_positions(model.neutral()).items()}
+    found = []
+    for key in robot.configurations:
+        rows = {name: row for name, row in key.positions.items() if own.get(name) == len(row)}
+        if missing := [name for name in own if name not in rows]:
+            log.add("ignored", key.where, f"no position of {', '.join(map(repr, missing))}: neutral")
+        found.append(Posture(key.name, tuple(rows.items())))
+    return tuple(found)
 
 
 def snap_placements(robot: Description, tolerance: float) -> None:
@@ -80,20 +93,9 @@ def assemble(robot: Description) -> Model:
         for joint in robot.in_order():
             where = joint.where
             link = robot.links[joint.child]
+            same = {name: getattr(joint, name) for name in _AS_GIVEN}
             builder.add_body(
-                link.name,
-                joint.parent,
-                joint.motion,
-                joint.placement,
-                link.inertia,
-                joint_name=joint.name,
-                mimic=joint.mimic,
-                armature=joint.armature,
-                damping=joint.damping,
-                friction=joint.friction,
-                limits=joint.limits,
-                stiffness=joint.stiffness,
-                spring_reference=joint.spring_reference,
+                link.name, joint.parent, joint.motion, joint.placement, link.inertia, joint.name, **same
             )
         for rotor in robot.rotors:
             where = rotor.where

@@ -96,6 +96,15 @@ class Rotor:
 
 
 @dataclass(slots=True)
+class Keyframe:
+    """A named configuration: the positions of joints, by their names."""
+
+    name: str
+    where: Where
+    positions: dict[str, tuple[float, ...]]
+
+
+@dataclass(slots=True)
 class Description:
     """Everything that a file says about the dynamics of a robot."""
 
@@ -106,6 +115,7 @@ class Description:
     joints: dict[str, Joint] = field(default_factory=dict)
     frames: list[Frame] = field(default_factory=list)
     rotors: list[Rotor] = field(default_factory=list)
+    configurations: list[Keyframe] = field(default_factory=list)
     left_out: list[Joint] = field(default_factory=list)  # joints that would close a loop
     gravity: Vector = (0.0, 0.0, -9.81)
     file_order: bool = False  # bodies come in the order of the file, not depth first
@@ -139,7 +149,7 @@ class Description:
 
 
 class Names:
-    """Hands out names that nobody has yet."""
+    """Hands out names that are not taken yet."""
 
     def __init__(self, taken: Iterable[str] = (), reserved: Iterable[str] = ()) -> None:
         self.taken = set(taken)

@@ -1,4 +1,4 @@
-"""Files: regular ones only, of bounded size, where they may be; written whole or not at all."""
+"""Files and texts: regular files only, of bounded size, where they may be; written whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import os
 import stat
 import tempfile
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from kinetree.errors import FileError
 from kinetree.io.report import Where, refuse
-from kinetree.io.xml import LIMITS
+from kinetree.io.xml import LIMITS, Element, read_xml
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -41,11 +43,8 @@ def _refuse_special(status: os.stat_result, where: Where) -> None:
 
 
 def _path_remedy(name: str | bytes) -> str:
-    return (
-        "Check the path; a text must begin with '<' or '{'."
-        if len(name) < 200
-        else "A text must begin with '<' or '{'."
-    )
+    text = "must begin with '<' or '{'."
+    return f"Check the path; a text {text}" if len(name) < 200 else f"A text {text}"
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
@@ -117,3 +116,39 @@ def confined(path: str, base: Path, root: Path) -> Path | None:
     except (OSError, ValueError, RuntimeError):
         return None
     return target if inside else None
+
+
+@dataclass
+class Document:
+    """The content of a source, the name that messages use, and the directory it lies in (None for text)."""
+
+    content: bytes | str
+    file: str
+    directory: Path | None
+
+    @property
+    def opening(self) -> str:
+        """The first character that is not blank: `<` for XML, `{` for JSON."""
+        head = self.content[:4096].lstrip()[:1]
+        return head if isinstance(head, str) else head.decode("latin-1")
+
+    @cached_property
+    def root(self) -> Element:
+        """The root element of an XML document."""
+        return read_xml(self.content, self.file)
+
+
+Source = str | bytes | os.PathLike[str] | Document
+
+
+def open_document(source: Source) -> Document:
+    """Read a path, or take a text as it is."""
+    if isinstance(source, Document):
+        return source
+    if isinstance(source, (bytes, bytearray)):
+        return Document(bytes(source), "<text>", None)
+    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n")[:1] in ("<", "{"):
+        return Document(source.lstrip("\ufeff"), "<text>", None)
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"load needs a path or a text, got {type(source).__name__}")
+    return Document(read_bytes(source), os.fspath(source), Path(source).resolve().parent)

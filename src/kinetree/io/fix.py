@@ -6,7 +6,7 @@ import re
 
 from kinetree.io.build import build
 from kinetree.io.description import Description
-from kinetree.io.document import Document, Source, open_document
+from kinetree.io.files import Document, Source, open_document
 from kinetree.io.formats import format_of
 from kinetree.io.report import Finding, Log, Where, refuse
 from kinetree.io.splice import Splice
@@ -47,9 +47,6 @@ def _clean(document: Document) -> bytes:
     except UnicodeDecodeError as error:
         refuse("xml-encoding", Where(document.file, 0, "document"), f"not UTF-8: {error.reason}")
     if isinstance(document.content, bytes) and _OTHER.match(data):
-        refuse(
-            "xml-encoding",
-            Where(document.file, 1, "document"),
-            "the file declares another encoding than UTF-8",
-        )
+        problem = "the file declares another encoding than UTF-8"
+        refuse("xml-encoding", Where(document.file, 1, "document"), problem)
     return data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kinetree.io.attributes import clean_name, is_name, parse_numbers
+from kinetree.io.attributes import clean_name, is_name, values
 from kinetree.io.description import Description
 from kinetree.io.mjcf_compiler import LENGTHS, is_degenerate
 from kinetree.io.splice import Splice, put
@@ -42,29 +42,23 @@ def _fix_names(splice: Splice, robot: Description) -> None:
 
 def _fix_numbers(splice: Splice, element: Element) -> None:
     for orientation, length in LENGTHS.items():
-        values = _values(element, orientation)
-        if orientation != "euler" and len(values) == length and is_degenerate(orientation, values):
+        given = values(element, orientation)
+        if orientation != "euler" and len(given) == length and is_degenerate(orientation, given):
             splice.set(element, **{orientation: None})
-    if element.tag == "geom" and min(_values(element, "mass") + _values(element, "density"), default=0.0) < 0:
+    if element.tag == "geom" and min(values(element, "mass") + values(element, "density"), default=0.0) < 0:
         splice.set(element, mass="0")
     name = element.get("name")
     if element.tag == "site" and name and not is_name(name):
         splice.set(element, name=clean_name(name))
     if element.tag == "joint":
-        axis, bounds = _values(element, "axis"), _values(element, "range")
+        axis, bounds = values(element, "axis"), values(element, "range")
         if len(axis) == 3 and is_degenerate("zaxis", axis):
             splice.set(element, axis="0 0 1")
         if len(bounds) == 2 and bounds[0] > bounds[1]:
             splice.set(element, range=f"{number(bounds[1])} {number(bounds[0])}")
         for coefficient in _COEFFICIENTS:
-            if any(x < 0 for x in _values(element, coefficient)[:1]):
+            if any(x < 0 for x in values(element, coefficient)[:1]):
                 splice.set(element, **{coefficient: "0"})
-
-
-def _values(element: Element, name: str) -> tuple[float, ...]:
-    """The numbers of an attribute, none if it is absent or not of numbers."""
-    values = parse_numbers(element.get(name) or "")
-    return () if isinstance(values, str) else values
 
 
 def _inertial(inertia: Inertia) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from kinetree.io.attributes import clean_name, is_name, parse_numbers
+from kinetree.io.attributes import clean_name, is_name, parse_numbers, values
 from kinetree.io.description import Description, Joint
 from kinetree.io.placement import norm, unit
 from kinetree.io.save_urdf import inertial
 from kinetree.io.splice import Splice, put
 from kinetree.io.text import attributes, number, numbers
-from kinetree.io.urdf_joint import AXIAL
+from kinetree.io.urdf_parts import AXIAL
 from kinetree.io.xml import Element
+from kinetree.model import Limits
 from kinetree.spatial.vector import Vector
 
 
@@ -27,13 +28,9 @@ def fix_urdf(splice: Splice, robot: Description, original: Description) -> None:
             put(splice, link.source, "inertial", "".join(line.strip() for line in inertial(link.inertia)))
     read = {link.source.start for link in robot.links.values() if link.source is not None}
     for element in robot.document.children if robot.document is not None else ():
-        if (
-            element.tag == "link"
-            and element.get("name") not in (None, "", "world")
-            and element.start not in read
-        ):
-            splice.replace(element, "")  # said twice
         name = element.get("name")
+        if element.tag == "link" and name not in (None, "", "world") and element.start not in read:
+            splice.replace(element, "")  # said twice
         if element.tag == "frame" and name and not is_name(name):
             splice.set(element, name=clean_name(name))
     for joint in (*robot.joints.values(), *robot.left_out):
@@ -59,7 +56,7 @@ def _fix_joint(splice: Splice, joint: Joint, element: Element) -> None:
 
 
 def _fix_axis(splice: Splice, joint: Joint, axis: Element | None) -> None:
-    given = parse_numbers((axis.get("xyz") or "").replace(",", " ")) if axis is not None else ()
+    given = parse_numbers((axis.get("xyz") or "").replace(",", " ")) if axis is not None else ""
     if axis is None or isinstance(given, str) or len(given) != 3:
         return
     wanted: Vector = (given[0], given[1], given[2])
@@ -71,14 +68,13 @@ def _fix_axis(splice: Splice, joint: Joint, axis: Element | None) -> None:
 def _fix_limits(splice: Splice, joint: Joint, limit: Element | None) -> None:
     if limit is None or joint.is_fixed:
         return
-    for name in ("lower", "upper", "velocity", "effort"):
-        given, value = parse_numbers(limit.get(name) or "", infinite=True), getattr(joint.limits, name)
+    for name in Limits._fields:
+        given, value = values(limit, name, infinite=True), getattr(joint.limits, name)
         if len(given) == 1 and given != (value,) and abs(value) < 1e30:
             splice.set(limit, **{name: number(value)})
 
 
 def _fix_dynamics(splice: Splice, joint: Joint, dynamics: Element | None) -> None:
-    for name in ("damping", "friction", "armature") if dynamics is not None else ():
-        given = parse_numbers(dynamics.get(name) or "") if dynamics is not None else ()
-        if dynamics is not None and not isinstance(given, str) and any(x < 0 for x in given):
+    for name in ("damping", "friction", "armature"):
+        if dynamics is not None and any(x < 0 for x in values(dynamics, name)):
             splice.set(dynamics, **{name: "0"})

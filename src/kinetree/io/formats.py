@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kinetree.io.description import Description
-from kinetree.io.document import Document
+from kinetree.io.files import Document
 from kinetree.io.fix_mjcf import fix_mjcf
 from kinetree.io.fix_urdf import fix_urdf
 from kinetree.io.jsonfile import read_json, write_json

@@ -6,7 +6,7 @@ import json
 from typing import NoReturn
 
 from kinetree.errors import FileError, ModelError
-from kinetree.io.document import Document
+from kinetree.io.files import Document
 from kinetree.io.report import LoadReport, Log, Where, finding, refuse
 from kinetree.io.xml import LIMITS
 from kinetree.model import Model
@@ -39,9 +39,7 @@ def read_json(document: Document, log: Log) -> Model:
         raise FileError(finding("json", where, str(error))) from error
     except (TypeError, AttributeError, KeyError, ValueError, OverflowError, RecursionError) as error:
         raise FileError(finding("json", where, f"not a kinetree model: {error}")) from error
-    return Model(
-        model.name, model.gravity, model.bodies, model.rotors, model.frames, LoadReport(file, "json")
-    )
+    return model.replace(report=LoadReport(file, "json"))
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from kinetree.errors import FileError
 from kinetree.io.build import build
 from kinetree.io.description import Description
-from kinetree.io.document import Source, open_document
+from kinetree.io.files import Source, open_document
 from kinetree.io.formats import format_of
 from kinetree.io.placement import snap_rotation
 from kinetree.io.report import Finding, Log, by_severity
 
-_ABOUT_LOADING = frozenset(
-    ("merged", "split", "ignored")
-)  # said by the load report, nothing wrong with the file
+_ABOUT_LOADING = ("merged", "split", "ignored")  # said by the load report: nothing is wrong with the file
 _NEAR = 2e-3  # rad: 1.57, 3.14 and 1.571 are meant as right angles
 _EXACT = 1e-9
 
@@ -25,8 +23,7 @@ def lint(source: Source, *, format: str | None = None) -> list[Finding]:
         format: "urdf", "mjcf" or "json"; recognised by content if None.
 
     Returns:
-        Findings, errors first; an unreadable file is a finding like any other. An empty list means that there
-        is nothing to say.
+        Findings, errors first; an unreadable file is one, too. An empty list: there is nothing to say.
     """
     log = Log()
     try:

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 
 from kinetree.errors import FileWarning
 from kinetree.io.build import build
-from kinetree.io.document import Document, Source, open_document
+from kinetree.io.files import Document, Source, open_document
 from kinetree.io.formats import format_of
 from kinetree.io.meshes import check_meshes
+from kinetree.io.mjcf_marks import frames_of_geoms
 from kinetree.io.report import LoadReport, Log, Where, refuse
 from kinetree.io.tree import BASES
 from kinetree.model import Model
@@ -28,6 +29,7 @@ def load(
     base: str | None = None,
     package_dirs: Iterable[str | os.PathLike[str]] = (),
     merge_fixed: bool = True,
+    geom_frames: bool = False,
 ) -> Model:
     """The robot that a URDF, MJCF or kinetree JSON file describes.
 
@@ -43,9 +45,12 @@ def load(
             dynamics and are never opened; with directories given, the report names those that are missing.
         merge_fixed: make links on fixed joints a part of their parents (they stay as frames). False keeps
             them as bodies with fixed joints.
+        geom_frames: make frames of the named geoms of MJCF bodies, as of sites, for files in which geoms mark
+            places.
 
     Returns:
-        The model, with what was merged, repaired and ignored in `model.report`.
+        The model, with keyframes in `model.configurations`, and what was merged, repaired and ignored in
+        `model.report`.
 
     Warns:
         FileWarning: once, if the model leaves out something that acts on the motion, or moves without mass.
@@ -59,6 +64,8 @@ def load(
     robot = format_of(document, format).read(document, log)
     if isinstance(robot, Model):
         return robot
+    if geom_frames:
+        frames_of_geoms(robot, log)
     directories = tuple(package_dirs)
     if directories and robot.document is not None:
         check_meshes(robot.document, document.directory, directories, log)
@@ -84,6 +91,5 @@ def _check_options(document: Document, snap: float, base: str | None) -> None:
     if base is not None and base not in BASES:
         refuse("value", where, f"base={base!r}", f"Use {', '.join(map(repr, BASES))} or None.")
     if not 0.0 <= snap <= 0.1:
-        refuse(
-            "value", where, f"snap={snap!r}", "Use a tolerance between 0 and 0.1 (rad and m), such as 1e-3."
-        )
+        problem = f"snap={snap!r}"
+        refuse("value", where, problem, "Use a tolerance between 0 and 0.1 (rad and m), such as 1e-3.")

@@ -22,11 +22,8 @@ def check_meshes(
     for uri, element in list(_references(root).items())[:_CHECKED]:
         inside = [path for path in _candidates(uri, directory, roots) if path is not None]
         if not inside and not uri.startswith(("http:", "https:")):
-            log.add(
-                "mesh-outside",
-                element.where,
-                f"mesh {shorten(uri)!r} lies outside of the package directories",
-            )
+            problem = f"mesh {shorten(uri)!r} lies outside of the package directories"
+            log.add("mesh-outside", element.where, problem)
         elif not any(path.is_file() for path in inside):
             log.add("mesh-missing", element.where, f"mesh {shorten(uri)!r} was not found")
 

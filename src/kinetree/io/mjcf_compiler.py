@@ -6,16 +6,7 @@ from dataclasses import dataclass
 from math import hypot, radians
 
 from kinetree.io.attributes import choice, number, shorten, vector
-from kinetree.io.placement import (
-    ORIGIN,
-    from_axes,
-    from_axis_angle,
-    from_euler,
-    from_wxyz,
-    from_z,
-    norm,
-    unit,
-)
+from kinetree.io.placement import ORIGIN, from_axes, from_axis_angle, from_euler, from_wxyz, from_z, unit
 from kinetree.io.report import Log
 from kinetree.io.xml import Element
 from kinetree.spatial.pose import Pose
@@ -53,32 +44,21 @@ def read_compiler(root: Element, log: Log) -> Compiler:
         if len(sequence) == 3 and set(sequence.lower()) <= set("xyz"):
             compiler.eulerseq = sequence
         else:
-            log.add(
-                "value",
-                element.where,
-                f"eulerseq={shorten(sequence)!r}",
-                "Use three letters of x, y, z (or X, Y, Z).",
-            )
+            problem = f"eulerseq={shorten(sequence)!r}"
+            log.add("value", element.where, problem, "Use three letters of x, y, z (or X, Y, Z).")
         compiler.inertiafromgeom = choice(
             element, "inertiafromgeom", (*_BOOLEANS, "auto"), compiler.inertiafromgeom, log
         )
         for name in ("autolimits", "balanceinertia"):
-            setattr(
-                compiler,
-                name,
-                choice(element, name, _BOOLEANS, str(getattr(compiler, name)).lower(), log) == "true",
-            )
+            default = str(getattr(compiler, name)).lower()
+            setattr(compiler, name, choice(element, name, _BOOLEANS, default, log) == "true")
         for name in ("boundmass", "boundinertia", "settotalmass"):
             setattr(compiler, name, number(element, name, getattr(compiler, name), log))
         low, high = vector(element, "inertiagrouprange", 2, compiler.inertiagrouprange, log)
         compiler.inertiagrouprange = (low, high)
         if element.get("coordinate") == "global":
-            log.add(
-                "value",
-                element.where,
-                "coordinate='global' was removed from MJCF",
-                "Write local coordinates.",
-            )
+            problem = "coordinate='global' was removed from MJCF"
+            log.add("value", element.where, problem, "Write local coordinates.")
     return compiler
 
 
@@ -104,12 +84,8 @@ def read_orientation(element: Element, compiler: Compiler, log: Log) -> Rotation
         a, b, c = (compiler.angle(v) for v in values)
         return from_euler((a, b, c), compiler.eulerseq)
     if is_degenerate(name, values):
-        log.repairable(
-            "quaternion",
-            element.where,
-            f"{name}={shorten(element.get(name) or '')!r} is not an orientation",
-            "set to the identity",
-        )
+        problem = f"{name}={shorten(element.get(name) or '')!r} is not an orientation"
+        log.repairable("quaternion", element.where, problem, "set to the identity")
         return Rotation.identity()
     x, y, z = values[:3]
     if name == "quat":
@@ -135,5 +111,5 @@ def is_degenerate(name: str, values: tuple[float, ...]) -> bool:
         return hypot(*values) < 1e-12
     if name == "xyaxes":
         u, v, w = values[3:]
-        return norm(cross((x, y, z), (u, v, w))) < 1e-12 * max(norm((x, y, z)) * norm((u, v, w)), 1e-12)
-    return norm((x, y, z)) < 1e-12
+        return hypot(*cross((x, y, z), (u, v, w))) < 1e-12 * max(hypot(x, y, z) * hypot(u, v, w), 1e-12)
+    return hypot(x, y, z) < 1e-12

@@ -61,18 +61,14 @@ def _geom_inertia(element: Element, compiler: Compiler, where: Where, log: Log) 
     density = number(element, "density", _DENSITY, log)
     given = number(element, "mass", 0.0, log) if element.get("mass") is not None else None
     if density < 0 or (given is not None and given < 0):
-        log.repairable(
-            "mass-negative", element.where, "a geom has negative mass or density", "its mass was set to 0"
-        )
+        problem = "a geom has negative mass or density"
+        log.repairable("mass-negative", element.where, problem, "its mass was set to 0")
         return None
     if given == 0.0 or (given is None and density == 0.0) or kind in ("plane", "hfield"):
         return None
     if kind in ("mesh", "sdf") or element.get("mesh") is not None:
-        log.add(
-            "inertia-mesh",
-            element.where,
-            f"{where.element}: the mass of mesh {shorten(element.get('mesh') or '')!r} is not known",
-        )
+        problem = f"{where.element}: the mass of mesh {shorten(element.get('mesh') or '')!r} is not known"
+        log.add("inertia-mesh", element.where, problem)
         return None
     shape = shape_of_geom(element, kind, compiler, log)
     if shape is None:
@@ -100,12 +96,8 @@ def shape_of_geom(
     size = size[: _SIZES[kind]]
     if len(size) < _SIZES[kind] or min(size) <= 0:
         wanted = f"{_SIZES[kind]} positive numbers"
-        log.add(
-            "value",
-            element.where,
-            f"size={shorten(element.get('size') or '')!r}: a {kind} needs {wanted}",
-            "Give its size.",
-        )
+        problem = f"size={shorten(element.get('size') or '')!r}: a {kind} needs {wanted}"
+        log.add("value", element.where, problem, "Give its size.")
         return None
     return size, read_pose(element, compiler, log) if pose is None else pose
 
@@ -145,11 +137,8 @@ def _solid(kind: str, size: tuple[float, ...]) -> tuple[float, tuple[float, floa
             h = 2 * half
             ball = 4 * r / (4 * r + 3 * h)  # the balls' share of the mass
             across = (1 - ball) * (3 * r * r + h * h) / 12 + ball * (0.4 * r * r + h * (3 * r + 2 * h) / 8)
-            return pi * r * r * h + 4 / 3 * pi * r**3, (
-                across,
-                across,
-                (1 - ball) * r * r / 2 + ball * 0.4 * r * r,
-            )
+            along = (1 - ball) * r * r / 2 + ball * 0.4 * r * r
+            return pi * r * r * h + 4 / 3 * pi * r**3, (across, across, along)
     raise AssertionError(kind)
 
 

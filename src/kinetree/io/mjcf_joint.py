@@ -134,11 +134,8 @@ def _limits(element: Element, kind: str, compiler: Compiler, log: Log) -> Limits
             limits |= {"lower": unbounded(lower), "upper": unbounded(upper)}
         else:
             where = Where(element.file, element.line, element.label)
-            log.add(
-                "ignored",
-                where,
-                f"a {kind} joint's range bounds its total angle, which limits per coordinate cannot say",
-            )
+            problem = f"a {kind} joint's range bounds its total angle, which limits per coordinate cannot say"
+            log.add("ignored", where, problem)
     low, high = vector(element, "actuatorfrcrange", 2, (0.0, 0.0), log)
     if element.get("actuatorfrclimited") != "false" and low < high:
         limits["effort"] = max(abs(low), abs(high))

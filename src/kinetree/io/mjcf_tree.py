@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from kinetree.io.attributes import name_of, number
 from kinetree.io.description import WORLD, Description, Frame, Joint, Link, Names
-from kinetree.io.mjcf_attach import Spec, expand_attach, replicas
 from kinetree.io.mjcf_compiler import read_pose
-from kinetree.io.mjcf_defaults import MAIN
 from kinetree.io.mjcf_inertia import bounded, inertia_of_geoms, read_inertial, read_site
 from kinetree.io.mjcf_joint import FREE, Chain, read_joint
+from kinetree.io.mjcf_spec import MAIN, Spec, expand_attach, replicas
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log, Where, refuse
 from kinetree.io.xml import Element
@@ -81,9 +80,8 @@ class Reader:
             child, inner = stack.pop()
             self.copies += bool(inner.suffix or inner.spec.depth)
             if self.copies > _COPIES:
-                refuse(
-                    "xml-limit", child.where, f"<replicate> and <attach> make more than {_COPIES} elements"
-                )
+                problem = f"<replicate> and <attach> make more than {_COPIES} elements"
+                refuse("xml-limit", child.where, problem)
             compiler = inner.spec.compiler
             if child.tag == "frame":
                 inner = replace(inner, frame=inner.frame @ read_pose(child, compiler, self.log))
@@ -169,9 +167,8 @@ class Reader:
         ):
             return True
         problem = "a free joint needs a body of its own directly in the world"
-        self.log.add(
-            "joint-type", element.where, problem, "Move the body to <worldbody>, or use other joints."
-        )
+        remedy = "Move the body to <worldbody>, or use other joints."
+        self.log.add("joint-type", element.where, problem, remedy)
         return False
 
     def _body_name(self, element: Element, context: Context) -> str:
@@ -191,12 +188,8 @@ class Reader:
     def _claim(self, names: Names, kind: str, name: str, element: Element) -> str:
         claimed = names.claim(name)
         if claimed != name:
-            self.log.repairable(
-                "name-duplicate",
-                element.where,
-                f"a second {kind} is called {name!r}",
-                f"renamed to {claimed!r}",
-            )
+            problem = f"a second {kind} is called {name!r}"
+            self.log.repairable("name-duplicate", element.where, problem, f"renamed to {claimed!r}")
         return claimed
 
     def _note_site(self, element: Element, link: str, context: Context) -> None:

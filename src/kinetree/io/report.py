@@ -146,11 +146,8 @@ class LoadReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for programs."""
-        return {
-            "source": self.source,
-            "format": self.format,
-            "findings": [f.to_dict() for f in self.findings],
-        }
+        found = [f.to_dict() for f in self.findings]
+        return {"source": self.source, "format": self.format, "findings": found}
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
-from kinetree.errors import ModelError
+from kinetree.errors import FileWarning, ModelError
 from kinetree.io.files import write_text
 from kinetree.io.formats import FORMATS
 from kinetree.model import Model
@@ -21,6 +22,9 @@ def save(model: Model, path: str | os.PathLike[str]) -> Path:
     Returns:
         The path.
 
+    Warns:
+        FileWarning: named configurations are written as JSON only.
+
     Raises:
         ModelError: the ending is unknown, or the model has something that the format cannot express.
     """
@@ -29,4 +33,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> Path:
     writer = writers.get(target.suffix.lower())
     if writer is None:
         raise ModelError(f"save: '{target}' must end in {' or '.join(writers)}")
+    if model.postures and target.suffix.lower() != ".json":
+        names = ", ".join(repr(posture.name) for posture in model.postures)
+        warnings.warn(f"save: '{target}' does not keep the configurations {names}", FileWarning, stacklevel=2)
     return write_text(target, writer(model))

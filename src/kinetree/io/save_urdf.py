@@ -13,7 +13,7 @@ from kinetree.io.description import WORLD, Names
 from kinetree.io.notes import check_names_and_masses
 from kinetree.io.placement import to_rpy
 from kinetree.io.text import attributes, number, numbers
-from kinetree.io.urdf_joint import AXIAL, WRITTEN
+from kinetree.io.urdf_parts import AXIAL, WRITTEN
 from kinetree.model import Body, Frame, Limits, Model, Rotor
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose

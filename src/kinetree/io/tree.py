@@ -1,14 +1,15 @@
-"""From a list of links and joints to a tree on the world: references, loops, roots, mimic chains."""
+"""From a list of links and joints to a tree on the world: references, loops, roots, mimics, fixed joints."""
 
 from __future__ import annotations
 
 from kinetree.io.attributes import shorten
-from kinetree.io.description import WORLD, Description, Joint, Link, Names
+from kinetree.io.description import WORLD, Description, Frame, Joint, Link, Names
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log
 from kinetree.joints import Fixed, Free
 from kinetree.joints import Joint as Motion
 from kinetree.model.parts import Mimic
+from kinetree.spatial.pose import Pose
 
 BASES: dict[str, Motion] = {"fixed": Fixed(), "free": Free()}  # how a root may be held
 _FOLLOWERS = 500  # mimic joints: what they couple is one node of the tree, and no robot has as many
@@ -64,13 +65,8 @@ def _ends_exist(robot: Description, joint: Joint, log: Log) -> bool:
     for role, name in (("parent", joint.parent), ("child", joint.child)):
         if name not in robot.links and not (role == "parent" and name == WORLD):
             problem = f"{role} link {shorten(name)!r} does not exist"
-            if not log.repairable(
-                "tree-unknown-link",
-                joint.where,
-                problem,
-                "an empty link was added",
-                log.suggest(name, robot.links),
-            ):
+            change, remedy = "an empty link was added", log.suggest(name, robot.links)
+            if not log.repairable("tree-unknown-link", joint.where, problem, change, remedy):
                 return False
             robot.links[name] = Link(name, joint.where)
     return True
@@ -138,9 +134,8 @@ def _rebase(robot: Description, base: str, log: Log) -> None:
             joint.motion, joint.placement, joint.home = BASES[base], joint.placement @ joint.home, HERE
     if base == "free" and not any(joint.motion == BASES[base] for joint in held):
         problem = f"base='free', but {held[0].child!r} is on the world by a {held[0].motion.type_name} joint"
-        log.add(
-            "value", held[0].where, problem, "Load without base=, or weld the base to the world in the file."
-        )
+        remedy = "Load without base=, or weld the base to the world in the file."
+        log.add("value", held[0].where, problem, remedy)
 
 
 def check_mimics(robot: Description, log: Log) -> None:
@@ -163,9 +158,8 @@ def check_mimics(robot: Description, log: Log) -> None:
             joint = robot.joints[joint.mimic.joint]
         if any(joint is member for member in path):  # the chain came back to itself
             names = " -> ".join(shorten(member.name) for member in path[:4])
-            log.repairable(
-                "mimic-cycle", joint.where, f"joints follow each other in a circle: {names}", "mimic removed"
-            )
+            problem = f"joints follow each other in a circle: {names}"
+            log.repairable("mimic-cycle", joint.where, problem, "mimic removed")
             joint.mimic = None
 
 
@@ -173,27 +167,53 @@ def _mimic_is_sound(robot: Description, joint: Joint, mimic: Mimic, log: Log) ->
     leader = robot.joints.get(mimic.joint)
     if leader is None:
         problem = f"follows {shorten(mimic.joint)!r}, which does not exist"
-        log.repairable(
-            "mimic-unknown", joint.where, problem, "mimic removed", log.suggest(mimic.joint, robot.joints)
-        )
+        change = "mimic removed"
+        log.repairable("mimic-unknown", joint.where, problem, change, log.suggest(mimic.joint, robot.joints))
         return False
     if leader.is_fixed and joint.motion.nv == 1:
-        if log.repairable(
-            "mimic-not-scalar",
-            joint.where,
-            f"follows the fixed joint {leader.name!r}",
-            "joint fixed at its offset",
-        ):
+        problem = f"follows the fixed joint {leader.name!r}"
+        if log.repairable("mimic-not-scalar", joint.where, problem, "joint fixed at its offset"):
             joint.placement, joint.motion = joint.at(mimic.offset), Fixed()
         return False
     if joint.motion.nv != 1 or leader.motion.nv != 1:
-        log.repairable(
-            "mimic-not-scalar",
-            joint.where,
-            f"a {joint.motion.type_name} joint follows the {leader.motion.type_name} joint {leader.name!r}",
-            "mimic removed",
-        )
+        kind, other = joint.motion.type_name, leader.motion.type_name
+        problem = f"a {kind} joint follows the {other} joint {leader.name!r}"
+        log.repairable("mimic-not-scalar", joint.where, problem, "mimic removed")
         return False
     if mimic.multiplier == 0.0:
         log.add("mimic-zero", joint.where, f"follows {leader.name!r} with multiplier 0")
     return True
+
+
+def merge_fixed(robot: Description, log: Log) -> None:
+    """Move what hangs on fixed joints to the nearest link that moves (or the world), exactly.
+
+    Mass and inertia are added in the carrier's frame, children and rotors are placed from there, and every
+    merged link lives on as a frame of its own name.
+    """
+    carrier: dict[str, tuple[str, Pose]] = {WORLD: (WORLD, HERE)}
+    frames = []
+    order = robot.in_order()
+    parents = {joint.name: joint.parent for joint in order}
+    for joint in order:
+        holder, pose = carrier[joint.parent]
+        placed = pose @ joint.placement
+        if not joint.is_fixed:
+            carrier[joint.child] = (joint.child, HERE)
+            joint.parent, joint.placement = holder, placed
+            continue
+        carrier[joint.child] = (holder, placed)
+        link = robot.links[joint.child]
+        if holder != WORLD and link.inertia is not None:
+            robot.links[holder].add(link.inertia.congruence(placed.transform()))
+        if not link.virtual:
+            frames.append(Frame(link.name, link.where, holder, placed))
+            log.add("merged", link.where, f"fixed to {holder!r}")
+    for rotor in robot.rotors:
+        rotor.placement = carrier[parents[rotor.joint]][1] @ rotor.placement
+    for frame in robot.frames:
+        holder, pose = carrier[frame.link]
+        frame.link, frame.placement = holder, pose @ frame.placement
+    robot.frames = frames + robot.frames
+    robot.joints = {joint.name: joint for joint in order if not joint.is_fixed}
+    robot.links = {name: link for name, link in robot.links.items() if carrier[name][0] == name}

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from kinetree.io.attributes import name_of, shorten
 from kinetree.io.description import WORLD, Description, Frame, Link, Names
-from kinetree.io.document import Document
+from kinetree.io.files import Document
 from kinetree.io.report import Log, Where
 from kinetree.io.urdf_drive import read_drives
-from kinetree.io.urdf_inertial import read_inertial, read_origin
-from kinetree.io.urdf_joint import read_joint
-from kinetree.io.words import URDF, check_words
+from kinetree.io.urdf_parts import read_inertial, read_joint, read_origin
+from kinetree.io.words import URDF, check_words, tally
 from kinetree.io.xml import Element
 
 _READ = ("link", "joint", "drake:joint", "transmission", "frame", "kinetree")
 _LOOPS = (
-    "loop_joint",
-    "drake:linear_bushing_rpy",
-    "drake:linear_spring_damper",
-    "drake:tendon_constraint",
-    "drake:ball_constraint",
-)
+    "loop_joint drake:linear_bushing_rpy drake:linear_spring_damper drake:tendon_constraint "
+    "drake:ball_constraint"
+).split()
 
 
 def read_urdf(document: Document, log: Log) -> Description:
@@ -42,17 +37,10 @@ def read_urdf(document: Document, log: Log) -> Description:
             joint.name = joints.claim(joint.name)
         elif joint.name in robot.joints:
             name = joints.claim(joint.name)
-            log.repairable(
-                "name-duplicate",
-                joint.where,
-                f"a second joint is called {joint.name!r}",
-                f"renamed to {name!r}",
-            )
+            problem = f"a second joint is called {joint.name!r}"
+            log.repairable("name-duplicate", joint.where, problem, f"renamed to {name!r}")
             joint.name = name
-        joint.parent, joint.child = (
-            renamed.get(joint.parent, joint.parent),
-            renamed.get(joint.child, joint.child),
-        )
+        joint.parent, joint.child = (renamed.get(end, end) for end in (joint.parent, joint.child))
         robot.joints[joint.name] = joint
     frames: set[str] = set()
     for element in root.all("frame"):
@@ -87,15 +75,13 @@ def _add_link(robot: Description, element: Element, renamed: dict[str, str], nam
         return
     if twin is not None:
         repaired = names.claim(name)
-        log.repairable(
-            "name-duplicate", element.where, f"a second link is called {name!r}", f"renamed to {repaired!r}"
-        )
+        problem = f"a second link is called {name!r}"
+        log.repairable("name-duplicate", element.where, problem, f"renamed to {repaired!r}")
         name = repaired
     inertials = list(element.all("inertial"))
     if len(inertials) > 1:
-        log.add(
-            "element-repeated", inertials[1].where, f"link {name!r} has {len(inertials)} <inertial> elements"
-        )
+        problem = f"link {name!r} has {len(inertials)} <inertial> elements"
+        log.add("element-repeated", inertials[1].where, problem)
     robot.links[name] = found = Link(name, element.where, source=element)
     if inertials:
         found.inertia = read_inertial(inertials[0], element.where, log)
@@ -127,20 +113,14 @@ def _dynamic(root: Element) -> Iterator[Element]:
 
 def _list_ignored(root: Element, log: Log) -> None:
     """Say which elements had no part in the model, one finding per tag."""
-    first: dict[str, Element] = {}
-    count: Counter[str] = Counter()
-    for element in (*root.children, *(child for link in root.all("link") for child in link.children)):
-        if element.tag not in _READ and element.tag != "inertial":
-            first.setdefault(element.tag, element)
-            count[element.tag] += 1
+    found = (*root.children, *(child for link in root.all("link") for child in link.children))
+    for element in found:
         if element.tag == "gazebo" and element.find("joint") is not None:
-            log.add(
-                "unsupported",
-                element.where,
-                "a joint inside <gazebo> closes a loop, or moves what is not read",
-            )
-    for tag, element in first.items():
+            problem = "a joint inside <gazebo> closes a loop, or moves what is not read"
+            log.add("unsupported", element.where, problem)
+    unread = ((e.tag, e) for e in found if e.tag not in _READ and e.tag != "inertial")
+    for tag, (element, count) in tally(unread).items():
         rule = "unsupported" if tag in _LOOPS or tag.startswith("xacro:") else "ignored"
         remedy = "Expand the file with xacro." if tag.startswith("xacro:") else ""
         where = Where(element.file, element.line, f"<{tag}>")
-        log.add(rule, where, f"{count[tag]} elements <{tag}> are not read", remedy)
+        log.add(rule, where, f"{count} elements <{tag}> are not read", remedy)

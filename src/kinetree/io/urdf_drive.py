@@ -6,7 +6,7 @@ from kinetree.io.attributes import parse_number, per_degree, shorten, vector
 from kinetree.io.description import Description, Rotor
 from kinetree.io.placement import norm, unit
 from kinetree.io.report import Log, Where
-from kinetree.io.urdf_inertial import read_inertial, read_origin
+from kinetree.io.urdf_parts import read_inertial, read_origin
 from kinetree.io.xml import Element
 from kinetree.joints import CoordinateJoint
 from kinetree.model import Limits
@@ -23,11 +23,8 @@ def read_drives(robot: Description, root: Element, log: Log) -> None:
             bare.append(transmission)
     if bare:
         where = Where(bare[0].file, bare[0].line, "<transmission>")
-        log.add(
-            "rotor-incomplete",
-            where,
-            f"{len(bare)} transmissions without a rotor inertia add no inertia to the model",
-        )
+        problem = f"{len(bare)} transmissions without a rotor inertia add no inertia to the model"
+        log.add("rotor-incomplete", where, problem)
     for extension in root.all("kinetree"):
         _read_extension(robot, extension, log)
 
@@ -45,11 +42,8 @@ def _value(scopes: list[Element], tags: tuple[str, ...], log: Log) -> float | No
                 text = element.get("value") or element.text.strip()
                 value = parse_number(text.strip())
                 if value is None:
-                    log.add(
-                        "number",
-                        element.where,
-                        f"<{element.tag}> contains {shorten(text)!r}, not a finite number",
-                    )
+                    problem = f"<{element.tag}> contains {shorten(text)!r}, not a finite number"
+                    log.add("number", element.where, problem)
                 return value
     return None
 
@@ -68,11 +62,8 @@ def _read_transmission(robot: Description, transmission: Element, log: Log) -> b
         for joint_element in joints[:1]:
             _reflect(robot, joint_element.get("name") or "", inertia, ratio, actuator, log)
         if len(joints) > 1:
-            log.add(
-                "unsupported",
-                transmission.where,
-                "a transmission of several joints: its rotors act on the first one only",
-            )
+            problem = "a transmission of several joints: its rotors act on the first one only"
+            log.add("unsupported", transmission.where, problem)
     return found
 
 
@@ -82,22 +73,16 @@ def _reflect(
     """Add ratio^2 J to the armature of a joint: mass and axis of the rotor are not in the file."""
     joint = robot.joints.get(name)
     if joint is None or joint.motion.nv != 1:
-        log.add(
-            "rotor-incomplete",
-            element.where,
-            f"the rotor drives {shorten(name)!r}, which is not a joint with one degree of freedom",
-        )
+        problem = f"the rotor drives {shorten(name)!r}, which is not a joint with one degree of freedom"
+        log.add("rotor-incomplete", element.where, problem)
     elif inertia < 0:
         problem = f"the rotor inertia is {inertia:g}"
         log.repairable("coefficient-negative", element.where, problem, "rotor ignored")
     elif inertia > 0 and not isinstance(joint.armature, tuple):
         n = 1.0 if ratio is None else ratio
         joint.armature += n * n * inertia
-        log.add(
-            "rotor-reflected",
-            element.where,
-            f"joint {name!r}: armature {n:g}^2 x {inertia:g} = {n * n * inertia:g} kg m^2",
-        )
+        problem = f"joint {name!r}: armature {n:g}^2 x {inertia:g} = {n * n * inertia:g} kg m^2"
+        log.add("rotor-reflected", element.where, problem)
 
 
 def _read_extension(robot: Description, extension: Element, log: Log) -> None:
@@ -130,11 +115,8 @@ def _read_rotor(robot: Description, element: Element, log: Log) -> None:
     inertial = element.find("inertial")
     drives = joint is not None and isinstance(joint.motion, CoordinateJoint) and joint.motion.nv > 0
     if joint is None or not drives or inertial is None:
-        log.add(
-            "rotor-incomplete",
-            element.where,
-            f"a rotor needs an <inertial> and a joint that a gear can drive, not {name!r}",
-        )
+        problem = f"a rotor needs an <inertial> and a joint that a gear can drive, not {name!r}"
+        log.add("rotor-incomplete", element.where, problem)
         return
     mass = read_inertial(inertial, element.where, log)
     axis_element = element.find("axis")

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from kinetree.io.attributes import parse_numbers, shorten
+from kinetree.io.attributes import parse_numbers, shorten, values
 from kinetree.io.description import Description, Link
-from kinetree.io.document import Document, Source, open_document
+from kinetree.io.files import Document, Source, open_document
 from kinetree.io.formats import format_of
 from kinetree.io.meshes import mesh_file
 from kinetree.io.mjcf_compiler import read_pose
 from kinetree.io.mjcf_inertia import TYPES, shape_of_geom
 from kinetree.io.report import Log
-from kinetree.io.urdf_inertial import read_origin
+from kinetree.io.urdf_parts import read_origin
 from kinetree.io.xml import Element
 from kinetree.spatial.pose import Pose
 
@@ -104,9 +104,8 @@ class _Reader:
 
     def _urdf_shape(self, link: str, element: Element) -> Visual | None:
         def numbers(name: str, count: int) -> tuple[float, ...] | None:
-            values = parse_numbers(element.get(name) or "")
-            good = not isinstance(values, str) and len(values) == count and min(values) > 0
-            return values if good else None  # type: ignore[return-value]
+            given = values(element, name)
+            return given if len(given) == count and min(given) > 0 else None
 
         radius, length, size = numbers("radius", 1), numbers("length", 1), numbers("size", 3)
         if element.tag == "box" and size:
@@ -145,9 +144,8 @@ class _Reader:
         if file is None:
             self.looks.missing.append(f"{link}: mesh {shorten(uri)!r} was not found")
             return None
-        scale = parse_numbers((element.get("scale") if element is not None else None) or "1 1 1")
-        good = not isinstance(scale, str) and len(scale) == 3
-        return Visual(link, Pose(), MESH, scale if good else (1.0, 1.0, 1.0), None, file)  # type: ignore[arg-type]
+        scale = values(element, "scale")
+        return Visual(link, Pose(), MESH, scale if len(scale) == 3 else (1.0, 1.0, 1.0), None, file)
 
 
 def _label(mesh: Element) -> str:
@@ -157,6 +155,5 @@ def _label(mesh: Element) -> str:
 
 def _rgba(element: Element | None) -> Color | None:
     """The attribute `rgba`, if it is four numbers from 0 to 1."""
-    values = parse_numbers((element.get("rgba") if element is not None else None) or "")
-    good = not isinstance(values, str) and len(values) == 4 and all(0 <= x <= 1 for x in values)
-    return values if good else None  # type: ignore[return-value]
+    given = values(element, "rgba")
+    return given if len(given) == 4 and all(0 <= x <= 1 for x in given) else None

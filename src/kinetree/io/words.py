@@ -6,9 +6,8 @@ prefix (`drake:...`) are extensions, which other tools may read.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kinetree.io.attributes import parse_numbers, shorten
 from kinetree.io.report import Log, Where
@@ -113,19 +112,24 @@ def table(words: dict[str, Words]) -> str:
 
 
 _NEUTRAL = ("", "false", "none", "auto")
+K = TypeVar("K")
+
+
+def tally(found: Iterable[tuple[K, Element]]) -> dict[K, tuple[Element, int]]:
+    """For each key its first element, and how many there are."""
+    counted: dict[K, tuple[Element, int]] = {}
+    for key, element in found:
+        first, count = counted.get(key, (element, 0))
+        counted[key] = first, count + 1
+    return counted
 
 
 def check_words(elements: Iterable[Element], words: dict[str, Words], log: Log) -> None:
     """Record attributes and elements that a format does not have, and those that act but are not modelled."""
-    count: Counter[tuple[str, str, str]] = Counter()
-    first: dict[tuple[str, str, str], Element] = {}
-    for element in elements:
-        for key in _odd(element, words.get(element.tag)):
-            count[key] += 1
-            first.setdefault(key, element)
-    for (rule, tag, word), element in first.items():
+    odd = ((key, element) for element in elements for key in _odd(element, words.get(element.tag)))
+    for (rule, tag, word), (element, count) in tally(odd).items():
         where = Where(element.file, element.line, element.label)
-        times = f" ({count[rule, tag, word]} times)" if count[rule, tag, word] > 1 else ""
+        times = f" ({count} times)" if count > 1 else ""
         known, shown = words[tag], shorten(word)
         if rule == "unsupported":
             log.add(rule, where, f"attribute {shown!r} of <{tag}> is not modelled{times}")

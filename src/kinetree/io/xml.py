@@ -113,21 +113,14 @@ def _bytes_of(document: bytes | str, file: str, limits: Limits) -> tuple[bytes, 
         try:
             data, encoding = document.encode("utf-8"), "utf-8"
         except UnicodeEncodeError:
-            refuse(
-                "xml-syntax",
-                Where(file, 0, "document"),
-                "the text contains lone surrogates",
-                "Pass valid Unicode text.",
-            )
+            problem = "the text contains lone surrogates"
+            refuse("xml-syntax", Where(file, 0, "document"), problem, "Pass valid Unicode text.")
     else:
         data, encoding = bytes(document), None
     if len(data) > limits.size:
-        refuse(
-            "xml-limit",
-            Where(file, 0, "document"),
-            f"the document has {len(data)} bytes; at most {limits.size} are read",
-            "Split the file, or keep meshes and other data outside of it.",
-        )
+        problem = f"the document has {len(data)} bytes; at most {limits.size} are read"
+        remedy = "Split the file, or keep meshes and other data outside of it."
+        refuse("xml-limit", Where(file, 0, "document"), problem, remedy)
     body = data.rstrip(b"\0")
     if not body.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 space is not ASCII space
         stripped = body.lstrip()
@@ -158,20 +151,15 @@ class _Reader:
             raise
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code) or "unreadable"
-            self._refuse(
-                "xml-syntax",
-                f"not well-formed XML: {reason} (column {error.offset + 1})",
-                _REMEDY,
-                error.lineno,
-            )
+            problem = f"not well-formed XML: {reason} (column {error.offset + 1})"
+            self._refuse("xml-syntax", problem, _REMEDY, error.lineno)
         except (
             ValueError,
             LookupError,
             TypeError,
         ) as error:  # an encoding that Python does not know or cannot map
-            self._refuse(
-                "xml-encoding", f"the encoding cannot be read: {error}", "Save the file as UTF-8.", 1
-            )
+            problem = f"the encoding cannot be read: {error}"
+            self._refuse("xml-encoding", problem, "Save the file as UTF-8.", 1)
         if self.root is None:  # pragma: no cover - expat reports an empty document itself
             self._refuse("xml-syntax", "the document has no element", _REMEDY, 1)
         return self.root
@@ -182,9 +170,8 @@ class _Reader:
         refuse(rule, Where(self.file, at + self.skipped, where), problem, remedy)
 
     def _doctype(self, name: str, *_: object) -> None:
-        self._refuse(
-            "xml-doctype", f"a DOCTYPE ({name[:40]!r}) is refused", "Delete the <!DOCTYPE ...> declaration."
-        )
+        problem = f"a DOCTYPE ({name[:40]!r}) is refused"
+        self._refuse("xml-doctype", problem, "Delete the <!DOCTYPE ...> declaration.")
 
     def _entity(self, name: str, *_: object) -> None:
         self._refuse("xml-doctype", f"an entity declaration ({name[:40]!r}) is refused", "Delete it.")
@@ -193,9 +180,8 @@ class _Reader:
         self.elements += 1
         self.attributes += len(attributes)
         if len(self.stack) >= self.limits.depth:
-            self._refuse(
-                "xml-limit", f"elements are nested more than {self.limits.depth} deep", "Flatten the file."
-            )
+            problem = f"elements are nested more than {self.limits.depth} deep"
+            self._refuse("xml-limit", problem, "Flatten the file.")
         if self.elements > self.limits.elements:
             self._refuse("xml-limit", f"more than {self.limits.elements} elements", "Split the file.")
         if self.attributes > self.limits.attributes:

@@ -8,9 +8,8 @@ from kinetree.joints.free import Free
 from kinetree.joints.helical import Helical
 from kinetree.joints.planar import Planar
 from kinetree.joints.prismatic import Prismatic
-from kinetree.joints.revolute import Revolute
+from kinetree.joints.revolute import Revolute, Spin
 from kinetree.joints.spherical import Spherical
-from kinetree.joints.spin import Spin
 from kinetree.joints.steps import Step
 from kinetree.joints.universal import Universal
 

@@ -21,7 +21,7 @@ def unit_axis(axis: Any, owner: str) -> Vector:
     Only plain real numbers are checked and normalised: symbols and expressions are taken as they are.
     """
     given = tuple(axis) if hasattr(axis, "__iter__") and not isinstance(axis, (str, dict)) else ()
-    if len(given) != 3 or any(_is_no_number(a) for a in given):
+    if len(given) != 3 or not all(map(_is_number, given)):
         shown = f"an array of shape {axis.shape}" if hasattr(axis, "shape") else repr(axis)
         raise ModelError(f"{owner}: the axis must be three numbers, as in (0, 0, 1), got {shown}")
     if not all(ops.is_literal(a) for a in given):
@@ -46,8 +46,8 @@ def unit_axis(axis: Any, owner: str) -> Vector:
     return tuple(int(a) if a in (0.0, 1.0, -1.0) else a for a in values)  # type: ignore[return-value]
 
 
-def _is_no_number(a: Any) -> bool:
-    return a is None or isinstance(a, (str, bytes, list, tuple)) or getattr(a, "ndim", 0) > 0
+def _is_number(a: Any) -> bool:
+    return not (a is None or isinstance(a, (str, bytes, list, tuple)) or getattr(a, "ndim", 0) > 0)
 
 
 def coordinate_axis(axis: Vector) -> tuple[int, int] | None:
@@ -68,8 +68,7 @@ def rotation_about(axis: Vector, angle: Any) -> Transform:
 def turned_and_shifted(axis: Vector, angle: Any, shift: Vector) -> Transform:
     """The transform to a frame whose origin is at `shift` and that is turned by `angle` about `axis`.
 
-    E = R^T with R = c 1 + (1 - c) a a^T + s a~ (Rodrigues). About a coordinate axis the turn stays a spin
-    factor.
+    E = R^T with R = c 1 + (1 - c) a a^T + s a~ (Rodrigues); a spin factor about a coordinate axis.
     """
     c, s = ops.cos(angle), ops.sin(angle)
     along = coordinate_axis(axis)
@@ -94,7 +93,7 @@ def turned_and_shifted(axis: Vector, angle: Any, shift: Vector) -> Transform:
 def perpendiculars(axis: Vector) -> tuple[Vector, Vector]:
     """Two unit vectors that make a right-handed orthonormal triple with the unit vector `axis` as the third.
 
-    Reference: Duff et al., Building an Orthonormal Basis, Revisited (2017): no branch, accurate everywhere.
+    Reference: Duff and others (2017): no branch, accurate everywhere.
     """
     x, y, z = axis
     sign = ops.where(ops.less(z, 0), -1, 1)

@@ -238,12 +238,10 @@ class Joint(ABC):
         return sum((_random(kind, rng) for kind in self.coordinates), ())
 
     def unfelt(self, inertia: Inertia) -> Inertia:
-        """The part of a body's inertia (successor frame) that can move to the predecessor's body without
-        changing the dynamics.
+        """The part of a body's inertia (successor frame) that can move to the predecessor's body unnoticed.
 
         A part D of the inertia with D S = 0 that is invariant under the joint's motion gives the same
-        equations of motion when it is moved across the joint: the joint does not feel it. Zero if nothing
-        is known.
+        equations of motion when it is moved across the joint. Zero if nothing is known.
         """
         return Inertia.zero()
 

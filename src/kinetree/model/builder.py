@@ -23,8 +23,8 @@ class ModelBuilder:
         gravity: acceleration of free fall in world axes, m/s^2.
 
     Example:
-        builder = ModelBuilder("pendulum")
-        builder.add_body("rod", "world", Revolute((0, 1, 0)), inertia=Inertia(1.0, (0, 0, -0.5)))
+        builder = kt.ModelBuilder("pendulum")
+        builder.add_body("rod", "world", kt.Revolute((0, 1, 0)), inertia=kt.Inertia(1.0, (0, 0, -0.5)))
         model = builder.build()
     """
 
@@ -93,7 +93,10 @@ class ModelBuilder:
         joint_name = name if joint_name is None else joint_name
         validate.new_name(joint_name, "joint", self._joint_index, self.name)
         what = f"model '{self.name}': joint '{joint_name}'"
-        nv = joint.nv
+        acting = {
+            "armature": armature, "damping": damping, "friction": friction, "stiffness": stiffness,
+            "spring_reference": spring_reference, "limits": limits,
+        }  # fmt: skip
         body = Body(
             name=name,
             parent=self._known_body(parent, f"{owner}, parent"),
@@ -102,12 +105,7 @@ class ModelBuilder:
             placement=validate.pose(placement, f"{owner}: placement"),
             inertia=validate.inertia(inertia, f"{owner}: inertia"),
             mimic=validate.mimic(mimic, joint, what),
-            armature=validate.not_negative_per_degree(armature, nv, f"{what}: armature"),
-            damping=validate.not_negative_per_degree(damping, nv, f"{what}: damping"),
-            friction=validate.not_negative_per_degree(friction, nv, f"{what}: friction"),
-            stiffness=validate.per_degree(stiffness, nv, f"{what}: stiffness"),
-            spring_reference=validate.position(spring_reference, joint, f"{what}: spring_reference"),
-            limits=validate.limits(limits, nv, f"{what}: limits"),
+            **{key: validate.JOINT_FIELDS[key](x, joint, f"{what}: {key}") for key, x in acting.items()},
         )
         self._bodies.append(body)
         self._body_index[name] = len(self._bodies)

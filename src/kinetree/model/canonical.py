@@ -30,8 +30,7 @@ from kinetree.spatial.vector import Matrix, Vector
 
 Place = tuple[int, int]  # node index, member index
 _ALONG_Z = (0, 0, 1)
-# Axes that are nearly parallel have their common normal far away, where rounding errors grow: no sliding
-# there.
+# Axes that are nearly parallel have their common normal far away, where rounding errors grow: no sliding.
 _LEAST_SINE = 0.05
 # Inertia that moves inwards piles up: the bodies of a deep tree would get moments that are large against what
 # forward dynamics makes of them, and their differences lose digits (two at a depth of 100).
@@ -126,14 +125,8 @@ class _Rewriting:
         """
         m = self.member(place)
         inverse = C.inverse()
-        self.set(
-            place,
-            m._replace(
-                placement=_cleaned(C @ m.placement),
-                inertia=m.inertia.congruence(inverse),
-                joint=m.joint if joint is None else joint,
-            ),
-        )
+        placement, inertia = _cleaned(C @ m.placement), m.inertia.congruence(inverse)
+        self.set(place, m._replace(placement=placement, inertia=inertia, joint=joint or m.joint))
         for child in self.carried.get(place, []):
             c = self.member(child)
             if c.carrier != NOTHING:
@@ -201,8 +194,7 @@ class _Rewriting:
         self.set(place, m._replace(inertia=rest))
         home = self.carrier(place)
         if home[0] >= 0:
-            # where the joint stands does not matter, so let it stand at its offset: a placement without a
-            # turn
+            # where the joint stands does not matter: a placement without a turn
             carrier = self.member(home)
             self.set(home, carrier._replace(inertia=carrier.inertia + part.congruence(m.placement)))
 
@@ -218,9 +210,7 @@ def _axes_with_z(axis: Vector) -> Matrix:
 
 
 def _normal(way: Transform) -> tuple[tuple[float, float], float]:
-    """Where the common normal of the z axes of two frames starts: its direction (cos, sin) about z, and its
-    height.
-    """
+    """The common normal of the z axes of two frames: its direction (cos, sin) about z, and its height."""
     E, r = way.rotation, way.translation
     z = E[2]  # the other z axis
     sine = math.hypot(z[0], z[1])

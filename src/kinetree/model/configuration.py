@@ -7,13 +7,13 @@ numbers as floating-point arrays, others (symbols, many digits, expressions) as 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetree import ops
-from kinetree.errors import ArgumentError, ShapeError, StateError
+from kinetree.errors import ArgumentError, ModelError, ShapeError, StateError
 from kinetree.model.layout import described
 from kinetree.model.parts import Body
 from kinetree.model.validate import shown
@@ -160,24 +160,19 @@ def _first(bad: np.ndarray) -> tuple[tuple[int, ...], str]:
 
 
 def _apply(
-    model: Model,
-    method: str,
-    spaces: tuple[str, str, str],
-    vector_rule: Callable,
-    a: np.ndarray,
-    b: np.ndarray,
+    model: Model, method: str, spaces: tuple[str, str, str], rule: Callable, a: np.ndarray, b: np.ndarray
 ) -> np.ndarray:
     """One operation of all joints: at once where coordinates form a vector space, joint by joint elsewhere.
 
     `spaces` says of both operands and of the result whether they are positions (q) or velocities (v).
     """
     if a.ndim == b.ndim == 1 and "O" not in (a.dtype.kind, b.dtype.kind):  # the same bits as in a batch
-        return _apply(model, method, spaces, vector_rule, a[None], b[None])[0]
+        return _apply(model, method, spaces, rule, a[None], b[None])[0]
     first, second, result = spaces
     vector, others = model.coordinate_places
     batch = broadcast(method, a.shape[:-1], b.shape[:-1])
     out = np.empty((*batch, model.nq if result == "q" else model.nv), dtype=np.result_type(a, b))
-    out[..., vector[result]] = vector_rule(a[..., vector[first]], b[..., vector[second]])
+    out[..., vector[result]] = rule(a[..., vector[first]], b[..., vector[second]])
     for body, place in others:
         operands = tuple(_entry(a, k) for k in place[first]), tuple(_entry(b, k) for k in place[second])
         with np.errstate(invalid="ignore"):  # an infinity that comes in goes out as NaN
@@ -224,3 +219,41 @@ def as_array(x: Any, what: str) -> np.ndarray:
     if array.dtype.kind == "O" and not all(hasattr(n, "__mul__") and type(n) is not str for n in array.flat):
         raise ShapeError(f"{what} must hold numbers, got {shown(x)}")
     return array.astype(float) if array.dtype.kind in "iub" else array
+
+
+def split(model: Model, name: str, x: Any) -> dict[str, np.ndarray]:
+    """The coordinates of each joint that owns some: views of `x`, which is "q" or "v" with any batch axes."""
+    array = read(model, "split", name, x)
+    index = model.position_index if name == "q" else model.coordinate_index
+    owners = (body.joint_name for body in model.bodies if body.mimic is None and body.joint.nv)
+    return {joint: array[..., index(joint)] for joint in owners}
+
+
+def stacked(model: Model, name: str, values: Mapping[str, Any]) -> np.ndarray:
+    """The vector "q" or "v" with the given coordinates; the others are neutral, or zero."""
+    if not hasattr(values, "items") or not hasattr(values, "keys"):  # rows of pandas are no Mappings
+        raise ModelError(
+            f"model '{model.name}': expected a dict from joint names to {name}, got {shown(values)}"
+        )
+    index = model.position_index if name == "q" else model.coordinate_index
+    pieces = []
+    for joint, value in values.items():
+        place = index(joint)
+        width = place.stop - place.start
+        array = as_array(value, f"model '{model.name}': {name} of joint '{joint}'")
+        array = array[..., None] if array.ndim == 0 or (width == 1 and array.shape[-1] != 1) else array
+        if array.shape[-1] != width:
+            own = "owns no coordinates" if width == 0 else f"takes (..., {width})"
+            shape = np.shape(value)
+            raise ShapeError(
+                f"model '{model.name}': {name} of joint '{joint}' has shape {shape}, but it {own}"
+            )
+        pieces.append((place, array))
+    axes = (array.shape[:-1] for _, array in pieces)
+    batch = broadcast(f"model '{model.name}': {name}", *axes)
+    rest = model.neutral() if name == "q" else np.zeros(model.nv)
+    kind = np.result_type(rest, *(array for _, array in pieces))
+    out = np.broadcast_to(rest, (*batch, len(rest))).astype(kind)
+    for place, array in pieces:
+        out[..., place] = array
+    return out

@@ -15,7 +15,7 @@ import numpy as np
 
 from kinetree import ops
 from kinetree.joints import CoordinateJoint
-from kinetree.model.parts import Body, Limits
+from kinetree.model.parts import Body, Limits, Rotor
 
 if TYPE_CHECKING:
     from kinetree.model.model import Model
@@ -75,3 +75,15 @@ def limits(model: Model) -> Limits:
         result.velocity[place] = ops.min(result.velocity[place], velocity)
         result.effort[place] = ops.min(result.effort[place], effort)
     return Limits(*map(np.array, result))
+
+
+def parameters(model: Model) -> np.ndarray:
+    """(nb, 10): the inertial parameters of all bodies; see `Model.parameters`."""
+    rows = np.array([body.inertia.parameters for body in model.bodies])
+    return rows.reshape(-1, 10) if rows.dtype == object else rows.astype(float).reshape(-1, 10)
+
+
+def total_mass(model: Model) -> Any:
+    """The mass of all bodies and rotors."""
+    parts: tuple[Body | Rotor, ...] = (*model.bodies, *model.rotors)
+    return sum(part.inertia.mass for part in parts)

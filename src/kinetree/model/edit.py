@@ -5,7 +5,8 @@ Every function returns a new model; the parts that do not change are shared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from kinetree.errors import ModelError, ShapeError
 from kinetree.joints import Fixed
 from kinetree.joints.axis import rotation_about
 from kinetree.model import validate
-from kinetree.model.parts import Body, Frame, Limits, Rotor
+from kinetree.model.parts import Body, Frame, Limits
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import dot, sym_vec
@@ -23,19 +24,6 @@ if TYPE_CHECKING:
     from kinetree.model.model import Model
 
 ROTOR_MODES = ("exact", "reflected", "none")
-# What replace() can change of single bodies, found by body name, and of single joints, found by joint name.
-_BODY_FIELDS: dict[str, Callable[[Any, Body, str], Any]] = {
-    "inertia": lambda x, body, what: validate.inertia(x, what),
-    "placement": lambda x, body, what: validate.pose(x, what),
-}
-_JOINT_FIELDS: dict[str, Callable[[Any, Body, str], Any]] = {
-    "armature": lambda x, body, what: validate.not_negative_per_degree(x, body.joint.nv, what),
-    "damping": lambda x, body, what: validate.not_negative_per_degree(x, body.joint.nv, what),
-    "friction": lambda x, body, what: validate.not_negative_per_degree(x, body.joint.nv, what),
-    "stiffness": lambda x, body, what: validate.per_degree(x, body.joint.nv, what),
-    "spring_reference": lambda x, body, what: validate.position(x, body.joint, what),
-    "limits": lambda x, body, what: validate.limits(x, body.joint.nv, what),
-}
 
 
 def replace(model: Model, changes: Mapping[str, Any]) -> Model:
@@ -58,8 +46,13 @@ def replace(model: Model, changes: Mapping[str, Any]) -> Model:
         for changed in changes.get("inertia", ()):
             inertia = bodies[model.body_index(changed) - 1].inertia
             validate.physical(inertia, f"model '{model.name}': body '{changed}'")
-    result = type(model)(name, gravity, tuple(bodies), model.rotors, model.frames, report)
-    return with_rotors(result, mode)
+    return with_rotors(_remade(model, bodies, name=name, gravity=gravity, report=report), mode)
+
+
+def _remade(model: Model, bodies: Iterable[Body], **changes: Any) -> Model:
+    """The model with other bodies and whatever else is given."""
+    parts = ("name", "gravity", "rotors", "frames", "report")
+    return type(model)(bodies=tuple(bodies), **{key: changes.get(key, getattr(model, key)) for key in parts})
 
 
 def with_parameters(model: Model, parameters: Any, check: str) -> Model:
@@ -79,11 +72,11 @@ def with_parameters(model: Model, parameters: Any, check: str) -> Model:
 
 def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) -> None:
     """Set one field of the bodies or joints named in the mapping `values`."""
-    fields = _BODY_FIELDS | _JOINT_FIELDS
+    fields = validate.BODY_FIELDS | validate.JOINT_FIELDS
     if field not in fields:
         known = ("name", "gravity", "rotors", "check", *fields)
         raise validate.unknown(field, "argument", known, f"model '{model.name}': replace")
-    by_joint = field in _JOINT_FIELDS
+    by_joint = field in validate.JOINT_FIELDS
     if not isinstance(values, Mapping):
         kind = "joint" if by_joint else "body"
         raise ModelError(
@@ -93,7 +86,7 @@ def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) ->
         i = model.joint_index(name) if by_joint else model.body_index(name)
         if i == 0:
             raise ModelError(f"model '{model.name}': replace({field}=...): the world has no {field}")
-        checked = fields[field](value, bodies[i - 1], f"model '{model.name}': {field} of '{name}'")
+        checked = fields[field](value, bodies[i - 1].joint, f"model '{model.name}': {field} of '{name}'")
         bodies[i - 1] = bodies[i - 1]._replace(**{field: checked})
 
 
@@ -121,7 +114,7 @@ def with_rotors(model: Model, mode: str) -> Model:
             armature = tuple(a + n * n * axial for a, n in zip(driven.armature, rotor.ratio))
             bodies[i - 1] = driven._replace(armature=armature)
             _load(bodies, driven.parent, rotor.inertia, rotor.placement)
-    return type(model)(model.name, model.gravity, tuple(bodies), (), model.frames, model.report)
+    return _remade(model, bodies, rotors=())
 
 
 def _load(bodies: list[Body], carrier: int, inertia: Inertia, placement: Pose) -> None:
@@ -182,7 +175,7 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
         angle = sum(n * x for n, x in zip(rotor.ratio, fixed[i]))
         turn = Pose.from_transform(rotation_about(rotor.axis, angle))  # type: ignore[arg-type]
         _load(bodies, model.parents[i - 1], rotor.inertia, rotor.placement @ turn)
-    return type(model)(model.name, model.gravity, tuple(bodies), tuple(rotors), model.frames, model.report)
+    return _remade(model, bodies, rotors=tuple(rotors))
 
 
 def attach(model: Model, other: Model, body: Any, placement: Any, prefix: str) -> Model:
@@ -200,42 +193,33 @@ def attach(model: Model, other: Model, body: Any, placement: Any, prefix: str) -
     shift = model.nbodies
     bodies, frames = list(model.bodies), list(model.frames)
     for old in other.bodies:
-        renamed = old._replace(
+        bodies.append(old._replace(
             name=prefix + old.name,
             joint_name=prefix + old.joint_name,
             parent=old.parent + shift if old.parent else carrier,
             placement=old.placement if old.parent else where @ old.placement,
             mimic=old.mimic and old.mimic._replace(joint=prefix + old.mimic.joint),
-        )
-        bodies.append(renamed)
+        ))  # fmt: skip
     for frame in other.frames:
         pose = frame.placement if frame.body else where @ frame.placement
         frames.append(Frame(prefix + frame.name, frame.body + shift if frame.body else carrier, pose))
-    rotors = [
-        rotor._replace(
-            joint=prefix + rotor.joint,
-            placement=rotor.placement
-            if other.parents[other.joint_index(rotor.joint) - 1]
-            else where @ rotor.placement,
-        )
-        for rotor in other.rotors
-    ]
+    rotors = []
+    for rotor in other.rotors:
+        on_world = not other.parents[other.joint_index(rotor.joint) - 1]
+        pose = where @ rotor.placement if on_world else rotor.placement
+        rotors.append(rotor._replace(joint=prefix + rotor.joint, placement=pose))
     _refuse_duplicates(model, other, [b.name for b in bodies] + [f.name for f in frames], "body or frame")
     _refuse_duplicates(model, other, [b.joint_name for b in bodies], "joint")
-    return type(model)(
-        model.name, model.gravity, tuple(bodies), (*model.rotors, *rotors), tuple(frames), model.report
-    )
+    return _remade(model, bodies, rotors=(*model.rotors, *rotors), frames=tuple(frames))
 
 
 def _refuse_duplicates(model: Model, other: Model, names: list[str], kind: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
+    for name, count in Counter(names).items():
+        if count > 1:
             raise ModelError(
                 f"attach: models '{model.name}' and '{other.name}' both have a {kind} named '{name}': give "
                 "attach(..., prefix='...') to rename those of the second"
             )
-        seen.add(name)
 
 
 def subtree(model: Model, body: Any) -> Model:
@@ -259,6 +243,6 @@ def subtree(model: Model, body: Any) -> Model:
                 "first, or take a larger subtree"
             )
         bodies.append(part._replace(parent=number.get(part.parent, 0)))
-    rotors: list[Rotor] = [rotor for rotor in model.rotors if rotor.joint in names]
-    frames = [frame._replace(body=number[frame.body]) for frame in model.frames if frame.body in number]
-    return type(model)(model.name, model.gravity, tuple(bodies), tuple(rotors), tuple(frames), model.report)
+    rotors = tuple(rotor for rotor in model.rotors if rotor.joint in names)
+    frames = tuple(frame._replace(body=number[frame.body]) for frame in model.frames if frame.body in number)
+    return _remade(model, bodies, rotors=rotors, frames=frames)

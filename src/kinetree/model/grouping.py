@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import CoordinateJoint, Joint, Revolute, Spin
 from kinetree.model.layout import Layout
-from kinetree.model.node import Member, Node
+from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
 from kinetree.model.parts import Body, Rotor
 from kinetree.model.topology import Topology
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import IDENTITY, cross, dot, scale, sub, sym_vec
 
-PREDECESSOR, DETACHED = -1, -2  # carriers that are not members of the node
 Location = tuple[int, int]  # node index, member index
 WORLD_LOCATION: Location = (-1, 0)
 
@@ -105,14 +106,14 @@ class Grouping:
             return []
         still = Transform.identity()
         if not isinstance(body.joint, CoordinateJoint):
-            return [Member(0, DETACHED, still, body.joint, coupling, _quasi_armature(body))]
+            return [Member(0, NOTHING, still, body.joint, coupling, _quasi_armature(body))]
         members = []
         for k, armature in enumerate(body.armature):
             if ops.is_literal(armature) and armature == 0:
                 continue
             one = tuple(int(k == j) for j in range(body.joint.nv))
             spinning = Inertia.from_moments(0, (0, 0, 0), (0, 0, armature, 0, 0, 0))
-            members.append(Member(0, DETACHED, still, Spin(), coupling.combined(one), spinning))
+            members.append(Member(0, NOTHING, still, Spin(), coupling.combined(one), spinning))
         return members
 
 
@@ -182,3 +183,18 @@ def refuse_undrivable(joint: Joint, name: str, owner: str) -> None:
             f"{owner}: a rotor cannot be geared to the {joint.type_name} joint '{name}', whose velocities "
             "are not rates of angles: use three revolute joints in sequence, or armature on this joint"
         )
+
+
+def mass_sparsity(nodes: Sequence[Node], nv: int) -> np.ndarray:
+    """(nv, nv), True where the mass matrix can differ from zero: the velocities of related nodes."""
+    result = np.zeros((nv, nv), dtype=bool)
+    for node in nodes:
+        own = list(node.v_index)
+        result[np.ix_(own, own)] = True
+        above = node.predecessor[0]
+        while own and above >= 0:
+            other = list(nodes[above].v_index)
+            result[np.ix_(own, other)] = True
+            result[np.ix_(other, own)] = True
+            above = nodes[above].predecessor[0]
+    return result

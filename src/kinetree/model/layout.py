@@ -135,10 +135,8 @@ def described(bodies: Sequence[Body], velocities: bool) -> str:
             counts[body.joint.type_name] += 1
             widths[body.joint.type_name] = width
             names.setdefault(body.joint.type_name, body.joint_name)
-    parts = [
-        f"{kind} joint '{names[kind]}' takes {widths[kind]}"
-        if n == 1
-        else f"{n} {kind} joints {widths[kind]} each"
-        for kind, n in counts.items()
-    ]
-    return ", ".join(parts) if parts else "no joint moves"
+    parts = []
+    for kind, n in counts.items():
+        one, several = f"{kind} joint '{names[kind]}' takes {widths[kind]}", f"{n} {kind} joints"
+        parts.append(one if n == 1 else f"{several} {widths[kind]} each")
+    return ", ".join(parts) or "no joint moves"

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.model import configuration, drive, edit, named, serialize
-from kinetree.model.grouping import Grouping, Location
+from kinetree.model import configuration, drive, edit, postures
+from kinetree.model.grouping import Grouping, Location, mass_sparsity
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
-from kinetree.model.parts import Body, Frame, Limits, Numbers, Rotor
+from kinetree.model.parts import Body, Frame, Limits, Numbers, Posture, Rotor
 from kinetree.model.table import html_table, table
 from kinetree.model.topology import Topology
 from kinetree.model.validate import WORLD, unknown
@@ -25,8 +25,13 @@ T = TypeVar("T")
 class Model:
     """A mechanism: bodies joined to a tree (or several trees) that stands on the world.
 
-    Models are values: they never change, compare by content, and pickle. Build one with `ModelBuilder` or
-    `kinetree.load`. Bodies are numbered 1 ... nbodies with parents first; the world is body 0.
+    Models never change, compare by content, and pickle. `ModelBuilder` and `kinetree.load` make them. Bodies
+    are numbered 1 ... nbodies with parents first; the world is body 0.
+
+    Attributes:
+        name, gravity: of the robot; the acceleration of free fall, world axes, m/s^2.
+        bodies, rotors, frames, postures: the parts, as they were added.
+        report: what the loader of a file found; None for models built otherwise.
     """
 
     def __init__(
@@ -37,26 +42,29 @@ class Model:
         rotors: tuple[Rotor, ...] = (),
         frames: tuple[Frame, ...] = (),
         report: Any = None,
+        postures: tuple[Posture, ...] = (),
     ):
-        self.__dict__.update(
-            name=name, gravity=gravity, bodies=bodies, rotors=rotors, frames=frames, report=report, _memo={}
-        )
+        parts = {"bodies": bodies, "rotors": rotors, "frames": frames, "postures": postures}
+        self.__dict__.update(name=name, gravity=gravity, report=report, _memo={}, **parts)
 
     name: str
-    gravity: Numbers  # acceleration of free fall, world axes
+    gravity: Numbers
     bodies: tuple[Body, ...]
     rotors: tuple[Rotor, ...]
     frames: tuple[Frame, ...]
-    report: Any  # what the loader of a file found; None for models built otherwise
+    postures: tuple[Posture, ...]
+    report: Any
     _memo: dict[Hashable, Any]
 
     # --- names -------------------------------------------------------------------------------------
     @property
     def nbodies(self) -> int:
+        """The number of bodies, the world not counted."""
         return len(self.bodies)
 
     @cached_property
     def body_names(self) -> tuple[str, ...]:
+        """The names of the bodies, parents first."""
         return tuple(body.name for body in self.bodies)
 
     @cached_property
@@ -111,26 +119,30 @@ class Model:
     # --- coordinates -------------------------------------------------------------------------------
     @cached_property
     def layout(self) -> Layout:
+        """Where the coordinates of each joint stand in q and v, and which joints follow others."""
         return layout_of(self.bodies, self._joint_index, self.name)
 
     @property
     def nq(self) -> int:
+        """The number of positions."""
         return self.layout.nq
 
     @property
     def nv(self) -> int:
+        """The number of velocities: degrees of freedom."""
         return self.layout.nv
 
     def position_index(self, joint: str) -> slice:
         """Where in q the coordinates of a joint stand; empty for fixed and mimic joints."""
         i = self.joint_index(joint)
-        start, width = self.layout.q_start[i], self.bodies[i - 1].joint.nq
-        return slice(start, start if i in self.layout.follows else start + width)
+        return self._places(i, self.layout.q_start[i], self.bodies[i - 1].joint.nq)
 
     def coordinate_index(self, joint: str) -> slice:
         """Where in v the velocities of a joint stand; empty for fixed and mimic joints."""
         i = self.joint_index(joint)
-        start, width = self.layout.v_start[i], self.bodies[i - 1].joint.nv
+        return self._places(i, self.layout.v_start[i], self.bodies[i - 1].joint.nv)
+
+    def _places(self, i: int, start: int, width: int) -> slice:
         return slice(start, start if i in self.layout.follows else start + width)
 
     @cached_property
@@ -141,6 +153,11 @@ class Model:
     def describe_coordinates(self, velocities: bool = False) -> str:
         """Who takes how many numbers of q or v, for messages about shapes."""
         return described(self.bodies, velocities)
+
+    @cached_property
+    def configurations(self) -> Mapping[str, np.ndarray]:
+        """Positions q (nq,) by name, such as the keyframes of the file: `model.configurations["home"]`."""
+        return postures.arrays(self)
 
     def neutral(self) -> np.ndarray:
         """The position (nq,) in which every joint is at its origin."""
@@ -170,19 +187,19 @@ class Model:
 
     def positions(self, values: Mapping[str, Any]) -> np.ndarray:
         """q (..., nq) from a dict of joint names and their coordinates; the other joints are neutral."""
-        return named.stacked(self, "q", values)
+        return configuration.stacked(self, "q", values)
 
     def velocities(self, values: Mapping[str, Any]) -> np.ndarray:
         """v (..., nv) from a dict of joint names and their velocities; the other joints stand still."""
-        return named.stacked(self, "v", values)
+        return configuration.stacked(self, "v", values)
 
     def split_positions(self, q: Any) -> dict[str, np.ndarray]:
         """The coordinates (..., width) in q of each joint that owns some, by name."""
-        return named.split(self, "q", q)
+        return configuration.split(self, "q", q)
 
     def split_velocities(self, v: Any) -> dict[str, np.ndarray]:
         """The velocities (..., width) in v of each joint that owns some, by name."""
-        return named.split(self, "v", v)
+        return configuration.split(self, "v", v)
 
     def rate(self, q: Any, v: Any) -> np.ndarray:
         """The rates qdot = A(q) v of the positions (..., nq)."""
@@ -196,6 +213,7 @@ class Model:
 
     @cached_property
     def topology(self) -> Topology:
+        """The tree as numbers: depths, branches, common ancestors."""
         return Topology(self.parents)
 
     @cached_property
@@ -251,24 +269,12 @@ class Model:
 
     def mass_sparsity(self) -> np.ndarray:
         """(nv, nv), True where the mass matrix can differ from zero: the velocities of related nodes."""
-        result = np.zeros((self.nv, self.nv), dtype=bool)
-        for node in self.nodes:
-            own = list(node.v_index)
-            result[np.ix_(own, own)] = True
-            above = node.predecessor[0]
-            while own and above >= 0:
-                other = list(self.nodes[above].v_index)
-                result[np.ix_(own, other)] = True
-                result[np.ix_(other, own)] = True
-                above = self.nodes[above].predecessor[0]
-        return result
+        return mass_sparsity(self.nodes, self.nv)
 
     @property
     def total_mass(self) -> Any:
         """The mass of all bodies and rotors, kg."""
-        return sum(body.inertia.mass for body in self.bodies) + sum(
-            rotor.inertia.mass for rotor in self.rotors
-        )
+        return drive.total_mass(self)
 
     @property
     def parameters(self) -> np.ndarray:
@@ -276,10 +282,9 @@ class Model:
 
         The order of `Inertia.parameters`, and what functions of a model take as `parameters=`.
         """
-        rows = np.array([body.inertia.parameters for body in self.bodies])
-        return rows.reshape(-1, 10) if rows.dtype == object else rows.astype(float).reshape(-1, 10)
+        return drive.parameters(self)
 
-    # --- joints as vectors over v; a mimic joint counts for the coordinate that it follows ---------
+    # --- joints as vectors over v ------------------------------------------------------------------
     @property
     def armature(self) -> np.ndarray:
         """(nv,) inertia that joints add to the diagonal of the mass matrix; rotors are not in it."""
@@ -320,8 +325,9 @@ class Model:
             inertia, placement: dicts from body names to new values.
             check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
             armature, damping, friction, stiffness, spring_reference, limits: dicts from joint names.
+            configurations: a dict from names to q (nq,), or to dicts from joint names to positions.
         """
-        return edit.replace(self, changes)
+        return postures.replace(self, changes)
 
     def with_parameters(self, parameters: Any, check: str = "physical") -> Model:
         """The model whose bodies have these inertias (nb, 10), as `parameters` gives them.
@@ -329,25 +335,25 @@ class Model:
         Args:
             check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
         """
-        return edit.with_parameters(self, parameters, check)
+        return postures.kept(edit.with_parameters(self, parameters, check), (self, ""))
 
     def lock(self, positions: Mapping[str, Any]) -> Model:
         """The model with joints fixed at the given positions, and with them the joints that mimic them."""
-        return edit.lock(self, positions)
+        return postures.kept(edit.lock(self, positions), (self, ""))
 
     def attach(
         self, other: Model, body: str | int | None = None, placement: Any = None, prefix: str = ""
     ) -> Model:
         """The model with `other`, its names prefixed, standing on one of its bodies at `placement`."""
-        return edit.attach(self, other, body, placement, prefix)
+        return postures.kept(edit.attach(self, other, body, placement, prefix), (self, ""), (other, prefix))
 
     def subtree(self, body: str | int) -> Model:
         """The model of one body and all that it carries, standing on the world by the body's own joint."""
-        return edit.subtree(self, body)
+        return postures.kept(edit.subtree(self, body), (self, ""))
 
     def to_dict(self) -> dict[str, Any]:
         """The whole content as strings, numbers and lists, ready for JSON; loss-free."""
-        return serialize.to_dict(self)
+        return postures.to_dict(self)
 
     @staticmethod
     def from_dict(data: Any, check: str | None = None) -> Model:
@@ -356,13 +362,12 @@ class Model:
         Args:
             check: as for `ModelBuilder.build`; the entry "check" of the dictionary if None, else "physical".
         """
-        return serialize.from_dict(data, check)
+        return postures.from_dict(data, check)
 
     def memo(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` gives, computed once for this model and kept with it under `key`.
+        """What `make` gives, computed once for this model and kept under `key`; neither pickled nor copied.
 
-        For what follows from the model and is costly: kernels, tables, bounds. It is neither pickled nor
-        copied to other models. Two threads that ask at once may both compute; both get the same object.
+        Two threads that ask at once may both compute; both get the same object.
         """
         kept = self._memo
         return kept[key] if key in kept else kept.setdefault(key, make())
@@ -373,7 +378,7 @@ class Model:
 
     @property
     def _content(self) -> tuple:
-        return (self.name, self.gravity, self.bodies, self.rotors, self.frames)
+        return (self.name, self.gravity, self.bodies, self.rotors, self.frames, self.postures)
 
     def __eq__(self, other: object) -> bool:
         return other is self or (isinstance(other, Model) and self._content == other._content)
@@ -392,4 +397,4 @@ class Model:
         return html_table(self)
 
     def __reduce__(self) -> tuple:
-        return Model, (*self._content, self.report)
+        return Model, (*self._content[:-1], self.report, self.postures)

@@ -62,18 +62,11 @@ class Node(NamedTuple):
     @property
     def structure(self) -> tuple:
         """What is left of the node without its numbers: nodes of equal structure are computed alike."""
-        return (
-            self.predecessor[0] < 0,
-            tuple(
-                (
-                    m.body > 0, m.carrier, type(m.joint), tuple(map(_pattern, m.joint.parameters)),
-                    tuple(_shape(f) for f in m.placement.factors), m.coupling.structure,
-                )
-                for m in self.members
-            ),
-            len(self.q_index),
-            len(self.v_index),
-        )  # fmt: skip
+        members = []
+        for m in self.members:
+            axis, turns = tuple(map(_pattern, m.joint.parameters)), tuple(map(_shape, m.placement.factors))
+            members.append((m.body > 0, m.carrier, type(m.joint), axis, turns, m.coupling.structure))
+        return (self.predecessor[0] < 0, tuple(members), len(self.q_index), len(self.v_index))
 
     @property
     def parameters(self) -> tuple[Number, ...]:
@@ -205,9 +198,8 @@ class Node(NamedTuple):
                 Y, Y_u, Y_w, Y_uw = (step @ part for part in found[m.carrier])
                 towards_u, towards_w, turned = -(S @ u), -(S @ w), -(along_u @ w)
                 Y_u = Y_u + Y.cross_from(towards_u)
-                both = (
-                    Y_uw + Y_w.cross_from(towards_u) + Y.cross_from(turned) + Y_u.cross_from(towards_w) + both
-                )
+                both = Y_uw + Y_w.cross_from(towards_u) + Y_u.cross_from(towards_w) + both
+                both = both + Y.cross_from(turned)
                 S, along_u = Y + S, Y_u + along_u
                 along_w = Y_w + Y.cross_from(towards_w) + along_w
             found.append((S, along_u, along_w, both))
@@ -225,9 +217,8 @@ class Node(NamedTuple):
             for rate, row in zip(rates[0], second, strict=True) if second else ():
                 for other, partial in zip(rates[1], row, strict=True):
                     result = result + spread(_scaled(partial, rate * other), G, width)
-        along_u, along_w, both = (
-            m.coupling.G_rate(q, u), m.coupling.G_rate(q, w), m.coupling.G_second(q, u, w)
-        )  # fmt: skip
+        along_u, along_w = m.coupling.G_rate(q, u), m.coupling.G_rate(q, w)
+        both = m.coupling.G_second(q, u, w)
         if along_u:
             for k, partial in enumerate(partials):
                 turned = sum((f * w[i] for i, f in along_u[k]), 0)

@@ -63,3 +63,10 @@ class Frame(NamedTuple):
     name: str
     body: int
     placement: Pose
+
+
+class Posture(NamedTuple):
+    """A configuration with a name: the positions of joints, by their names."""
+
+    name: str
+    positions: tuple[tuple[str, Numbers], ...]

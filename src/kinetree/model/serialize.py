@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import JOINT_TYPES, Joint
-from kinetree.model.parts import Body, Frame, Limits, Numbers, Rotor
+from kinetree.model.parts import Body, Limits, Numbers, Rotor
 from kinetree.model.validate import WORLD, is_physical, number, shown, unknown
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -27,26 +27,34 @@ FORMAT, VERSION = "kinetree model", 1
 def to_dict(model: Model) -> dict[str, Any]:
     """The whole content of a model; `from_dict` gives an equal one."""
     name = f"model '{model.name}'"
+    bodies = (WORLD, *model.body_names)
     return {
         "format": FORMAT,
         "version": VERSION,
         "name": model.name,
         "check": "physical" if is_physical(model.bodies, model.rotors) else "finite",
         "gravity": _plain(model.gravity, f"{name}: gravity"),
-        "bodies": [_body_to_dict(body, model, f"{name}: body '{body.name}'") for body in model.bodies],
-        "rotors": [_rotor_to_dict(rotor, f"{name}: rotor of '{rotor.joint}'") for rotor in model.rotors],
-        "frames": [_frame_to_dict(frame, model, f"{name}: frame '{frame.name}'") for frame in model.frames],
+        "bodies": [_body(body, bodies[body.parent], f"{name}: body '{body.name}'") for body in model.bodies],
+        "rotors": [_rotor(rotor, f"{name}: rotor of '{rotor.joint}'") for rotor in model.rotors],
+        "frames": [
+            {
+                "name": frame.name,
+                "body": bodies[frame.body],
+                "placement": _placement(frame.placement, f"{name}: frame '{frame.name}'"),
+            }
+            for frame in model.frames
+        ],
     }
 
 
-def _body_to_dict(body: Body, model: Model, what: str) -> dict[str, Any]:
+def _body(body: Body, parent: str, what: str) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "name": body.name,
-        "parent": _body_name(body.parent, model),
+        "parent": parent,
         "joint": body.joint_name,
         "type": body.joint.type_name,
         "parameters": _plain(body.joint.parameters, what),
-        "placement": _pose_to_dict(body.placement, what),
+        "placement": _placement(body.placement, what),
         "inertia": _plain(body.inertia.parameters, what),
     }
     if JOINT_TYPES.get(body.joint.type_name) is not type(body.joint):
@@ -71,30 +79,18 @@ def _body_to_dict(body: Body, model: Model, what: str) -> dict[str, Any]:
     return entry
 
 
-def _rotor_to_dict(rotor: Rotor, what: str) -> dict[str, Any]:
+def _rotor(rotor: Rotor, what: str) -> dict[str, Any]:
     return {
         "joint": rotor.joint,
         "inertia": _plain(rotor.inertia.parameters, what),
-        "placement": _pose_to_dict(rotor.placement, what),
+        "placement": _placement(rotor.placement, what),
         "axis": _plain(rotor.axis, what),
         "ratio": _plain(rotor.ratio, what),
     }
 
 
-def _frame_to_dict(frame: Frame, model: Model, what: str) -> dict[str, Any]:
-    return {
-        "name": frame.name,
-        "body": _body_name(frame.body, model),
-        "placement": _pose_to_dict(frame.placement, what),
-    }
-
-
-def _pose_to_dict(pose: Pose, what: str) -> dict[str, Any]:
+def _placement(pose: Pose, what: str) -> dict[str, Any]:
     return {"R": [_plain(row, what) for row in pose.R], "p": _plain(pose.p, what)}
-
-
-def _body_name(index: int, model: Model) -> str:
-    return model.body_names[index - 1] if index else WORLD
 
 
 def _plain(values: Iterable[Any], what: str) -> list[float | int]:
@@ -119,47 +115,40 @@ def from_dict(data: Any, check: str | None) -> Model:
             f"Model.from_dict: format {shown(data.get('format'))}, version {shown(data.get('version'))} is "
             f"not known: expected {FORMAT!r}, version {VERSION}"
         )
-    _refuse_unknown_keys(
-        data,
-        ("format", "version", "name", "check", "gravity", "bodies", "rotors", "frames"),
-        "Model.from_dict",
-    )
-    name = _get(data, "name", "Model.from_dict")
-    builder = ModelBuilder(name, data.get("gravity", (0.0, 0.0, -9.81)))
-    owner = f"model '{name}'"
-    _get(data, "bodies", owner)
+    known = "format version name check gravity bodies rotors frames"
+    _check_keys(data, known, "Model.from_dict", "name")
+    builder = ModelBuilder(data["name"], data.get("gravity", (0.0, 0.0, -9.81)))
+    owner = f"model '{data['name']}'"
+    _check_needed(data, "bodies", owner)
     for entry in _parents_first(_entries(data, "bodies", owner), owner):
         _add_body(builder, entry, f"{owner}: body {entry['name']!r}")
     for entry in _entries(data, "rotors", owner):
         what = f"{owner}: rotor of {shown(entry.get('joint'))}"
-        _refuse_unknown_keys(entry, ("joint", "inertia", "placement", "axis", "ratio"), what)
-        inertia, placement = _inertia(_get(entry, "inertia", what), what), _pose(entry.get("placement"), what)
-        ratio = _get(entry, "ratio", what)
-        builder.add_rotor(_get(entry, "joint", what), inertia, placement, entry.get("axis", (0, 0, 1)), ratio)
+        _check_keys(entry, "joint inertia placement axis ratio", what, needed="inertia ratio joint")
+        inertia, placement = _inertia(entry["inertia"], what), _pose(entry.get("placement"), what)
+        builder.add_rotor(entry["joint"], inertia, placement, entry.get("axis", (0, 0, 1)), entry["ratio"])
     for entry in _entries(data, "frames", owner):
         what = f"{owner}: frame {shown(entry.get('name'))}"
-        _refuse_unknown_keys(entry, ("name", "body", "placement"), what)
-        builder.add_frame(
-            _get(entry, "name", what), _get(entry, "body", what), _pose(entry.get("placement"), what)
-        )
+        _check_keys(entry, "name body placement", what, needed="name body")
+        builder.add_frame(entry["name"], entry["body"], _pose(entry.get("placement"), what))
     return builder.build(data.get("check", "physical") if check is None else check)
 
 
 def _add_body(builder: Any, entry: dict[str, Any], what: str) -> None:
-    optional = ("mimic", "armature", "damping", "friction", "stiffness", "spring_reference", "limits")
-    known = ("name", "parent", "joint", "type", "parameters", "placement", "inertia", *optional)
-    _refuse_unknown_keys(entry, known, what)
-    given = {key: entry[key] for key in optional if key in entry}
+    optional = "mimic armature damping friction stiffness spring_reference limits"
+    _check_keys(entry, f"name parent joint type parameters placement inertia {optional}", what)
+    given = {key: entry[key] for key in optional.split() if key in entry}
     if "limits" in given:
         _expect_dict(given["limits"], f"{what}: limits")
         given["limits"] = {field: _limit(field, values) for field, values in given["limits"].items()}
-    inertia = _inertia(entry["inertia"], what) if "inertia" in entry else None
+    kind = Joint.named(entry.get("type", "fixed"), what)
+    parameters = _numbers(entry.get("parameters", ()), f"{what}: parameters")
     builder.add_body(
         entry["name"],
         entry.get("parent", WORLD),
-        _joint(entry.get("type", "fixed"), entry.get("parameters", ()), what),
+        kind.from_parameters(parameters, what),
         _pose(entry.get("placement"), what),
-        inertia,
+        _inertia(entry["inertia"], what) if "inertia" in entry else None,
         joint_name=entry.get("joint"),
         **given,
     )
@@ -168,11 +157,6 @@ def _add_body(builder: Any, entry: dict[str, Any], what: str) -> None:
 def _limit(field: str, values: Any) -> Any:
     infinite = -math.inf if field == "lower" else math.inf
     return [infinite if x is None else x for x in values] if isinstance(values, list | tuple) else values
-
-
-def _joint(type_name: Any, parameters: Any, what: str) -> Joint:
-    kind = Joint.named(type_name, what)
-    return kind.from_parameters(_numbers(parameters, f"{what}: parameters"), what)
 
 
 def _inertia(parameters: Any, what: str) -> Inertia:
@@ -187,19 +171,19 @@ def _inertia(parameters: Any, what: str) -> Inertia:
 def _pose(entry: Any, what: str) -> Pose | None:
     if entry is None:
         return None
-    _expect_dict(entry, f"{what}: placement")
-    _refuse_unknown_keys(entry, ("R", "p"), f"{what}: placement")
-    rows = _get(entry, "R", f"{what}: placement")
+    what = f"{what}: placement"
+    _expect_dict(entry, what)
+    _check_keys(entry, "R p", what, needed="R p")
+    rows = entry["R"]
     if not isinstance(rows, list | tuple) or len(rows) != 3:
-        raise ModelError(f"{what}: placement: R must be three rows of three numbers, got {shown(rows)}")
-    R = tuple(_numbers(row, f"{what}: placement, R") for row in rows)
-    p = _numbers(_get(entry, "p", f"{what}: placement"), f"{what}: placement, p")
+        raise ModelError(f"{what}: R must be three rows of three numbers, got {shown(rows)}")
+    R, p = tuple(_numbers(row, f"{what}, R") for row in rows), _numbers(entry["p"], f"{what}, p")
     if any(len(row) != 3 for row in (*R, p)):
-        raise ModelError(f"{what}: placement: R must be three rows of three numbers and p three numbers")
+        raise ModelError(f"{what}: R must be three rows of three numbers and p three numbers")
     try:
         return Pose(R, p)
     except ValueError as error:
-        raise ModelError(f"{what}: placement: {error}") from None
+        raise ModelError(f"{what}: {error}") from None
 
 
 def _numbers(values: Any, what: str) -> Numbers:
@@ -222,7 +206,8 @@ def _parents_first(entries: list[dict[str, Any]], owner: str) -> list[dict[str, 
     """The entries of bodies in an order in which parents come first; the given order if it has that."""
     by_name: dict[str, dict[str, Any]] = {}
     for entry in entries:
-        name = _get(entry, "name", f"{owner}: body")
+        _check_needed(entry, "name", f"{owner}: body")
+        name = entry["name"]
         if not isinstance(name, str) or name in by_name:
             raise ModelError(
                 f"{owner}: body name {shown(name)} is not a string or is used twice: names must be unique"
@@ -259,18 +244,20 @@ def _cycle(entry: dict[str, Any], by_name: dict[str, dict[str, Any]]) -> str:
     return " -> ".join(f"'{name}'" for name in names)
 
 
-def _get(data: dict[str, Any], key: str, what: str) -> Any:
-    if key not in data:
-        raise ModelError(f"{what}: the entry {key!r} is missing")
-    return data[key]
-
-
 def _expect_dict(data: Any, what: str) -> None:
     if not isinstance(data, dict):
         raise ModelError(f"{what} must be a dict, got {type(data).__name__}")
 
 
-def _refuse_unknown_keys(data: dict[str, Any], known: tuple[str, ...], what: str) -> None:
+def _check_keys(data: dict[str, Any], known: str, what: str, needed: str = "") -> None:
+    """Refuse entries that are not known, and entries that are missing."""
     for key in data:
-        if key not in known:
-            raise unknown(key, "entry", known, what)
+        if key not in known.split():
+            raise unknown(key, "entry", known.split(), what)
+    _check_needed(data, needed, what)
+
+
+def _check_needed(data: dict[str, Any], needed: str, what: str) -> None:
+    for key in needed.split():
+        if key not in data:
+            raise ModelError(f"{what}: the entry {key!r} is missing")

@@ -3,7 +3,7 @@
 Bodies are numbered 1 ... n with every parent before its children; the world is 0. Numbering the tree by an
 Euler tour makes each subtree an interval, so that "j carries i" is a comparison.
 
-Reference: thesis section 2.2 (relations), Concurrent Dynamics figure 2 (body sets).
+Reference: Echeandia (2020) section 2.2 (relations); Concurrent Dynamics (2017) figure 2 (body sets).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -110,10 +110,6 @@ def not_negative(values: Numbers, what: str) -> Numbers:
         if ops.is_literal(x) and x < 0:
             raise ModelError(f"{what} is {x}: it cannot be negative")
     return values
-
-
-def not_negative_per_degree(x: Any, count: int, what: str) -> Numbers:
-    return not_negative(per_degree(x, count, what), what)
 
 
 def position(x: Any, joint: Joint, what: str) -> Numbers:
@@ -243,5 +239,23 @@ def mimic(value: Any, joint: Joint, owner: str) -> Mimic | None:
     )
 
 
+def _resistance(x: Any, joint: Joint, what: str) -> Numbers:
+    return not_negative(per_degree(x, joint.nv, what), what)
+
+
+# How what is given for a body, and for a joint, is read: field -> check(value, joint, what).
+Check = Callable[[Any, Joint, str], Any]
+BODY_FIELDS: dict[str, Check] = {
+    "inertia": lambda x, joint, what: inertia(x, what),
+    "placement": lambda x, joint, what: pose(x, what),
+}
+JOINT_FIELDS: dict[str, Check] = {
+    "armature": _resistance,
+    "damping": _resistance,
+    "friction": _resistance,
+    "stiffness": lambda x, joint, what: per_degree(x, joint.nv, what),
+    "spring_reference": position,
+    "limits": lambda x, joint, what: limits(x, joint.nv, what),
+}
 IDENTITY = Pose.identity()
 NO_INERTIA = Inertia.zero()

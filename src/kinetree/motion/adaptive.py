@@ -13,7 +13,7 @@ from kinetree import functions as of
 from kinetree.errors import ArgumentError, SimulationError
 from kinetree.motion import group
 from kinetree.motion.events import Events, crossing, zero
-from kinetree.motion.joint_forces import Servo, explicit
+from kinetree.motion.joint_forces import Servo, explicit, within_efforts
 from kinetree.motion.progress import Progress
 from kinetree.motion.run import Run, alone, fastest
 from kinetree.motion.trajectory import Event, Failure
@@ -71,9 +71,14 @@ def run(work: Simulation, events: Events, tolerance: float, bar: Progress) -> No
     for number, index in enumerate(np.ndindex(work.batch)):
         system = System(work.engine, index, work.acting.callbacks, work.batch)
         reached = _one(work, system, index, events, tolerance, method)
+        system.row = None
         for name in ("q", "v"):
             getattr(work, name)[(*index, slice(reached + 1, None))] = np.nan
-        work.note(index, [system.forces(t, q, v) for t, q, v in _states(work, index, reached)])
+        states = list(_states(work, index, reached))
+        work.note(index, [system.forces(t, q, v) for t, q, v in states])
+        if work.saturated is not None:
+            for k, (t, q, v) in enumerate(states):
+                work.saturated[(k, *index)] = within_efforts(work.model, system.forces(t, q, v)["tau"])[1]
         if not work.batch:
             work.done = reached * work.record
         bar.tell(work.steps * (number + 1) // total)
@@ -83,7 +88,7 @@ def run(work: Simulation, events: Events, tolerance: float, bar: Progress) -> No
 
 def _states(work: Simulation, index: tuple[int, ...], reached: int) -> Iterator[tuple[float, Array, Array]]:
     """Times and states of the records, where something depends on them."""
-    if work.acting.functions or work.acting.callbacks:
+    if work.acting.functions or work.acting.callbacks or work.saturated is not None:
         for k in range(reached + 1):
             yield work.t0 + work.dt * (k * work.record), work.q[(*index, k)], work.v[(*index, k)]
 
@@ -101,7 +106,8 @@ def _one(
     solver = _dopri5 if method == "dopri5" else _scipy(method)
     t, h = work.t0, 0.0
     before = [events.value(k, t, q, v) for k in range(len(events.functions))]
-    for stop in breaks:
+    for k, stop in enumerate(breaks):
+        system.row = k if work.acting.series else None
         for taken in solver(system, t, stop, q, v, tolerance, h):
             last = taken.state(1.0)
             if not (np.isfinite(last[0]).all() and np.isfinite(last[1]).all()) or taken.h <= 1e-15 * abs(end):
@@ -120,6 +126,7 @@ def _one(
                 work.alive[index] = False
                 return row - 1
             (q, v), t, h = last, taken.t + taken.h, taken.h
+        t = stop
     return row - 1
 
 
@@ -155,6 +162,7 @@ class System:
         self.options, self.t0, self.dt = single.options, single.t0, single.dt
         self.callbacks, self.index, self.batch = callbacks, index, batch
         constant = self.acting.constant
+        self.row: int | None = None  # of series, while steps lie within it: also at its end
         self.numbers: dict[str, Any] = {n: constant[n] for n in ("parameters", "gravity") if n in constant}
 
     def forces(self, t: float, q: Array, v: Array) -> dict[str, Any]:
@@ -162,7 +170,8 @@ class System:
         names = ("tau", "f_ext", "kp", "kd", "setpoint")
         acting = {n: x for n, x in self.acting.constant.items() if n in names}
         for name, rows in self.acting.series.items():
-            acting[name] = rows[min(max(int((t - self.t0) / self.dt + 1e-9), 0), len(rows) - 1)]
+            now = min(max(int((t - self.t0) / self.dt + 1e-9), 0), len(rows) - 1)
+            acting[name] = rows[now if self.row is None else self.row]
         for number, function in enumerate(self.acting.functions):
             seen: dict[str, Any] = {"t": t, "q": q, "v": v}
             seen["tau"] = acting.get("tau", np.zeros(self.model.nv))
@@ -192,11 +201,9 @@ class System:
         """The acceleration at a time and state."""
         acting = self.forces(t, q, v)
         servo = Servo(acting.get("kp"), acting.get("kd"), acting.get("setpoint"))
-        tau = (
-            acting.get("tau", 0.0)
-            + explicit(self.model, q, v, servo, self.options["passive"])
-            + np.zeros(self.model.nv)
-        )
+        tau = acting.get("tau", np.zeros(self.model.nv))
+        tau = within_efforts(self.model, tau)[0] if self.options["limits"] else tau
+        tau = tau + explicit(self.model, q, v, servo, self.options["passive"])
         if not np.isfinite(tau).all():
             raise SimulationError(f"simulate: control gave NaN or infinity at t = {t:g} s")
         return of.forward_dynamics(self.model, q, v, tau, f_ext=acting.get("f_ext"), **self.numbers)
@@ -216,7 +223,7 @@ def _dopri5(
     for _ in range(MOST_STEPS):
         if t >= end:
             return
-        h = min(h, end - t)
+        h = h if 1.000001 * h < end - t else end - t  # rounding should not leave a step of its own
         U, A = [v], [first]
         for c, row in zip(NODES[1:], COEFFICIENTS[1:]):
             u: Any = h * sum(w * x for w, x in zip(row, U))
@@ -233,7 +240,8 @@ def _dopri5(
             h *= 0.2 if not np.isfinite(error) else max(0.2, 0.9 * error**-0.2)
             continue
         yield Step(t, h, _dense(model, q, v, h, both, (model.integrate(q, u), x)))
-        t, q, v, first = t + h, model.integrate(q, u), x, A[-1]
+        t = end if h == end - t else t + h
+        q, v, first = model.integrate(q, u), x, A[-1]
         h *= min(5.0, 0.9 * max(error, 1e-10) ** -0.2)
     raise SimulationError(f"simulate: dopri5 needs more than {MOST_STEPS} steps; use a larger tolerance")
 

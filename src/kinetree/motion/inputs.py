@@ -33,6 +33,12 @@ class Acting:
         found = [a.shape[: a.ndim - self._core(model, n)] for n, a in self.constant.items()]
         return found + [a.shape[: a.ndim - self._core(model, n) - 1] for n, a in self.series.items()]
 
+    @property
+    def drives(self) -> bool:
+        """True if a control gives tau."""
+        given = {a.name for function in self.functions for a in function.outputs}
+        return "tau" in {*self.constant, *self.series, *self.callbacks, *given}
+
     def _core(self, model: Model, name: str) -> int:
         if name in CORES:
             return CORES[name]

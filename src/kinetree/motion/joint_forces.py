@@ -38,6 +38,29 @@ class Servo(NamedTuple):
         return self.kp is not None or self.kd is not None
 
 
+def effort_limits(model: Model) -> dict[int, Any]:
+    """The effort limits of the drives, by coordinate.
+
+    0 is what programs write into a file that know no limit: it does not count.
+    """
+    efforts = enumerate(model.limits.effort)
+    return {k: x for k, x in efforts if not ops.is_literal(x) or 0 < x < np.inf}
+
+
+def within_efforts(model: Model, tau: Array) -> tuple[Array, Array]:
+    """Generalised forces (..., nv) cut off at the effort limits, and 1 for each that is, else 0.
+
+    NaN stays NaN.
+    """
+    given = np.moveaxis(np.asarray(tau), -1, 0)
+    force, over = list(given), [np.zeros(np.shape(x))[()] for x in given]
+    for k, effort in effort_limits(model).items():
+        beyond = ops.less(effort, ops.abs(given[k]))
+        over[k] = ops.where(beyond, 1.0, 0.0)
+        force[k] = ops.where(beyond, ops.where(ops.less(0.0, given[k]), effort, -effort), given[k])
+    return np.moveaxis(np.array(force), 0, -1), np.moveaxis(np.array(over), 0, -1)
+
+
 def slopes(
     model: Model, q: Array, v: Array, h: Any, servo: Servo, passive: bool, limits: bool
 ) -> tuple[Array, Array] | None:

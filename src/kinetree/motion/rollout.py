@@ -15,6 +15,7 @@ from kinetree.compiler.ir.graph import Array, Graph
 from kinetree.compiler.ir.program import Program
 from kinetree.derived import nullify_momentum
 from kinetree.model import Model
+from kinetree.motion.joint_forces import within_efforts
 from kinetree.motion.steps import step
 from kinetree.ops.control import TRUSTED, Kept, loop
 from kinetree.stages.function import Function
@@ -25,13 +26,14 @@ OPTIONS = ("integrator", "passive", "limits")
 STATE = ("t", "q", "v", "tau")  # what a control sees; tau is what those before it gave together
 ACTIONS = ("tau", "f_ext", "kp", "kd", "setpoint")  # what it may give, and what callers give instead
 NEXT = "_next"  # what a control remembers at the end
+SATURATED = "saturated"
 SERIES = "each_"  # a name with this in front has one value for each step
 
 
 @lru_cache(maxsize=256)
-def rollout(controls: tuple[Function, ...], records: int, steps: int) -> Rollout:
+def rollout(controls: tuple[Function, ...], records: int, steps: int, watched: bool = False) -> Rollout:
     """The rollout with these controls and counts, always the same object."""
-    return Rollout(controls, records, steps)
+    return Rollout(controls, records, steps, watched)
 
 
 class Rollout(Function):
@@ -41,11 +43,12 @@ class Rollout(Function):
     `each_t`; `momentum`, to which the momentum is reset after each step; and what the controls take besides
     t, q, v and tau. What several give adds up; the tau that a control sees is the sum of those before it. An
     output of a control that has the name of one of its inputs is its memory: it is that input at the next
-    step, and `_next` after the last. `trust` is at least 1 if every step can be trusted.
+    step, and `_next` after the last. `trust` is at least 1 if every step can be trusted. If it is `watched`,
+    `saturated` counts the steps of each record in which drives are at their effort limits.
     """
 
-    def __init__(self, controls: tuple[Function, ...], records: int, steps: int):
-        self.controls, self.records, self.steps = controls, records, steps
+    def __init__(self, controls: tuple[Function, ...], records: int, steps: int, watched: bool):
+        self.controls, self.records, self.steps, self.watched = controls, records, steps, watched
         n = records * steps
         own = {a.name: a for a in step.own_inputs}
         inputs = [own["q"], own["v"], own["dt"], Argument("each_t", (n,), True)]
@@ -54,6 +57,7 @@ class Rollout(Function):
             inputs.append(Argument(SERIES + name, (n, *own[name].shape), True))
         inputs.append(Argument("momentum", (6,), True))
         outputs = [Argument("q", (records, "nq")), Argument("v", (records, "nv"))]
+        outputs += [Argument(SATURATED, (records, "nv"))] if watched else []
         self.memory: list[str] = []
         for number, control in enumerate(controls):
             taken = [a for a in control.own_inputs if a.name not in STATE]
@@ -72,7 +76,7 @@ class Rollout(Function):
     def chosen(self, integrator: str, passive: bool, limits: bool) -> dict[str, Any]:
         """The options of a job: the caller's, and what else decides the program."""
         laws = [(c.name, *sorted(c.options.items()), c.sees_numbers) for c in self.controls]
-        counts = (self.records, self.steps, *laws)
+        counts = (self.records, self.steps, self.watched, *laws)
         return {"integrator": integrator, "passive": passive, "limits": limits, "counts": counts}
 
     # -- one state of a model as a program
@@ -101,42 +105,39 @@ class Rollout(Function):
         }
         state = {name: Kept(graph, value(name)) for name in ("q", "v")}
         memory = {name: Kept(graph, constants[name]) for name in self.memory}
-        shown: dict[str, Kept] = {}
+        counted = [Kept(graph, np.zeros(model.nv))] if self.watched else []
+        shown: dict[str, Array] = {}
         with loop(graph, self.records) as record:
+            for count in counted:
+                count.store(np.zeros(model.nv))
             with loop(graph, self.steps) as k:
                 row = graph.iadd(graph.imul(record, self.steps), k)
                 series = {n.removeprefix(SERIES): value(n, row) for n in given if n.startswith(SERIES)}
                 kept = {name: place.load() for name, place in memory.items()}
                 now = {name: place.load() for name, place in state.items()}
-                q, v, found = self._one(model, now["q"], now["v"], constants, series, kept, options)
+                (q, v, *over), found = self._one(model, now["q"], now["v"], constants, series, kept, options)
                 state["q"].store(q)
                 state["v"].store(v)
+                for count, more in zip(counted, over, strict=True):
+                    count.store(count.load() + more)
                 for name, place in memory.items():
                     place.store(found[name])
                 self._show(graph, found, k, shown)
-            places = (state["q"], state["v"], *shown.values())
+            kept_places = (state["q"], state["v"], *counted)
+            places = [*(place.array for place in kept_places), *shown.values()]
             for array, place in zip(outputs, places, strict=False):
                 size = array.size // self.records
                 start = graph.imul(record, size)
                 for i in range(size):
-                    graph.store(array, graph.iadd(start, i), graph.load(place.array, i))
-        for array, place in zip(outputs[2 + len(shown) :], memory.values(), strict=False):
+                    graph.store(array, graph.iadd(start, i), graph.load(place, i))
+        for array, place in zip(outputs[len(places) :], memory.values(), strict=False):
             for i in range(array.size):
                 graph.store(array, i, graph.load(place.array, i))
-        least = graph.guards[0] if graph.guards else TRUSTED
-        graph.store(outputs[-1], 0, least)
-        return Program(
-            name="rollout",
-            inputs=tuple(given.values()),
-            outputs=tuple(outputs),
-            work=tuple(a for a in graph.arrays if a.kind == "work"),
-            tables=tuple(a for a in graph.arrays if a.kind in ("table", "itable")),
-            body=graph.root,
-            graph=graph,
-            guard=None,
-        )
+        graph.store(outputs[-1], 0, graph.guards[0] if graph.guards else TRUSTED)
+        graph.guards = []  # a state that fails is a result, not an error
+        return Program.of("rollout", graph, list(given.values()), outputs)
 
-    def _show(self, graph: Graph, found: dict[str, Any], k: Any, shown: dict[str, Any]) -> None:
+    def _show(self, graph: Graph, found: dict[str, Any], k: Any, shown: dict[str, Array]) -> None:
         """Keep what the control gave in each step of a record; the first stands in front."""
         for name, value in found.items():
             size = int(np.prod(np.shape(value)))
@@ -144,7 +145,7 @@ class Rollout(Function):
             start = graph.imul(k, size)
             for i, x in enumerate(np.asarray(value, object).flat):
                 graph.store(array, graph.iadd(start, i), x)
-            shown[name] = _Place(array)
+            shown[name] = array
 
     def _one(
         self,
@@ -155,8 +156,8 @@ class Rollout(Function):
         series: dict[str, Any],
         memory: dict[str, Any],
         options: dict[str, Any],
-    ) -> tuple[Any, Any, dict[str, Any]]:
-        """The state after one step, and what the control gave in it."""
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """(q, v) after one step and, if watched, which drives were at their limits; what the control gave."""
         numbers = {a.name: constants[a.name] for a in MODEL_INPUTS if a.name in constants}
         acting = {name: constants[name] for name in ACTIONS if name in constants}
         acting |= {name: x for name, x in series.items() if name != "t"}
@@ -180,7 +181,7 @@ class Rollout(Function):
         q, v = step(model, q, v, dt=constants["dt"], **acting, **chosen, **numbers)
         if "momentum" in constants:
             v = nullify_momentum(model, q, v, constants["momentum"], **numbers)
-        return q, v, found
+        return [q, v, within_efforts(model, acting["tau"])[1]][: 3 if self.watched else 2], found
 
     # -- in plain Python
 
@@ -195,11 +196,12 @@ class Rollout(Function):
                 for n, a in arrays.items()
                 if n.startswith(SERIES)
             }
-            q, v, found = self._one(model, q, v, constants, series, memory, options)
+            (q, v, *over), found = self._one(model, q, v, constants, series, memory, options)
             memory = {name: found[name] for name in self.memory}
             if k % self.steps == 0:
-                rows.append([q, v, *found.values()])
-            rows[-1][:2] = [q, v]
+                rows.append([q, v, *(0.0 * x for x in over), *found.values()])
+            counts = [a + b for a, b in zip(rows[-1][2:], over)]
+            rows[-1][: 2 + len(over)] = [q, v, *counts]
         cores = [len(a.shape) - 1 for a in self.outputs[: len(rows[-1])]]
         batch = np.broadcast_shapes(*(np.shape(x)[: np.ndim(x) - c] for x, c in zip(rows[-1], cores)))
         stacked = [
@@ -207,13 +209,6 @@ class Rollout(Function):
             for column, c in zip(zip(*rows, strict=True), cores, strict=True)
         ]
         return [*stacked, *memory.values(), np.full(batch, TRUSTED)]
-
-
-class _Place:
-    """Where the numbers of a value stand."""
-
-    def __init__(self, array: Array):
-        self.array = array
 
 
 def _is_ours(control: Function) -> bool:

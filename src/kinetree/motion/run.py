@@ -9,6 +9,7 @@ import numpy as np
 from kinetree.errors import KinetreeError
 from kinetree.model import Model
 from kinetree.motion.inputs import Acting
+from kinetree.motion.joint_forces import effort_limits
 from kinetree.motion.rollout import NEXT, SERIES, Rollout, rollout
 from kinetree.motion.steps import step
 from kinetree.motion.trajectory import Failure
@@ -37,6 +38,7 @@ class Run:
         self.model, self.acting, self.options = model, acting, options
         self.dt, self.t0, self.target, self.dtype = dt, t0, target, dtype
         self._kernels: dict[Any, tuple[tuple[str, ...], Any]] = {}
+        self.watched = bool(options["limits"] and acting.drives and effort_limits(model))
         self.timed = any(a.name == "t" for f in acting.functions for a in f.own_inputs)
 
     def piece(self, records: int, record: int, states: int) -> int:
@@ -45,6 +47,7 @@ class Run:
         A single state needs few calls; of a batch, what one call records should stay near the processor.
         """
         width = self.model.nq + self.model.nv
+        width += self.model.nv if self.watched else 0
         width += sum(a.length(self.model) for f in self.acting.functions for a in f.outputs)
         steps, numbers = (LONG_PIECE, LONG_NUMBERS) if states == 1 else (PIECE, NUMBERS)
         most = max(1, min(steps // record, numbers // max(1, width)))
@@ -59,13 +62,14 @@ class Run:
         records: int,
         record: int,
         time: float | None = None,
-        out: Any = None,
+        places: list[Array] | None = None,
     ) -> dict[str, Array]:
         """The records after so many groups of `record` steps from step `start`, at `time`, on, by name.
 
-        Series that end earlier are continued with zeros: what lies beyond the end is thrown away.
+        Series that end earlier are continued with zeros: what lies beyond the end is thrown away. q and v are
+        written to `places`, if any.
         """
-        function = rollout(tuple(self.acting.functions), records, record)
+        function = rollout(tuple(self.acting.functions), records, record, self.watched)
         n = records * record
         given: dict[str, Any] = {"q": q, "v": v, "dt": self.dt} | self.acting.constant | memory
         if self.timed:
@@ -73,9 +77,11 @@ class Run:
             given["each_t"] = grid if time is None else time + self.dt * np.arange(n)
         for name, array in self.acting.series.items():
             given[SERIES + name] = _rows(array, start, n, _core(function, name))
-        return self._call(function, given, out)
+        return self._call(function, given, places)
 
-    def _call(self, function: Rollout, given: dict[str, Any], out: Any = None) -> dict[str, Array]:
+    def _call(
+        self, function: Rollout, given: dict[str, Any], places: list[Array] | None = None
+    ) -> dict[str, Array]:
         key = function, tuple(given)
         if key not in self._kernels:
             present = function.present(key[1])
@@ -83,7 +89,12 @@ class Run:
             self._kernels[key] = present, TARGETS[self.target].executable(job)
         present, executable = self._kernels[key]
         arrays = [np.asarray(given[name], self.dtype) for name in present]
-        results = executable(*arrays) if out is None else executable(*arrays, out=out)
+        if places is None or self.target != "cpu":
+            results = executable(*arrays)
+        else:
+            batch, others = places[0].shape[:-2], function.outputs[len(places) :]
+            out = [*places, *(np.empty(batch + a.sizes(self.model), self.dtype) for a in others)]
+            results = executable(*arrays, out=tuple(out))
         return {a.name: x for a, x in zip(function.outputs, results, strict=True)}
 
     def explained(
@@ -121,7 +132,7 @@ class Run:
             if name.startswith("control") and not name.endswith(NEXT) and not np.isfinite(value).all():
                 own = name.partition("_")[2]
                 place = int(np.flatnonzero(~np.isfinite(value[0].ravel()))[0])
-                joint = _owner(self.model, place) if own in ("tau", "kp", "kd") else joint
+                joint = owner(self.model, place) if own in ("tau", "kp", "kd") else joint
                 return joint, f"the control gives {own} = {value[0].ravel()[place]} at joint {joint!r}"
         try:
             acting: dict[str, Any] = {
@@ -141,7 +152,7 @@ class Run:
             return joint, str(error).removeprefix("step: ")
         if not fine:
             bad = np.flatnonzero(~np.isfinite(found["v"][0]))
-            joint = _owner(self.model, int(bad[0])) if len(bad) and len(bad) < self.model.nv else joint
+            joint = owner(self.model, int(bad[0])) if len(bad) and len(bad) < self.model.nv else joint
         speed = float(np.abs(v).max(initial=0.0))
         return joint, f"the motion diverges: joint {joint!r} moves fastest, with {speed:.3g} rad/s or m/s"
 
@@ -184,10 +195,10 @@ def _rows(array: Array, start: int, count: int, core: int) -> Array:
 
 def fastest(model: Model, v: Array) -> str:
     """The joint with the largest velocity."""
-    return _owner(model, int(np.argmax(np.abs(v)))) if model.nv else ""
+    return owner(model, int(np.argmax(np.abs(v)))) if model.nv else ""
 
 
-def _owner(model: Model, place: int) -> str:
+def owner(model: Model, place: int) -> str:
     """The joint that a velocity belongs to."""
     for name in model.joint_names:
         at = model.coordinate_index(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from kinetree.model import Model
 from kinetree.motion import adaptive, inputs
 from kinetree.motion.events import Events
 from kinetree.motion.progress import Progress
+from kinetree.motion.rollout import SATURATED
+from kinetree.motion.run import owner
 from kinetree.motion.simulation import Simulation
 from kinetree.motion.steps import INTEGRATORS
 from kinetree.motion.trajectory import Trajectory
@@ -70,7 +73,9 @@ def simulate(
         f_ext: wrenches on the bodies, (nb, 6), (T, nb, 6), (..., T, nb, 6), or a function as for `control`.
         record: keep every k-th step.
         passive: with damping, friction and springs of the joints.
-        limits: with stops at the limits of the joints ("discrete"); others warn where limits are passed.
+        limits: with stops at the limits of the joints ("discrete"; others warn where limits are passed), and
+            with `control` cut off at the effort limits of the joints: a warning says so, and
+            `extra["saturated"]` says when. A servo is not cut off: it is part of the step.
         events: functions g(t, q, v) of one state, or functions of a model "t, q, v -> g", whose zeros are
             found and listed in `events`; attributes `terminal` (the state stops there) and `direction` (1:
             rising, -1) as in SciPy.
@@ -121,7 +126,7 @@ def simulate(
         "integrator": integrator, "dt": dt, "record": record, "passive": passive, "limits": limits, "t0": t0
     }  # fmt: skip
     work = Simulation(model, q, v, batch, acting, steps, settings, target)
-    bar = Progress(progress, duration, int(np.prod(batch)), steps)
+    bar = Progress(progress, duration, prod(batch), steps)
     try:
         if integrator in adaptive.METHODS:
             adaptive.run(work, Events(events, model), tolerance, bar)
@@ -138,6 +143,7 @@ def simulate(
     run = work.trajectory()
     if limits and integrator != "discrete":
         _warn_of_limits(run)
+    _warn_of_efforts(run)
     return run
 
 
@@ -149,17 +155,29 @@ def _warn_of_limits(run: Trajectory) -> None:
     with np.errstate(invalid="ignore"):
         beyond = ((q < lower) | (q > upper)).any(tuple(range(q.ndim - 1)))
     if beyond.any():
-        names = [
-            name
-            for name in run.model.joint_names
-            if run.model.coordinate_index(name).start in places["v"][beyond]
-        ]
         warnings.warn(
-            f"simulate: {', '.join(map(repr, names[:5]))}{' and others' if len(names) > 5 else ''} went "
-            f"beyond the limits: {run.settings['integrator']} has no stops. Use integrator='discrete', or "
-            "limits=False",
+            f"simulate: {_names(run.model, places['v'][beyond])} went beyond the limits: "
+            f"{run.settings['integrator']} has no stops. Use integrator='discrete', or limits=False",
             stacklevel=3,
         )
+
+
+def _warn_of_efforts(run: Trajectory) -> None:
+    """Say it if a control was cut off."""
+    saturated = run.extra.get(SATURATED, np.zeros((1, run.model.nv)))
+    reached = np.flatnonzero(saturated.any(tuple(range(saturated.ndim - 1))))
+    if len(reached):
+        warnings.warn(
+            f"simulate: the control asked {_names(run.model, reached)} for more than its effort limit: "
+            f"what is beyond was cut off, run.extra['{SATURATED}'] says when. limits=False lifts the limits",
+            stacklevel=3,
+        )
+
+
+def _names(model: Model, places: Any) -> str:
+    """The joints that velocities belong to, the first of them by name."""
+    names = list(dict.fromkeys(owner(model, int(k)) for k in places))
+    return f"{', '.join(map(repr, names[:5]))}{' and others' if len(names) > 5 else ''}"
 
 
 __all__ = ["simulate"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from kinetree.model import Model
 from kinetree.motion.events import Events
 from kinetree.motion.inputs import Acting
 from kinetree.motion.progress import Progress
-from kinetree.motion.rollout import NEXT, given_name, rollout
+from kinetree.motion.rollout import NEXT, SATURATED, given_name, rollout
 from kinetree.motion.run import LONG_PIECE, Run
 from kinetree.motion.trajectory import Failure, Trajectory
 
@@ -38,10 +39,13 @@ class Simulation:
         options = {name: settings[name] for name in ("integrator", "passive", "limits")}
         self.engine = Run(model, acting, options, self.dt, self.t0, target, str(dtype))
         records = steps // self.record
-        self.q = np.empty((*batch, records + 1, model.nq), dtype)
-        self.v = np.empty((*batch, records + 1, model.nv), dtype)
+        piece = 1 if batch else self.engine.piece(records, self.record, 1)
+        rows = -(-records // piece) * piece + 1  # a state alone has room for all that its last piece gives
+        self.room = np.empty((*batch, rows, model.nq), dtype), np.empty((*batch, rows, model.nv), dtype)
+        self.q, self.v = (array[..., : records + 1, :] for array in self.room)
         self.q[..., 0, :], self.v[..., 0, :] = q, v
         self.shown: dict[str, Array] = {}
+        self.saturated = np.zeros((records + 1, *batch, model.nv)) if self.engine.watched else None
         self.memory = {
             n: x for n, x in acting.constant.items() if n in rollout(tuple(acting.functions), 1, 1).memory
         }
@@ -56,7 +60,7 @@ class Simulation:
     def run(self, events: Events, bar: Progress) -> None:
         stepwise = bool(self.acting.callbacks) or bool(events)
         record = 1 if stepwise else divisor(self.record, LONG_PIECE)
-        states = int(np.prod(self.batch))
+        states = prod(self.batch)
         piece = 1 if self.acting.callbacks else self.engine.piece(self.steps // record, record, states)
         q, v = self.q[..., 0, :], self.v[..., 0, :]
         while self.done < self.steps and self.alive.any():
@@ -76,12 +80,10 @@ class Simulation:
     def _piece(self, q: Array, v: Array, piece: int, record: int) -> dict[str, Array]:
         """The next records: written straight to their place where that is possible."""
         first = self.done // self.record + 1
-        direct = record == self.record and first + piece <= self.q.shape[-2] and not self.acting.functions
-        if not direct or self.engine.target != "cpu":
-            return self.engine.advance(q, v, self.memory, self.done, piece, record)
-        place = slice(first, first + piece)
-        out = (self.q[..., place, :], self.v[..., place, :], np.empty(self.batch, self.q.dtype))
-        return self.engine.advance(q, v, self.memory, self.done, piece, record, out=out)
+        direct = record == self.record and first + piece <= self.room[0].shape[-2]
+        rows = slice(first, first + piece)
+        places = [array[..., rows, :] for array in self.room] if direct else None
+        return self.engine.advance(q, v, self.memory, self.done, piece, record, places=places)
 
     def _keep(self, found: dict[str, Array], count: int, record: int) -> None:
         """Note the records among the states of a piece."""
@@ -92,6 +94,9 @@ class Simulation:
             rows = found[name][..., offset:count:stride, :]
             if rows.shape[-2] and not np.may_share_memory(rows, place):
                 place[..., first : first + rows.shape[-2], :] = rows
+        if self.saturated is not None:
+            rows = (self.done + record * np.arange(count)) // self.record
+            np.add.at(self.saturated, rows, np.moveaxis(found[SATURATED], len(self.batch), 0)[:count])
         begin = -((self.done % self.record) // record) % stride
         at = (self.done + begin * record) // self.record
         for name, rows in found.items():
@@ -149,10 +154,11 @@ class Simulation:
     def _check(self, q: Array, v: Array, found: dict[str, Array], count: int, record: int) -> None:
         """Find states that did not reach the end of a piece, and let them stop."""
         last = found["q"][..., count - 1, :], found["v"][..., count - 1, :]  # what is lost stays lost
-        fine = np.isfinite(last[0]).all(-1) & np.isfinite(last[1]).all(-1)
-        bad = self.alive & ~(fine & (found["trust"] >= 1))
-        if not bad.any():
+        trusted = found["trust"] >= 1
+        if trusted.all() and np.isfinite(last[0]).all() and np.isfinite(last[1]).all():
             return
+        fine = np.isfinite(last[0]).all(-1) & np.isfinite(last[1]).all(-1)
+        bad = self.alive & ~(fine & trusted)
         for place in map(tuple, np.argwhere(bad)):
             index = tuple(int(k) for k in place)
             failure = self.engine.explained(index, q[index], v[index], self.memory, self.done, count * record)
@@ -167,6 +173,8 @@ class Simulation:
         row = (last - self.done) // record
         for name in ("q", "v"):
             found[name][index][row:] = np.nan
+        if self.saturated is not None:
+            found[SATURATED][index][row:] = 0
 
     def _look(self, events: Events, q: Array, v: Array, found: dict[str, Array], count: int) -> None:
         """Find the zeros of event functions in a piece; states stop at terminal ones."""
@@ -237,6 +245,8 @@ class Simulation:
                 core = 2 if name == "f_ext" else 1
                 row = np.expand_dims(held, held.ndim - core)
                 add(name, _wide(np.repeat(row, count, held.ndim - core), self.batch, core + 1))
+        if self.saturated is not None:
+            totals[SATURATED] = np.moveaxis(self.saturated[:count], 0, len(self.batch))
         tau, f_ext = totals.pop("tau", None), totals.pop("f_ext", None)
         return totals, tau, f_ext
 
@@ -255,4 +265,3 @@ def read_only(array: Array) -> Array:
 
 def _wide(array: Array, batch: tuple[int, ...], core: int) -> Array:
     return np.broadcast_to(array, batch + array.shape[array.ndim - core :])
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from kinetree import ops
 from kinetree.errors import SimulationError
 from kinetree.model import Model
 from kinetree.motion import flight, group
-from kinetree.motion.joint_forces import Servo, explicit, linear_slope, slopes
+from kinetree.motion.joint_forces import Servo, explicit, linear_slope, slopes, within_efforts
 from kinetree.stages import function
 from kinetree.sweep import choice
 
@@ -52,34 +52,36 @@ def step(
     middle, and have no stops.
 
     A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
-    joints. `limits`: with stops at the limits of the joints (discrete only); they take all the energy out of
-    an impact. Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
+    joints. `limits`: with stops at the limits of the joints (discrete only), which take all the energy out of
+    an impact; and `tau` is cut off at the effort limits of the joints (a servo is not). Quaternions stay on
+    the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
-    Reference: discrete steps, Castro and others (arXiv 2312.03908); Munthe-Kaas (1998) for Runge-Kutta
-    methods on groups; Marsden and West (2001), Lee and others (arXiv 1609.02898) for variational integrators.
+    Reference: discrete steps, Castro and others (2023); Munthe-Kaas (1998) for Runge-Kutta
+    methods on groups; Marsden and West (2001), Lee and others (2016) for variational integrators.
     """
     method = _METHODS[choice("integrator", integrator, *INTEGRATORS)]
-    return method(model, q, v, tau, f_ext, dt, Servo(kp, kd, setpoint), passive, limits)
+    tau = within_efforts(model, tau)[0] if limits else tau
+    return method(model, q, v, dt, Forces(tau, f_ext, Servo(kp, kd, setpoint), passive, limits))
 
 
-def _discrete(
-    model: Model,
-    q: Array,
-    v: Array,
-    tau: Array,
-    f_ext: Any,
-    h: Any,
-    servo: Servo,
-    passive: bool,
-    limits: bool,
-) -> tuple[Array, Array]:
-    force = tau + flight.gyroscopic_difference(model, v, h)
-    joints = slopes(model, q, v, h, servo, passive, limits)
+class Forces(NamedTuple):
+    """What acts during a step: all that is given, and which forces of the joints act besides."""
+
+    tau: Array
+    f_ext: Any
+    servo: Servo
+    passive: bool
+    limits: bool
+
+
+def _discrete(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tuple[Array, Array]:
+    force = acting.tau + flight.gyroscopic_difference(model, v, h)
+    joints = slopes(model, q, v, h, acting.servo, acting.passive, acting.limits)
     if joints is None:
-        a = of.forward_dynamics(model, q, v, force, f_ext)
+        a = of.forward_dynamics(model, q, v, force, acting.f_ext)
     else:
         offset, slope = joints
-        a = of.augmented_dynamics(model, q, v, force + offset - slope * v, slope * h, f_ext)
+        a = of.augmented_dynamics(model, q, v, force + offset - slope * v, slope * h, acting.f_ext)
     return advanced(model, q, v, a, h)
 
 
@@ -95,21 +97,12 @@ def advanced(model: Model, q: Array, v: Array, a: Array, h: Any) -> tuple[Array,
     return q_next, v_next
 
 
-def _rk4(
-    model: Model,
-    q: Array,
-    v: Array,
-    tau: Array,
-    f_ext: Any,
-    h: Any,
-    servo: Servo,
-    passive: bool,
-    limits: bool,
-) -> tuple[Array, Array]:
+def _rk4(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tuple[Array, Array]:
     def slope(u: Any, x: Array) -> tuple[Array, Array]:
         """(u', v') at the position q (+) u and the velocity x."""
         at = q if u is None else model.integrate(q, u)
-        a = of.forward_dynamics(model, at, x, tau + explicit(model, at, x, servo, passive), f_ext)
+        force = acting.tau + explicit(model, at, x, acting.servo, acting.passive)
+        a = of.forward_dynamics(model, at, x, force, acting.f_ext)
         return (x if u is None else group.rates(model, u, x, 1)), a
 
     u1, a1 = slope(None, v)
@@ -120,17 +113,7 @@ def _rk4(
     return turned, v + h / 6 * (a1 + 2 * (a2 + a3) + a4)
 
 
-def _variational(
-    model: Model,
-    q: Array,
-    v: Array,
-    tau: Array,
-    f_ext: Any,
-    h: Any,
-    servo: Servo,
-    passive: bool,
-    limits: bool,
-) -> tuple[Array, Array]:
+def _variational(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tuple[Array, Array]:
     """p = M v at both ends; x the velocity in between. With u = h x and z = ad_u on the group,
 
     p_0 = (z / (e^z - 1))^T M x - h/2 (1 - tanh(z/4))^T Q        Q = C^T x - ad_x^T M x - g + tau
@@ -140,16 +123,18 @@ def _variational(
     joints: each iteration gains a factor of about h |x|.
     """
     start = of.mass_matrix_product(model, q, v)
-    slope = linear_slope(model, h / 2, servo, passive)
+    slope = linear_slope(model, h / 2, acting.servo, acting.passive)
     extra = None if slope is None else h / 2 * slope
 
     def terms(x: Array) -> tuple[Array, Array, Array]:
         """The middle, M x and Q there."""
         middle = model.integrate(q, h / 2 * x)
         p = of.mass_matrix_product(model, middle, x)
-        force = tau + explicit(model, middle, x, servo, passive) - of.gravity_force(model, middle)
-        if f_ext is not None:
-            force = force + of.gravity_force(model, middle) - of.bias_force(model, middle, 0 * x, f_ext)
+        force = acting.tau + explicit(model, middle, x, acting.servo, acting.passive)
+        if acting.f_ext is None:
+            force = force - of.gravity_force(model, middle)
+        else:
+            force = force - of.bias_force(model, middle, 0 * x, acting.f_ext)
         turning = of.coriolis_transpose_product(model, middle, x, x) - group.coadjoint(model, x, p)
         return middle, p, force + turning
 
@@ -163,7 +148,7 @@ def _variational(
 
     x, before = ops.repeat(ITERATIONS, improved, v, v)
     change, size = ops.largest(x - before), ops.largest(x) + ops.largest(v)
-    given = ops.dot(q, q) + ops.dot(v, v) + ops.dot(tau, tau)  # not finite: then the result is not either
+    given = sum(ops.dot(x, x) for x in (q, v, acting.tau))  # not finite: then the result is not either
     hopeless = ops.where(ops.less(given, np.inf), 0.0, 2.0)
     fine = ops.where(ops.less_equal(change, CONVERGED * size), 2.0, hopeless)
     ops.require(

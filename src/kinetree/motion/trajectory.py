@@ -13,7 +13,7 @@ from kinetree import functions as of
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.motion import group
-from kinetree.motion.joint_forces import SMOOTHING
+from kinetree.motion.joint_forces import SMOOTHING, within_efforts
 
 Array = np.ndarray
 
@@ -51,9 +51,12 @@ class Trajectory:
         model: the robot.
         t: times of the records, s.
         q, v: positions and velocities.
-        tau: generalised forces of the control from each record on, (..., T+1, nv); zeros if there is none.
+        tau: generalised forces that the control asks for from each record on, (..., T+1, nv); zeros if there
+            is none. What acts, within the effort limits, is `joint_force`.
         f_ext: external wrenches from each record on, (..., T+1, nb, 6), or None.
-        extra: what else the controls gave, by name, (..., T+1, ...).
+        extra: what else the controls gave, by name, (..., T+1, ...); and with effort limits "saturated" (...,
+            T+1, nv): in how many steps from each record on the control asked for more (with error control: 1
+            if it does at the record).
         failed, events: what happened, in the order of time.
         settings: how it was made (integrator, dt, passive, limits, ...).
         parameters, gravity: numbers given instead of the model's own, or None.
@@ -78,7 +81,7 @@ class Trajectory:
         interrupted: bool = False,
     ):
         self.model, self.t, self.q, self.v = model, t, q, v
-        self.tau = np.zeros_like(v) if tau is None else tau
+        self.tau = np.zeros(v.shape, v.dtype) if tau is None else tau  # takes no memory until it is read
         self.f_ext, self.extra = f_ext, dict(extra or {})
         self.failed, self.events = tuple(failed), tuple(events)
         self.settings = dict(settings or {})
@@ -207,11 +210,12 @@ class Trajectory:
 
     @cached_property
     def joint_force(self) -> Array:
-        """(..., T+1, nv): all generalised forces at the joints: control, servos, damping, friction, springs.
+        """(..., T+1, nv): all generalised forces at the joints: control within its effort limits, servos,
+        damping, friction, springs.
 
         Stops at limits are not in it: they act within a step.
         """
-        total = self.tau
+        total = within_efforts(self.model, self.tau)[0] if self.settings.get("limits", True) else self.tau
         if self.settings.get("passive", True):
             total = total + derived.passive_force(self.model, self.q, self.v, smoothing=SMOOTHING)
         kp, kd = self.extra.get("kp"), self.extra.get("kd")

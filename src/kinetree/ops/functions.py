@@ -10,6 +10,7 @@ import builtins
 import cmath
 import importlib
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -49,9 +50,8 @@ def _outside(name: str, x: Any) -> float:
     return math.nan
 
 
-def _unary(name: str, numpy_function: Callable, foreign_name: str | None = None) -> Callable[[Any], Any]:
-    real, other = getattr(math, name), getattr(cmath, name)
-    foreign_name = foreign_name or name
+def _unary(name: str, numpy_function: Callable, real: Any = None, doc: str = "") -> Callable[[Any], Any]:
+    real, other = (real, real) if real else (getattr(math, name), getattr(cmath, name))
 
     def function(x: Any) -> Any:
         if isinstance(x, Expr):
@@ -70,10 +70,9 @@ def _unary(name: str, numpy_function: Callable, foreign_name: str | None = None)
         module = _foreign(x)
         if module is None:
             raise _unknown(name, x)
-        return getattr(module, foreign_name)(x)
+        return getattr(module, name)(x)
 
-    function.__name__ = name
-    function.__doc__ = f"The {name} of a number of any kind."
+    function.__name__, function.__doc__ = name, doc or f"The {name} of a number of any kind."
     return function
 
 
@@ -89,30 +88,13 @@ log = _unary("log", np.log)
 tanh = _unary("tanh", np.tanh)
 
 
-def _stepped(name: str, numpy_function: Callable) -> Callable[[Any], Any]:
+def _stepped(name: str, numpy_function: Callable, doc: str) -> Callable[[Any], Any]:
     """A function of the real part that is constant between its steps."""
-
-    def function(x: Any) -> Any:
-        if isinstance(x, Expr):
-            return ex.record(name, x)
-        if isinstance(x, np.ndarray):
-            if x.dtype == object:
-                return np.frompyfunc(function, 1, 1)(x)
-            return numpy_function(x.real)
-        if isinstance(x, (*_REAL, complex, np.complexfloating)):
-            return float(numpy_function(x.real))
-        module = _foreign(x)
-        if module is None:
-            raise _unknown(name, x)
-        return getattr(module, name)(x)
-
-    return function
+    return _unary(name, lambda x: numpy_function(x.real), lambda x: float(numpy_function(x.real)), doc)
 
 
-sign = _stepped("sign", np.sign)
-sign.__doc__ = "-1, 0 or 1 with the sign of a number of any kind (of the real part, for complex numbers)."
-floor = _stepped("floor", np.floor)
-floor.__doc__ = "The largest whole number that is not above a number of any kind (its real part)."
+sign = _stepped("sign", np.sign, "-1, 0 or 1 with the sign of a number of any kind (of its real part).")
+floor = _stepped("floor", np.floor, "The largest whole number that is not above a number (its real part).")
 
 
 def abs(x: Any) -> Any:
@@ -140,7 +122,7 @@ def atan2(y: Any, x: Any) -> Any:
     return np.arctan2(y, x)
 
 
-def _compare(op: str, numpy_function: Callable, python: Callable) -> Callable[[Any, Any], Any]:
+def _compare(op: str, numpy_function: Callable, python: Callable, doc: str) -> Callable[[Any, Any], Any]:
     def function(a: Any, b: Any) -> Any:
         if isinstance(a, Expr) or isinstance(b, Expr):
             return ex.record(op, a, b)
@@ -150,13 +132,12 @@ def _compare(op: str, numpy_function: Callable, python: Callable) -> Callable[[A
             return numpy_function(a, b)
         return python(a, b)
 
+    function.__doc__ = f"The truth of {doc} (of the real parts, for complex numbers)."
     return function
 
 
-less = _compare("lt", np.less, lambda a, b: a < b)
-less.__doc__ = "The truth of a < b (of the real parts, for complex numbers)."
-less_equal = _compare("le", np.less_equal, lambda a, b: a <= b)
-less_equal.__doc__ = "The truth of a <= b (of the real parts, for complex numbers)."
+less = _compare("lt", np.less, operator.lt, "a < b")
+less_equal = _compare("le", np.less_equal, operator.le, "a <= b")
 
 
 def _equal(a: Any, b: Any) -> Any:
@@ -164,8 +145,7 @@ def _equal(a: Any, b: Any) -> Any:
     return module.Eq(a, b) if module is not None and module.__name__ == "sympy" else a == b
 
 
-equal = _compare("eq", np.equal, _equal)
-equal.__doc__ = "The truth of a == b."
+equal = _compare("eq", np.equal, _equal, "a == b")
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
@@ -184,7 +164,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     return module.Piecewise((a, condition), (b, True))
 
 
-def _extreme(op: str, numpy_function: Callable, sympy_name: str, first: Callable) -> Callable:
+def _extreme(op: str, numpy_function: Callable, sympy_name: str, first: Callable, doc: str) -> Callable:
     def function(a: Any, b: Any) -> Any:
         if isinstance(a, Expr) or isinstance(b, Expr):
             return ex.record(op, a, b)
@@ -198,10 +178,9 @@ def _extreme(op: str, numpy_function: Callable, sympy_name: str, first: Callable
             return float(numpy_function(a, b))  # NaN in, NaN out
         return a if first(a, b) else b
 
+    function.__doc__ = f"The {doc} of two numbers of any kind; NaN if one of them is NaN."
     return function
 
 
-min = _extreme("min", np.minimum, "Min", less_equal)
-min.__doc__ = "The smaller of two numbers of any kind; NaN if one of them is NaN."
-max = _extreme("max", np.maximum, "Max", lambda a, b: less_equal(b, a))
-max.__doc__ = "The larger of two numbers of any kind; NaN if one of them is NaN."
+min = _extreme("min", np.minimum, "Min", less_equal, "smaller")
+max = _extreme("max", np.maximum, "Max", lambda a, b: less_equal(b, a), "larger")

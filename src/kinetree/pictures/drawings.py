@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import ArgumentError
+from kinetree.extras import needed
 from kinetree.model import Model
-from kinetree.pictures.extras import needed
 from kinetree.pictures.plots import plain
 from kinetree.pictures.sticks import sticks
 
@@ -118,6 +118,7 @@ def posture(
                          label="centres of mass")  # fmt: skip
         points += [found.lines.reshape(-1, 3), found.joints]
     _frame(axis, np.concatenate(points))
+    axis.locator_params(nbins=4)
     axis.view_init(*view)
     axis.set(xlabel="x, m", ylabel="y, m", zlabel="z, m")
     axis.legend(fontsize=7.5, frameon=False, loc="upper left")

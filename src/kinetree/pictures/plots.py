@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import ArgumentError
+from kinetree.extras import needed
 from kinetree.motion.files import coordinate_names
-from kinetree.pictures.extras import needed
 
 if TYPE_CHECKING:
     from kinetree.motion import Trajectory
@@ -101,8 +101,10 @@ def _lines(axis: Any, run: Trajectory, values: Any, labels: list[str], unit: str
             axis.plot(t, flat[1:, :, k].T, alpha=0.35, **style)
     axis.set_ylabel(unit)
     if few and len(labels) > 1:
-        columns = 1 + (len(labels) > 4)
-        axis.legend(fontsize=7, ncols=columns, loc="upper right", framealpha=0.75, edgecolor="none")
+        columns = len(labels) if len(labels) <= 4 else -(-len(labels) // 2)
+        # above the panel, where it hides no line
+        axis.legend(fontsize=7, ncols=columns, frameon=False, handlelength=1.2, columnspacing=1.2,
+                    loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)  # fmt: skip
 
 
 def _positions(axis: Any, run: Trajectory) -> None:

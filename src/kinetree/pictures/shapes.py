@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.extras import needed
 from kinetree.io.visuals import MESH, Visual
-from kinetree.pictures.extras import needed
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.rotation import Rotation
 from kinetree.spatial.vector import sym_matrix

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import ArgumentError
+from kinetree.extras import needed
 from kinetree.io.visuals import Looks, read_looks
 from kinetree.model import Model
 from kinetree.motion import Trajectory
 from kinetree.motion.files import coordinate_names
-from kinetree.pictures.extras import needed
 from kinetree.pictures.scene import Scene
 from kinetree.pictures.sticks import sticks
 
@@ -182,8 +182,8 @@ class Viewer:
         floor = (0.0, 0.0, min(0.0, float(low[2])))
         scene.add_grid("/floor", 8 * unit, 8 * unit, cell_size=unit / 4, section_size=unit, position=floor)
         scene.add_frame("/world", axes_length=0.15 * unit, axes_radius=0.005 * unit)
-        middle = (low + high) / 2
-        self.server.initial_camera.position = tuple(middle + unit * np.array([0.95, -0.95, 0.45]))
+        middle, reach = (low + high) / 2, max(unit, float((high - low).max()))
+        self.server.initial_camera.position = tuple(middle + reach * np.array([0.95, -0.95, 0.45]))
         self.server.initial_camera.look_at = tuple(middle)
 
     def _extent(self) -> tuple[np.ndarray, np.ndarray]:
@@ -212,9 +212,7 @@ class Viewer:
             rest = gui.add_button("neutral")
             rest.on_click(lambda _: self._set(np.zeros(model.nv)))
             other = gui.add_button("random")
-            other.on_click(
-                lambda _: self._set(model.difference(model.neutral(), model.random_state()[0]))
-            )
+            other.on_click(lambda _: self._set(model.difference(model.neutral(), model.random_state()[0])))
 
     def _set(self, values: np.ndarray) -> None:
         for slider, value in zip(self.sliders, values):

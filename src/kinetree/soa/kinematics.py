@@ -13,21 +13,16 @@ from kinetree.spatial import Detached, Stack
 Array = np.ndarray
 
 
-def node_kinematics(node: Node, q: Array) -> tuple[Array, Array]:
-    """X (6k x 6, from the predecessor) and S (6k x n) of a node with k bodies."""
+def node_matrices(node: Node, q: Array) -> tuple[Array, Array, Array]:
+    """X (6k x 6, from the predecessor), S (6k x n) and the inertia (6k x 6k) of a node with k bodies."""
     X, S = node.kinematics(_own(node, q))
     transforms = [
         np.zeros((6, 6)) if isinstance(x, Detached) else np.array(x.matrix(), float) for x in _each(X)
     ]
-    return np.concatenate(transforms), _columns(S, len(node.v_index))
-
-
-def node_matrices(node: Node, q: Array) -> tuple[Array, Array, Array]:
-    """X (6k x 6, from the predecessor), S (6k x n) and the inertia (6k x 6k) of a node with k bodies."""
     inertia = np.zeros((6 * len(node.members),) * 2)
     for k, member in enumerate(node.members):
         inertia[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = np.array(member.inertia.matrix(), float)
-    return *node_kinematics(node, q), inertia
+    return np.concatenate(transforms), _columns(S, len(node.v_index)), inertia
 
 
 def partial_matrices(node: Node, q: Array) -> Iterator[Array]:

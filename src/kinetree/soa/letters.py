@@ -4,25 +4,23 @@ Vectors over bodies are stacked node by node, parents first, six numbers for eac
 angular first; a node that holds several bodies (a link with its rotors, a mimic group) is a block of 6k.
 Vectors over coordinates are in the order of v.
 
-Reference: Jain (2011); Jain, spatial operator algebra part 4. There bodies count from the tip, so that phi is
+Reference: Jain (2011); Jain (2024) part 4. There bodies count from the tip, so that phi is
 lower triangular; here parents come first, and phi is upper triangular. Nothing else changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from kinetree import ops
+from kinetree import functions as of
 from kinetree.errors import ShapeError
 from kinetree.model import Model
-from kinetree.soa.articulation import Articulation
-from kinetree.soa.influence import InfluenceMatrix
+from kinetree.soa.influence import InfluenceMatrix, OperationalSpace
 from kinetree.soa.kinematics import cross, cross_star, node_matrices, partial_matrices
-from kinetree.soa.omega import OperationalSpace
 from kinetree.soa.operator import Diagonal, Operator, Space, Sparse
 
 Array = np.ndarray
@@ -44,7 +42,7 @@ def operators(model: Model, q: Any, v: Any = None) -> SpatialOperators:
         ShapeError: if q or v has another shape.
         SingularError: at the first use of P, D and what follows from them, if a joint moves no inertia.
 
-    Reference: Jain (2011); Jain, spatial operator algebra part 4.
+    Reference: Jain (2011); Jain (2024) part 4.
     """
     state = _vector(model, "q", q, model.nq)
     return SpatialOperators(model, state, None if v is None else _vector(model, "v", v, model.nv))
@@ -150,48 +148,53 @@ class SpatialOperators:
         return self._shift.gathered(self.M).named("R")
 
     # --- free joints: articulated bodies ---------------------------------------------------------------
-    @cached_property
-    def _free(self) -> Articulation:
-        return Articulation(self.model, self._shift, self._S, self._inertias)
-
-    def _on_bodies(self, name: str, blocks: Sequence[Array]) -> Diagonal:
+    def _on_bodies(self, name: str, blocks: Iterable[Array]) -> Diagonal:
         return Diagonal(self._bodies, self._bodies, tuple(blocks), name=name)
 
     @cached_property
     def P(self) -> Diagonal:
         """Articulated inertias: M = P - E_psi P E_psi^T (Riccati)."""
-        return self._on_bodies("P", self._free.P)
+        found = of.articulated_inertias(self.model, self.q, target="eager")
+        blocks = [inertia.copy() for inertia in self._inertias]
+        for node, block in zip(self.model.nodes, blocks):
+            for k, member in enumerate(node.members):
+                if member.body:  # nothing hangs on rotors and armatures
+                    block[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = found[member.body - 1]
+        return self._on_bodies("P", blocks)
 
     @cached_property
     def D(self) -> Diagonal:
         """Articulated inertias along the joints: D = H P H^T."""
-        return Diagonal(self._coordinates, self._coordinates, tuple(self._free.D), name="D")
+        blocks = tuple(S.T @ P @ S for S, P in zip(self._S, self.P.blocks))
+        return Diagonal(self._coordinates, self._coordinates, blocks, name="D")
 
     @cached_property
     def G(self) -> Diagonal:
         """Kalman gains: G = P H^T D^-1."""
-        return Diagonal(self._bodies, self._coordinates, tuple(self._free.G), name="G")
+        parts = zip(self._S, self.P.blocks, self.D.blocks)
+        blocks = tuple(np.linalg.solve(D, S.T @ P).T for S, P, D in parts)
+        return Diagonal(self._bodies, self._coordinates, blocks, name="G")
 
     @cached_property
     def K(self) -> Sparse:
         """Gains at the body next inboard: K = E_phi G."""
         shift = self._shift
-        entries = tuple((p, i, shift.blocks[i].T @ self._free.G[i]) for i, p in shift.edges)
+        entries = tuple((p, i, shift.blocks[i].T @ self.G.blocks[i]) for i, p in shift.edges)
         return Sparse(self._bodies, self._coordinates, entries, name="K")
 
     @cached_property
     def tau(self) -> Diagonal:
         """Projections on what a joint lets through: tau = G H."""
-        return self._on_bodies("tau", [G @ S.T for G, S in zip(self._free.G, self._S)])
+        return self._on_bodies("tau", (G @ S.T for G, S in zip(self.G.blocks, self._S)))
 
     @cached_property
     def taubar(self) -> Diagonal:
         """Projections on what passes a free joint: 1 - tau."""
-        return self._on_bodies("taubar", self._free.taubar)
+        return self._on_bodies("taubar", (np.eye(len(tau)) - tau for tau in self.tau.blocks))
 
     @cached_property
     def _articulated(self) -> InfluenceMatrix:
-        blocks = [taubar.T @ X for taubar, X in zip(self._free.taubar, self._shift.blocks)]
+        blocks = [taubar.T @ X for taubar, X in zip(self.taubar.blocks, self._shift.blocks)]
         return InfluenceMatrix(self._shift.topology.parents, blocks, names="E_psi.T psi.T")
 
     @cached_property
@@ -232,19 +235,12 @@ class SpatialOperators:
     def Omega(self) -> OperationalSpace:
         """Accelerations of bodies by forces on bodies: phi^T H^T M^-1 H phi = psi^T H^T D^-1 H psi.
 
-        `Omega(i, j)` finds one block in O(d).
+        `Omega(i, j)` finds one block in O(d), and `Omega.between(B)` what frames feel, B^T Omega B, inverse
+        of `kinetree.operational_space_inertia`, in O(N + m^2 d).
         """
         factors = (self.psi.T, self.H.T, self.D.inverse, self.H, self.psi)
         space = self._bodies
         return OperationalSpace(space, space, factors, self._articulated, self.Upsilon, name="Omega")
-
-    def operational_space_inertia(self, frames: str | Sequence[str]) -> tuple[Array, Array]:
-        """The inertia Lambda that forces on frames feel, and its inverse B^T Omega B. Cost O(N + m^2 d).
-
-        Lambda is the pseudo-inverse where its inverse is singular.
-        """
-        inverse = self.Omega.between(self.B(frames))
-        return ops.pseudo_inverse(inverse, 1e-11), inverse
 
     # --- velocities ------------------------------------------------------------------------------------
     def _velocities(self) -> Array:

@@ -6,31 +6,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from kinetree.spatial import vector as vec
-from kinetree.spatial.frames import joined
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.matrix import Factored
 from kinetree.spatial.motion import Force, ForceSet, Motion
 from kinetree.spatial.subspace import Subspace
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.value import Value
+from kinetree.spatial.value import Tensor, joined
 from kinetree.spatial.vector import Matrix, Number, Symmetric
 
 NO_COUPLING: Matrix = (vec.ZERO, vec.ZERO, vec.ZERO)
 
 
-class ArticulatedInertia(Value):
+class ArticulatedInertia(Tensor):
     """I^A = [J H; H^T M]: what a body feels like whose joints outboard are free to move."""
 
     __slots__ = ("H", "J", "M", "frame")
     is_uniform = is_linear = True
 
     def __init__(
-        self,
-        J: Symmetric = vec.NO_MOMENTS,
-        H: Matrix = NO_COUPLING,
-        M: Symmetric = vec.NO_MOMENTS,
+        self, J: Symmetric = vec.NO_MOMENTS, H: Matrix = NO_COUPLING, M: Symmetric = vec.NO_MOMENTS,
         frame: Any = None,
-    ):
+    ):  # fmt: skip
         self.J, self.H, self.M, self.frame = J, H, M, frame
 
     @classmethod
@@ -39,21 +35,13 @@ class ArticulatedInertia(Value):
         return cls(inertia.second, vec.skew(inertia.first_moment), (m, m, m, 0, 0, 0), inertia.frame)
 
     @property
-    def parameters(self) -> tuple[Number, ...]:
+    def parts(self) -> tuple[Number, ...]:
         """J (6), H (9, by rows), M (6)."""
         return (*self.J, *self.H[0], *self.H[1], *self.H[2], *self.M)
 
-    @classmethod
-    def from_parameters(cls, p: Any) -> ArticulatedInertia:
-        p = tuple(p)
-        return cls(p[:6], (p[6:9], p[9:12], p[12:15]), p[15:21])  # type: ignore[arg-type]
-
-    @property
-    def parts(self) -> tuple[Number, ...]:
-        return self.parameters
-
     def with_parts(self, parts: Sequence[Number]) -> ArticulatedInertia:
-        return ArticulatedInertia.from_parameters(parts)
+        p = tuple(parts)
+        return ArticulatedInertia(p[:6], (p[6:9], p[9:12], p[12:15]), p[15:21])  # type: ignore[arg-type]
 
     @classmethod
     def promoted(cls, value: Any) -> Any:
@@ -89,40 +77,25 @@ class ArticulatedInertia(Value):
             J, H, M = factor.undo_symmetric(J), factor.undo_matrix(H), factor.undo_symmetric(M)
         return ArticulatedInertia(*_shifted(J, H, M, X.translation), X.source)
 
-    carried = congruence
-
     def deflated(self, S: Subspace, U: ForceSet, D: Factored) -> ArticulatedInertia:
         """I^A - U D^-1 U^T with U = I^A S, D = S^T U: what the predecessor feels of it through the joint.
 
-        The result annihilates S, so the rows and columns of coordinate directions that S spans are exactly
-        zero.
+        The result annihilates S: the rows and columns of coordinate directions that S spans are exactly zero.
         """
-        spanned = S.spanned_directions
-        rows = [column.components for column in U.columns]
-        scaled = [column.components for column in D.solve_columns(U.columns)]
+        return self.lowered(U, D, S.spanned_directions)
+
+    def lowered(self, W: ForceSet, D: Factored, zero: frozenset[int] = frozenset()) -> ArticulatedInertia:
+        """I^A - W D^-1 W^T, with rows and columns that are known to be zero."""
+        rows = [column.components for column in W.columns]
+        scaled = [column.components for column in D.solve_columns(W.columns)]
 
         def entry(i: int, j: int, value: Number) -> Number:
-            if i in spanned or j in spanned:
+            if i in zero or j in zero:
                 return 0
             for a, b in zip(rows, scaled, strict=True):
                 value = value - a[i] * b[j]
             return value
 
-        return self._mapped(entry)
-
-    def lowered(self, W: ForceSet, D: Factored) -> ArticulatedInertia:
-        """I^A - W D^-1 W^T."""
-        rows = [column.components for column in W.columns]
-        scaled = [column.components for column in D.solve_columns(W.columns)]
-
-        def entry(i: int, j: int, value: Number) -> Number:
-            for a, b in zip(rows, scaled, strict=True):
-                value = value - a[i] * b[j]
-            return value
-
-        return self._mapped(entry)
-
-    def _mapped(self, entry: Any) -> ArticulatedInertia:
         J = tuple(entry(i, j, x) for (i, j), x in zip(_SYMMETRIC, self.J, strict=True))
         M = tuple(entry(i + 3, j + 3, x) for (i, j), x in zip(_SYMMETRIC, self.M, strict=True))
         H = tuple(tuple(entry(i, j + 3, self.H[i][j]) for j in range(3)) for i in range(3))
@@ -132,8 +105,6 @@ class ArticulatedInertia(Value):
         """The 6 x 6 matrix."""
         J, M, t = vec.sym_matrix(self.J), vec.sym_matrix(self.M), vec.transpose(self.H)
         return tuple(J[i] + self.H[i] for i in range(3)) + tuple(t[i] + M[i] for i in range(3))
-
-    numbers = matrix
 
 
 _SYMMETRIC = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))

@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kinetree import ops
+from kinetree.spatial import vector as vec
 from kinetree.spatial.even import decided
 from kinetree.spatial.motion import Force
-from kinetree.spatial.vector import (
-    IDENTITY,
-    ZERO,
-    Matrix,
-    Number,
-    Symmetric,
-    Vector,
-    cross,
-    sym_matrix,
-    transpose,
-)
+from kinetree.spatial.vector import IDENTITY, ZERO, Matrix, Number, Symmetric, Vector
 
 if TYPE_CHECKING:
     from kinetree.spatial.inertia import Inertia
@@ -44,7 +35,7 @@ def principal_axes(second: Symmetric) -> tuple[Vector, Matrix]:
     Jacobi's method with a fixed number of turns and no branches, so that it runs on batches and expressions,
     too. Literal zeros off the diagonal need no turn.
     """
-    a = [list(row) for row in sym_matrix(second)]
+    a = [list(row) for row in vec.sym_matrix(second)]
     v = [list(row) for row in IDENTITY]  # columns are the axes
     for _ in range(_sweeps(second)):
         for p, q in ((0, 1), (0, 2), (1, 2)):
@@ -58,7 +49,7 @@ def principal_axes(second: Symmetric) -> tuple[Vector, Matrix]:
                 [s * x + c * y for x, y in zip(a[p], a[q], strict=True)],
             )
             a[p][q] = a[q][p] = 0 * a[p][q]
-    axes = transpose(tuple((row[0], row[1], row[2]) for row in v))  # type: ignore[arg-type]
+    axes = vec.transpose(tuple((row[0], row[1], row[2]) for row in v))  # type: ignore[arg-type]
     return (a[0][0], a[1][1], a[2][2]), axes
 
 
@@ -134,5 +125,5 @@ def dyads(I: Inertia) -> tuple[Dyad, ...]:
     """Six dyads whose sum is I: three of the mass at its centre, three of the principal moments."""
     c = I.com
     moments, axes = principal_axes(I.about_com)
-    masses = tuple(Dyad(I.mass, Force(cross(c, e), e)) for e in IDENTITY)
+    masses = tuple(Dyad(I.mass, Force(vec.cross(c, e), e)) for e in IDENTITY)
     return masses + tuple(Dyad(J, Force(axis, ZERO)) for J, axis in zip(moments, axes, strict=True))

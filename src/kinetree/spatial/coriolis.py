@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from kinetree.spatial import vector as vec
-from kinetree.spatial.frames import joined
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.matrix import Transposed
 from kinetree.spatial.motion import Force, ForceSet, Motion
 from kinetree.spatial.stack import Stack
 from kinetree.spatial.subspace import Subspace
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.value import Value
+from kinetree.spatial.value import Tensor, joined
 from kinetree.spatial.vector import Matrix, Number, Vector
 
 NOTHING: Matrix = (vec.ZERO, vec.ZERO, vec.ZERO)
 
 
-class CoriolisInertia(Value):
+class CoriolisInertia(Tensor):
     """B(V, I) = (V x* I + (I V) x-bar* - I V x) / 2: twelve numbers, [T 0; -b~ 0].
 
     It is linear in V and in I, B V = V x* I V, and B + B^T is the rate of I. For a rigid body
@@ -70,20 +69,12 @@ class CoriolisInertia(Value):
         return cls(vec.mat_sub(vec.skew(vec.neg(moment)), lever), f, force.frame)
 
     @property
-    def parameters(self) -> tuple[Number, ...]:
+    def parts(self) -> tuple[Number, ...]:
         return (*self.T_block[0], *self.T_block[1], *self.T_block[2], *self.b)
 
-    @classmethod
-    def from_parameters(cls, p: Any) -> CoriolisInertia:
-        p = tuple(p)
-        return cls((p[0:3], p[3:6], p[6:9]), p[9:12])  # type: ignore[arg-type]
-
-    @property
-    def parts(self) -> tuple[Number, ...]:
-        return self.parameters
-
     def with_parts(self, parts: Sequence[Number]) -> CoriolisInertia:
-        return CoriolisInertia.from_parameters(parts)
+        p = tuple(parts)
+        return CoriolisInertia((p[0:3], p[3:6], p[6:9]), p[9:12])  # type: ignore[arg-type]
 
     def tagged(self, frame: Any) -> CoriolisInertia:
         return CoriolisInertia(self.T_block, self.b, frame)
@@ -118,9 +109,7 @@ class CoriolisInertia(Value):
         return Force(angular, vec.ZERO, frame)
 
     def reaction(self, momentum: Force, motion: Any) -> Any:
-        """((I V) x-bar* - B) W with momentum = I V, the partner of B in the Christoffel symbols: no linear
-        part.
-        """
+        """((I V) x-bar* - B) W with momentum = I V, the partner of B in the Christoffel symbols."""
         if isinstance(motion, Subspace):
             return ForceSet(self.reaction(momentum, column) for column in motion.columns)
         frame = joined(self.frame, motion.frame, "reaction of a Coriolis inertia")
@@ -147,11 +136,7 @@ class CoriolisInertia(Value):
         )
         return CoriolisInertia(vec.mat_sub(T, shift), b, X.source)
 
-    carried = congruence
-
     def matrix(self) -> tuple[tuple[Number, ...], ...]:
         """The 6 x 6 matrix."""
         lower = vec.transpose(vec.skew(self.b))
         return tuple(row + vec.ZERO for row in self.T_block) + tuple(row + vec.ZERO for row in lower)
-
-    numbers = matrix

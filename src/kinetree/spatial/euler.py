@@ -71,7 +71,7 @@ def euler_angles(sequence: str, q: Any) -> tuple:
 
     The middle angle lies in [0, pi] if the first and third axis are the same, else in [-pi/2, pi/2]. In
     gimbal lock, where only the sum or the difference of the outer angles is defined, the last turn about a
-    moving axis is zero. Accurate at and near gimbal lock (Bernardes and Viollet 2022).
+    moving axis is zero. Accurate at and near gimbal lock (see Bernardes and Viollet (2022)).
     """
     kind = _parse(sequence)
     k, j, i = kind.moving_axes

@@ -52,11 +52,7 @@ class EvenFunction:
     """
 
     def __init__(
-        self,
-        first: Fraction,
-        ratio: Callable[[int], Fraction],
-        radius: Fraction,
-        closed: Callable[[Any], Any],
+        self, first: Fraction, ratio: Callable[[int], Fraction], radius: Fraction, closed: Callable
     ):
         self.first, self.radius, self.closed = first, radius, closed
         self._coefficients = cache(lambda bits: _coefficients(first, ratio, radius, bits))

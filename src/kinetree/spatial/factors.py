@@ -90,9 +90,7 @@ class Turn(NamedTuple):
 
 
 class Dense(NamedTuple):
-    """The successor is turned by a general rotation; `E` takes predecessor components to successor
-    components.
-    """
+    """The successor is turned by a general rotation; `E` takes predecessor to successor components."""
 
     E: Matrix
 

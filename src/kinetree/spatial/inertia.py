@@ -9,15 +9,14 @@ from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.spatial import consistency
 from kinetree.spatial import vector as vec
-from kinetree.spatial.frames import joined
 from kinetree.spatial.motion import Force, Motion
 from kinetree.spatial.reading import read_vector
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.value import Value
+from kinetree.spatial.value import Tensor, joined
 from kinetree.spatial.vector import Matrix, Number, Symmetric, Vector
 
 
-class Inertia(Value):
+class Inertia(Tensor):
     """I = [J h~; -h~ m], with h = m c and J about the frame's origin.
 
     `Inertia(mass, com, inertia)` takes the 3x3 rotational inertia about the centre of mass, in body axes
@@ -52,12 +51,11 @@ class Inertia(Value):
 
     @classmethod
     def from_parameters(cls, p: Iterable[Number]) -> Inertia:
+        """The inertia with the ten numbers of `parameters`."""
         m, hx, hy, hz, *second = p
         return cls.from_moments(m, (hx, hy, hz), tuple(second))  # type: ignore[arg-type]
 
-    @property
-    def parts(self) -> tuple[Number, ...]:
-        return self.parameters
+    parts = parameters
 
     def with_parts(self, parts: Sequence[Number]) -> Inertia:
         return Inertia.from_parameters(parts)
@@ -97,12 +95,8 @@ class Inertia(Value):
         if not isinstance(other, Inertia):
             return other + self
         frame = joined(self.frame, other.frame, "sum of inertias")
-        return Inertia.from_moments(
-            self.mass + other.mass,
-            vec.add(self.first_moment, other.first_moment),
-            vec.sym_add(self.second, other.second),
-            frame,
-        )
+        first, second = vec.add(self.first_moment, other.first_moment), vec.sym_add(self.second, other.second)
+        return Inertia.from_moments(self.mass + other.mass, first, second, frame)
 
     def __sub__(self, other: Inertia) -> Inertia:
         return self + Inertia.from_parameters(-x for x in other.parameters)
@@ -121,8 +115,6 @@ class Inertia(Value):
         """The inertia in successor coordinates, for an inertia in predecessor coordinates."""
         return self.congruence(X.inverse())
 
-    carried = congruence
-
     def force(self, jet: Any) -> Force:
         """The force that gives the body the motion `jet` (classical form; see `Jet`)."""
         frame = joined(self.frame, jet.frame, "inertia times jet")
@@ -139,8 +131,6 @@ class Inertia(Value):
         diagonal = ((m, 0, 0), (0, m, 0), (0, 0, m))
         return tuple(J[i] + h[i] for i in range(3)) + tuple(t[i] + diagonal[i] for i in range(3))
 
-    numbers = matrix
-
     def rotational_at(self, x: Iterable[Number]) -> Matrix:
         """The 3x3 rotational inertia about the point `x`: J_c - m p~ p~, p from x to the centre of mass."""
         return vec.sym_matrix(self.transform(Transform(vec.IDENTITY, _vector(x, "the point"))).second)
@@ -149,17 +139,7 @@ class Inertia(Value):
         """V^T I V / 2."""
         return velocity.dot(self @ velocity) / 2
 
-    def is_physical(self, tolerance: float = consistency.TOLERANCE) -> Any:
-        """True if some distribution of mass has this inertia (see `consistency.is_physical`)."""
-        return consistency.is_physical(self, tolerance)
-
-    def fault(self, tolerance: float = consistency.TOLERANCE, *, spins: bool = False) -> str | None:
-        """Why no distribution of mass has this inertia, None if one has (see `consistency.fault`)."""
-        return consistency.fault(self, tolerance, spins=spins)
-
-    def dyads(self) -> tuple[consistency.Dyad, ...]:
-        """Six dyads whose sum is this inertia (see `consistency.dyads`)."""
-        return consistency.dyads(self)
+    is_physical, fault, dyads = consistency.is_physical, consistency.fault, consistency.dyads
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Inertia) and self.parameters == other.parameters

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from kinetree.spatial import vector as vec
-from kinetree.spatial.frames import joined
 from kinetree.spatial.motion import Motion
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.value import Value
+from kinetree.spatial.value import Value, joined
 from kinetree.spatial.vector import Matrix, Vector
 
 
@@ -22,8 +21,7 @@ class Jet(Value):
 
         X @ jet                      the same rigid motion, seen at the successor's frame
         jet.moved(vJ, aJ)            the motion of a successor that moves relative to it with the spatial
-        joint velocity
-                                     vJ and apparent acceleration aJ
+                                     joint velocity vJ and apparent acceleration aJ
     """
 
     __slots__ = ("_turning", "acceleration", "frame", "velocity")
@@ -45,9 +43,7 @@ class Jet(Value):
 
     @property
     def turning(self) -> Matrix:
-        """omega'~ + omega~ omega~: the acceleration of the point at r, relative to the origin's, is this
-        times r.
-        """
+        """omega'~ + omega~ omega~: times r, the acceleration of the point at r relative to the origin's."""
         if self._turning is None:
             (x, y, z), (a, b, c) = self.velocity, self.acceleration.angular
             xy, xz, yz = x * y, x * z, y * z

@@ -7,15 +7,14 @@ from typing import Any
 
 from kinetree import ops
 from kinetree.spatial import vector as vec
-from kinetree.spatial.frames import joined
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.stack import Stack
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.value import Value
+from kinetree.spatial.value import Tensor, joined
 from kinetree.spatial.vector import Matrix, Number, Symmetric, Vector
 
 
-class Lump(Value):
+class Lump(Tensor):
     """A rigid body by its mass m, centre of mass c and rotational inertia J about c.
 
     A sum finds the common centre of mass and moves both inertias there (parallel axes), where `Inertia` keeps
@@ -26,12 +25,9 @@ class Lump(Value):
     is_uniform = True
 
     def __init__(
-        self,
-        mass: Number = 0,
-        com: Vector = vec.ZERO,
-        rotational: Symmetric = vec.NO_MOMENTS,
+        self, mass: Number = 0, com: Vector = vec.ZERO, rotational: Symmetric = vec.NO_MOMENTS,
         frame: Any = None,
-    ):
+    ):  # fmt: skip
         self.mass, self.com, self.rotational, self.frame = mass, com, rotational, frame
 
     @classmethod
@@ -42,20 +38,12 @@ class Lump(Value):
         return cls(inertia.mass, inertia.com, inertia.about_com, inertia.frame)
 
     @property
-    def parameters(self) -> tuple[Number, ...]:
+    def parts(self) -> tuple[Number, ...]:
         return (self.mass, *self.com, *self.rotational)
 
-    @classmethod
-    def from_parameters(cls, p: Any) -> Lump:
-        m, x, y, z, *rotational = p
-        return cls(m, (x, y, z), tuple(rotational))  # type: ignore[arg-type]
-
-    @property
-    def parts(self) -> tuple[Number, ...]:
-        return self.parameters
-
     def with_parts(self, parts: Sequence[Number]) -> Lump:
-        return Lump.from_parameters(parts)
+        m, x, y, z, *rotational = parts
+        return Lump(m, (x, y, z), tuple(rotational))  # type: ignore[arg-type]
 
     def tagged(self, frame: Any) -> Lump:
         return Lump(self.mass, self.com, self.rotational, frame)
@@ -82,8 +70,6 @@ class Lump(Value):
             c, J = factor.undo(c), factor.undo_symmetric(J)
         return Lump(self.mass, vec.add(c, X.translation), J, X.source)
 
-    carried = congruence
-
     @property
     def rotational_matrix(self) -> Matrix:
         return vec.sym_matrix(self.rotational)
@@ -94,5 +80,3 @@ class Lump(Value):
         J = self.rotational_matrix
         diagonal = ((m, 0, 0), (0, m, 0), (0, 0, m))
         return tuple(row + vec.ZERO for row in J) + tuple(vec.ZERO + row for row in diagonal)
-
-    numbers = matrix

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kinetree import ops
-from kinetree.spatial.value import Value
+from kinetree.spatial.value import Tuple, Value
 from kinetree.spatial.vector import Number
 
 
@@ -22,17 +22,10 @@ class Transposed:
         return self.value.apply_transposed(other)
 
 
-class Coordinates(tuple, Value):
+class Coordinates(Tuple):
     """The numbers that belong to the coordinates of one node: a column with + and -."""
 
     __slots__ = ()
-
-    @property
-    def parts(self) -> tuple[Number, ...]:
-        return tuple(self)
-
-    def with_parts(self, parts: Sequence[Any]) -> Coordinates:
-        return Coordinates(parts)
 
     def numbers(self) -> Coordinates:
         return self
@@ -192,6 +185,5 @@ class Factored(Value):
 
     def inverse(self) -> Matrix:
         """A^-1 as a matrix."""
-        k = len(self.pivots)
-        columns = [self.solve([1 if i == j else 0 for i in range(k)]) for j in range(k)]
-        return Matrix(columns)
+        k = range(len(self.pivots))
+        return Matrix(self.solve([int(i == j) for i in k]) for j in k)

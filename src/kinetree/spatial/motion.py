@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
-from typing import Any
+from functools import reduce
+from typing import Any, ClassVar, Self
 
 from kinetree.spatial import vector as vec
-from kinetree.spatial.frames import joined
 from kinetree.spatial.matrix import Coordinates, Matrix, Transposed
-from kinetree.spatial.value import Value
+from kinetree.spatial.value import Value, joined
 from kinetree.spatial.vector import Number, Vector
 
 
@@ -65,11 +66,6 @@ class _Spatial(Value):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.angular}, {self.linear})"
-
-
-def by_rows(columns: Sequence[_Spatial]) -> tuple:
-    """The six rows of a matrix given by its columns."""
-    return tuple(zip(*(column.components for column in columns), strict=True)) or ((),) * 6
 
 
 class Motion(_Spatial):
@@ -141,51 +137,57 @@ class Force(_Spatial):
         return motion.cross_star(self)
 
 
-class ForceSet(Value):
-    """The columns of a 6 x k matrix of forces, such as U = I S."""
+class Columns(Value):
+    """A 6 x k matrix by its columns, all of one type."""
 
     __slots__ = ("columns",)
+    of: ClassVar[Any]  # the type of the columns
 
-    def __init__(self, columns: Iterable[Force] = ()):
+    def __init__(self, columns: Iterable[Any] = ()):
         self.columns = tuple(columns)
 
     @property
-    def parts(self) -> tuple[Force, ...]:
+    def parts(self) -> tuple[Any, ...]:
         return self.columns
 
-    def with_parts(self, parts: Sequence[Any]) -> ForceSet:
-        return ForceSet(parts)
-
-    def carried(self, X: Any) -> ForceSet:
-        return X.apply_transposed(self)
+    def with_parts(self, parts: Sequence[Any]) -> Self:
+        return type(self)(parts)
 
     def numbers(self) -> tuple:
-        return by_rows(self.columns)
+        return tuple(zip(*(column.components for column in self.columns), strict=True)) or ((),) * 6
 
-    def tagged(self, frame: Any) -> ForceSet:
-        return ForceSet(column.tagged(frame) for column in self.columns)
+    def tagged(self, frame: Any) -> Self:
+        return type(self)(column.tagged(frame) for column in self.columns)
 
-    def __matmul__(self, x: Iterable[Number]) -> Force:
-        total = Force()
-        for column, value in zip(self.columns, x, strict=True):
-            total = total + column * value
-        return total
+    def __matmul__(self, x: Iterable[Number]) -> Any:
+        products = [column * value for column, value in zip(self.columns, x, strict=True)]
+        return reduce(operator.add, products) if products else self.of()
 
     @property
     def T(self) -> Transposed:
         return Transposed(self)
 
     def apply_transposed(self, other: Any) -> Any:
-        """U^T @ motion as coordinates, or U^T @ S as a block."""
-        if isinstance(other, Motion):
+        """The products with one vector as coordinates, with other columns as a block."""
+        if isinstance(other, _Spatial):
             return Coordinates(column.dot(other) for column in self.columns)
-        return Matrix([column.dot(motion) for motion in other.columns] for column in self.columns)
+        return Matrix([column.dot(vector) for vector in other.columns] for column in self.columns)
 
-    def __add__(self, other: ForceSet) -> ForceSet:
-        return ForceSet(a + b for a, b in zip(self.columns, other.columns, strict=True))
+    def __add__(self, other: Any) -> Self:
+        return type(self)(a + b for a, b in zip(self.columns, other.columns, strict=True))
 
-    def __sub__(self, other: ForceSet) -> ForceSet:
-        return ForceSet(a - b for a, b in zip(self.columns, other.columns, strict=True))
+    def __sub__(self, other: Any) -> Self:
+        return type(self)(a - b for a, b in zip(self.columns, other.columns, strict=True))
 
-    def __neg__(self) -> ForceSet:
-        return ForceSet(-a for a in self.columns)
+    def __neg__(self) -> Self:
+        return type(self)(-a for a in self.columns)
+
+
+class ForceSet(Columns):
+    """The columns of a 6 x k matrix of forces, such as U = I S."""
+
+    __slots__ = ()
+    of = Force
+
+    def carried(self, X: Any) -> ForceSet:
+        return X.apply_transposed(self)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.errors import ModelError
 from kinetree.spatial import vector as vec
-from kinetree.spatial.reading import is_real, read_matrix, read_vector, shown, stacked, worst
+from kinetree.spatial.reading import is_real, is_square, read_matrix, read_vector, shown, stacked, worst
 from kinetree.spatial.rotation import TOLERANCE, Rotation
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import Matrix, Number, Vector
@@ -23,8 +23,10 @@ class Pose:
     T = [R p; 0 1]. `T_ab @ T_bc` composes, `T.apply(x)` takes the coordinates of a point in B to those in A.
 
     Args:
-        R: a `Rotation`, or a 3x3 matrix. Plain numbers must be orthonormal to 1e-6, and are used as given.
-        p: three numbers, in metres.
+        R: a `Rotation`, a 3x3 matrix, or the whole 4x4 matrix T. Plain numbers must be orthonormal to 1e-6,
+            and are used as given.
+        p: three numbers, in metres; left out with a 4x4 matrix.
+
     Raises:
         ModelError: plain numbers that are not a rotation, or not finite. ShapeError: not 3x3, or not three.
     """
@@ -33,6 +35,8 @@ class Pose:
     p: Vector
 
     def __init__(self, R: Any = vec.IDENTITY, p: Any = vec.ZERO):
+        if p is vec.ZERO and not isinstance(R, Rotation) and is_square(R, 4):
+            R, p = _apart(R)
         position = read_vector(p, 3, "position of a pose")
         if all(is_real(x) for x in position) and not worst(position) < math.inf:
             raise ModelError(f"position of a pose {shown(position)}: expected three finite numbers")
@@ -93,11 +97,7 @@ class Pose:
     @classmethod
     def from_matrix(cls, matrix: Any) -> Pose:
         """The pose with the homogeneous 4x4 matrix [R p; 0 1]: rows of numbers, or an array (..., 4, 4)."""
-        rows = read_matrix(matrix, 4, 4, "pose matrix")
-        for x, expected in zip(rows[3], (0, 0, 0, 1), strict=True):
-            if is_real(x) and not np.all(np.abs(x - expected) <= TOLERANCE):
-                raise ModelError(f"pose matrix: the last row is {shown(rows[3])}, expected (0, 0, 0, 1)")
-        return cls(tuple(row[:3] for row in rows[:3]), tuple(row[3] for row in rows[:3]))
+        return cls(*_apart(matrix))
 
     def transform(self) -> Transform:
         """The transform of motions from A-coordinates to B-coordinates; its transpose takes forces back."""
@@ -107,3 +107,12 @@ class Pose:
     def from_transform(cls, X: Transform) -> Pose:
         """The pose of the successor of `X` in its predecessor: the inverse of `transform()`."""
         return cls._given(vec.transpose(X.rotation), X.translation)
+
+
+def _apart(matrix: Any) -> tuple[Matrix, Vector]:
+    """R and p of the matrix [R p; 0 1]."""
+    rows = read_matrix(matrix, 4, 4, "pose matrix")
+    for x, expected in zip(rows[3], (0, 0, 0, 1), strict=True):
+        if is_real(x) and not np.all(np.abs(x - expected) <= TOLERANCE):
+            raise ModelError(f"pose matrix: the last row is {shown(rows[3])}, expected (0, 0, 0, 1)")
+    return tuple(row[:3] for row in rows[:3]), tuple(row[3] for row in rows[:3])

@@ -59,7 +59,7 @@ def quaternion_from_matrix(R: Any) -> Quaternion:
     """The unit quaternion of a rotation matrix, with w >= 0.
 
     4 q q^T is linear in R. Its column with the largest diagonal entry, normalised, is q: no cancellation
-    at any angle (Bar-Itzhack 2000; the choice of the column is Shepperd's).
+    at any angle (see Bar-Itzhack (2000); the choice of the column is Shepperd's).
     """
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
     columns = (

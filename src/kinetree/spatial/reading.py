@@ -49,6 +49,14 @@ def read_matrix(x: Any, rows: int, columns: int, what: str) -> tuple:
     return tuple(read_vector(row, columns, f"{what}, row {i},") for i, row in enumerate(given))
 
 
+def is_square(x: Any, n: int) -> bool:
+    """Whether `x` is a matrix of n rows, or a batch of them: an array, a SymPy matrix, or rows of numbers."""
+    shape = getattr(x, "shape", None)
+    if shape is None:
+        return isinstance(x, Sequence) and len(x) == n
+    return len(shape) >= 2 and tuple(shape[-2:]) == (n, n)
+
+
 def stacked(x: Any) -> np.ndarray:
     """A tuple (of tuples) of numbers as one array, with the batch axes of the numbers in front."""
     parts = np.broadcast_arrays(*_flat(x))

@@ -12,12 +12,7 @@ from kinetree.errors import ModelError, SingularError
 from kinetree.spatial import vector as vec
 from kinetree.spatial.euler import euler_angles, euler_matrix, turn
 from kinetree.spatial.even import decided, sine_ratio, versine_ratio
-from kinetree.spatial.quaternion import (
-    Quaternion,
-    quaternion_from_matrix,
-    quaternion_log,
-    quaternion_matrix,
-)
+from kinetree.spatial.quaternion import Quaternion, quaternion_from_matrix, quaternion_log, quaternion_matrix
 from kinetree.spatial.reading import is_real, read_matrix, read_vector, shown, stacked, worst
 from kinetree.spatial.vector import Matrix, Number, Vector
 

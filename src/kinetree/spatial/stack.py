@@ -7,6 +7,7 @@ has one set of coordinates and one predecessor.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -68,16 +69,16 @@ class Stack(Value):
         return Stack(operation(a, b) for a, b in zip(self.values, others, strict=True))
 
     def __matmul__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a @ b)
+        return self._with(other, operator.matmul)
 
     def __add__(self, other: Any) -> Stack:
-        return self._with(other, lambda a, b: a + b)
+        return self._with(other, operator.add)
 
     def __sub__(self, other: Any) -> Stack:
-        return self._with(other, lambda a, b: a - b)
+        return self._with(other, operator.sub)
 
     def __mul__(self, other: Any) -> Stack:
-        return self._with(other, lambda a, b: a * b)
+        return self._with(other, operator.mul)
 
     def __neg__(self) -> Stack:
         return Stack(-value for value in self.values)
@@ -136,9 +137,7 @@ class StackSandwich:
 
 
 class LowRank:
-    """I - U D^-1 U^T of a group: it couples the bodies, so it stays factored until it reaches the
-    predecessor.
-    """
+    """I - U D^-1 U^T of a group, which couples its bodies: factored until it reaches the predecessor."""
 
     __slots__ = ("D", "U", "inertias")
 
@@ -153,9 +152,7 @@ class LowRank:
 
 
 class LowRankSandwich:
-    """The left half of X.T @ (I - U D^-1 U^T) @ X: the sum of the congruences, minus W D^-1 W^T with W = X.T
-    @ U.
-    """
+    """The left half of X.T @ (I - U D^-1 U^T) @ X: congruences, less W D^-1 W^T with W = X.T @ U."""
 
     __slots__ = ("inertia", "transforms")
 

@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
 from kinetree.ops import is_literal
 from kinetree.spatial.matrix import Coordinates, Matrix, Transposed
-from kinetree.spatial.motion import Force, ForceSet, Motion, by_rows
+from kinetree.spatial.motion import Columns, Force, ForceSet, Motion
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.value import Value
+from kinetree.spatial.value import Tuple
 from kinetree.spatial.vector import Number
 
 
-class Subspace(Value):
+class Subspace(Columns):
     """A 6 x k matrix of motions, S. `S @ v` is a joint velocity, `S.T @ F` a generalised force."""
 
-    def __init__(self, columns: Iterable[Motion] = ()):
-        self.columns = tuple(columns)
-
-    @property
-    def parts(self) -> tuple[Motion, ...]:
-        return self.columns
-
-    def with_parts(self, parts: Sequence[Any]) -> Subspace:
-        return Subspace(parts)
-
-    def numbers(self) -> tuple:
-        return by_rows(self.columns)
+    of = Motion
 
     def __len__(self) -> int:
         return len(self.columns)
-
-    @property
-    def T(self) -> Transposed:
-        return Transposed(self)
-
-    def __matmul__(self, x: Iterable[Number]) -> Motion:
-        x = tuple(x)
-        if not self.columns:
-            return Motion()
-        total = self.columns[0] * x[0]
-        for column, value in zip(self.columns[1:], x[1:], strict=True):
-            total = total + column * value
-        return total
-
-    def apply_transposed(self, other: Any) -> Any:
-        """S^T F as coordinates, or S^T U as a block with a column for each column of U."""
-        if isinstance(other, Force):
-            return Coordinates(column.dot(other) for column in self.columns)
-        return Matrix([column.dot(force) for force in other.columns] for column in self.columns)
 
     def multiplied(self, inertia: Any) -> ForceSet:
         """I @ S."""
@@ -59,9 +29,6 @@ class Subspace(Value):
     def transformed(self, X: Transform) -> Subspace:
         """X @ S."""
         return Subspace(X @ column for column in self.columns)
-
-    def __add__(self, other: Subspace) -> Subspace:
-        return Subspace(a + b for a, b in zip(self.columns, other.columns, strict=True))
 
     def cross_from(self, velocity: Motion) -> Subspace:
         """V x S, column by column."""
@@ -75,15 +42,9 @@ class Subspace(Value):
         """(S v) x S, column by column: zero for a single one."""
         return self.detached() if len(self.columns) == 1 else self.cross_from(self @ v)
 
-    def tagged(self, frame: Any) -> Subspace:
-        return Subspace(column.tagged(frame) for column in self.columns)
-
     def along(self, force: Force) -> Coordinates:
         """S^T F of one body: the components of a force, not summed over a group."""
         return self.apply_transposed(force)
-
-    def __sub__(self, other: Subspace) -> Subspace:
-        return Subspace(a - b for a, b in zip(self.columns, other.columns, strict=True))
 
     def detached(self) -> Subspace:
         """The motion of a part that does not feel this one: none."""
@@ -92,10 +53,6 @@ class Subspace(Value):
     def padded(self, width: int) -> Subspace:
         """The subspace with zero columns up to a number of them."""
         return Subspace(self.columns + (Motion(),) * (width - len(self.columns)))
-
-    def combined(self, coefficients: Iterable[Iterable[Number]]) -> Subspace:
-        """S @ G for a matrix given by its columns: the subspace seen by other coordinates."""
-        return Subspace(self @ column for column in coefficients)
 
     @cached_property
     def directions(self) -> tuple[tuple[int | None, Number], ...]:
@@ -113,20 +70,13 @@ class Subspace(Value):
         return frozenset(place for place, _ in self.directions if place is not None)
 
 
-class Partials(tuple, Value):
+class Partials(Tuple):
     """The derivatives of S along each velocity of its node, one subspace each; empty if S is constant.
 
     `columns[k]` are the derivatives of one column: column j of it is that of S_k along velocity j.
     """
 
     __slots__ = ()
-
-    @property
-    def parts(self) -> tuple[Subspace, ...]:
-        return tuple(self)
-
-    def with_parts(self, parts: Sequence[Any]) -> Partials:
-        return Partials(parts)
 
     @classmethod
     def along(cls, derivatives: Iterable[Subspace], width: int) -> Partials:

@@ -7,10 +7,9 @@ from typing import Any
 
 from kinetree.spatial import vector as vec
 from kinetree.spatial.factors import Dense, Factor, Turn, adjoined, factors
-from kinetree.spatial.frames import joined
 from kinetree.spatial.matrix import Transposed
 from kinetree.spatial.motion import Force, ForceSet, Motion
-from kinetree.spatial.value import Value
+from kinetree.spatial.value import Value, joined
 from kinetree.spatial.vector import Matrix, Number, Vector
 
 
@@ -180,6 +179,9 @@ class Transform(Value):
         """The 6 x 6 matrix."""
         columns = [self._motion(Motion.from_components(e)).components for e in _UNIT6]
         return tuple(zip(*columns, strict=True))
+
+    def numbers(self) -> tuple[tuple[Number, ...], ...]:
+        return self.matrix()
 
     def pose(self) -> tuple[tuple[Number, ...], ...]:
         """The 4 x 4 matrix of the successor's pose in the predecessor: [R p; 0 1]."""

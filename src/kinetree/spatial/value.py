@@ -3,6 +3,10 @@
 A value says what it is made of (`parts`, `with_parts`), what nothing is (`zero`), how it goes from a body to
 the predecessor (`carried`), how it looks as an array (`numbers`), and whether all values of its type have one
 form. Storage, sweeps and interpreters ask these and name no type, so a new type of value is one file.
+
+It may carry a tag of the frame it is expressed in, any object; None is untagged and fits everything. Sweeps
+tag what they hand out, so a sum of a force in body 3's axes and one in its parent's axes raises at once,
+eagerly and while tracing, and costs nothing in compiled code.
 """
 
 from __future__ import annotations
@@ -10,7 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
-from kinetree.errors import TraceError
+import numpy as np
+
+from kinetree.errors import FrameError, TraceError
+from kinetree.spatial.reading import stacked
 
 Builder = Callable[[Iterator[Any]], Any]
 
@@ -19,6 +26,7 @@ class Value:
     """A quantity of one body, of a joint, or of two nodes; see the module."""
 
     __slots__ = ()
+    __array_ufunc__ = None  # an array times a value is a value: the array is a batch of numbers
 
     # All values of the type have the same number of parts (after `uniform()`), whatever joint they belong to:
     # they can be read of a body whose joint is not known.
@@ -59,6 +67,11 @@ class Value:
         """The value as nested sequences of numbers: vectors by component, matrices by row."""
         raise TraceError(f"a {type(self).__name__} has no array form")
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """`numpy.asarray(value)`: vectors (..., 6), matrices by row (..., 6, n); batch axes lead."""
+        result = stacked(_tuples(self.numbers()))
+        return result if dtype is None else result.astype(dtype)
+
     def tagged(self, frame: Any) -> Self:
         """The same numbers, said to be expressed in `frame`."""
         return self
@@ -70,6 +83,33 @@ class Value:
     def arrived(self, frame: Any) -> Any:
         """The same numbers, of a value that a path has carried to the body with this frame."""
         return self.tagged(frame)
+
+
+class Tensor(Value):
+    """A value like an inertia, with a `matrix()`; along a path it goes by `congruence(X)`, X^T value X."""
+
+    __slots__ = ()
+    matrix: Callable[[], Any]
+    congruence: Callable[[Any], Any]
+
+    def carried(self, X: Any) -> Any:
+        return self.congruence(X)
+
+    def numbers(self) -> Any:
+        return self.matrix()
+
+
+class Tuple(tuple, Value):
+    """A value that is a tuple of its parts."""
+
+    __slots__ = ()
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    def with_parts(self, parts: Sequence[Any]) -> Self:
+        return type(self)(parts)
 
 
 def take_apart(value: Any) -> tuple[list[Any], Builder]:
@@ -90,6 +130,22 @@ def _visit(value: Any, out: list[Any]) -> Builder:
     return lambda numbers: build([builder(numbers) for builder in builders])
 
 
+def _tuples(x: Any) -> Any:
+    return tuple(map(_tuples, x)) if isinstance(x, (tuple, list)) else x
+
+
 def as_numbers(value: Any) -> Any:
     """A value or a plain number as it stands in arrays."""
     return value.numbers() if isinstance(value, Value) else value
+
+
+def joined(a: Any, b: Any, what: str) -> Any:
+    """The common frame of two tags, or FrameError."""
+    if a is b or b is None:
+        return a
+    if a is None:
+        return b
+    raise FrameError(
+        f"{what}: one operand is expressed in the frame of {a}, the other in the frame of {b}. "
+        "Transform one of them first: X @ motion takes it to the successor, X.T @ force to the predecessor."
+    )

@@ -21,6 +21,19 @@ def bound(
     function: Function, model: Model, args: tuple, keywords: dict[str, Any]
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The inputs as arrays by name (absent ones left out), and the static options."""
+    given, options = named(function, model, args, keywords)
+    arrays = {
+        argument.name: as_array(function.name, model, argument, given[argument.name], options)
+        for argument in function.inputs
+        if argument.name in given
+    }
+    return arrays, options
+
+
+def named(
+    function: Function, model: Model, args: tuple, keywords: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The inputs of a call by name, as they were given (absent ones left out), and the static options."""
     if not isinstance(model, Model):
         raise ArgumentError(
             f"{function.name}: the first argument must be a kinetree Model, got a {type(model).__name__}"
@@ -45,15 +58,11 @@ def bound(
     options = chosen(
         function, {name: given[name] for name in function.options if name in given}, function.name
     )
-    arrays = {}
     for argument in function.inputs:
-        value = given.get(argument.name)
-        if value is None:
-            if not argument.optional:
-                raise ArgumentError(f"{function.name}: argument {argument.name!r} is missing")
-            continue
-        arrays[argument.name] = as_array(function.name, model, argument, value, options)
-    return arrays, options
+        if given.get(argument.name) is None and not argument.optional:
+            raise ArgumentError(f"{function.name}: argument {argument.name!r} is missing")
+    names = [argument.name for argument in function.inputs]
+    return {name: given[name] for name in names if given.get(name) is not None}, options
 
 
 def chosen(
@@ -88,6 +97,11 @@ def as_array(
     """
     if hasattr(value, "__cuda_array_interface__"):
         return value
+    if isinstance(value, Mapping):
+        vector = "velocities" if argument.shape == ("nv",) else "positions"
+        raise ShapeError(
+            f"{function}: {argument.name} is a dict: give all numbers, as model.{vector}({{...}})"
+        )
     try:
         array = np.asarray(value)
     except ValueError:
@@ -95,6 +109,8 @@ def as_array(
     if array.dtype.kind not in "fiubcO":
         raise ShapeError(f"{function}: {argument.name} holds {array.dtype} values, but numbers are needed")
     core = argument.sizes(model, options)
+    if array.dtype.kind == "O" and len(core) == 1 and array.shape == (*core, 1):
+        array = array[:, 0]  # a column, as SymPy writes vectors
     if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
         raise ShapeError(wrong_shape(function, model, argument, array.shape, options))
     if array.dtype.kind == "O" and any(x is None or isinstance(x, (str, bytes)) for x in array.flat):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,3 +59,18 @@ def poisoned(
         else r
         for r in results
     ]
+
+
+def delivered(name: str, results: Sequence[Any], out: Any) -> Any:
+    """What a call returns: its results, in the caller's arrays if there are any; one of them, or a tuple."""
+    if out is None:
+        values = tuple(r[()] if isinstance(r, np.ndarray) and r.ndim == 0 else r for r in results)
+    else:
+        values = out if isinstance(out, tuple) else (out,)
+        if len(values) != len(results):
+            raise ShapeError(f"{name}: out has {len(values)} arrays, but {len(results)} are needed")
+        for place, result in zip(values, results, strict=True):
+            if np.shape(place) != np.shape(result):
+                raise ShapeError(f"{name}: out has shape {np.shape(place)} but {np.shape(result)} is needed")
+            np.copyto(place, result, casting="same_kind")
+    return values[0] if len(values) == 1 else values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,14 +41,8 @@ def compile(
     Returns:
         A kernel with `.ops`, `.source`, `.report()` and `.compile_seconds`.
     """
-    if not isinstance(function, Function):
-        raise CompileError(
-            f"compile: {function!r} is not a model function; give one such as kinetree.inverse_dynamics"
-        )
     if target not in TARGETS:
         raise CompileError(f"compile: unknown target {target!r}; choose from {', '.join(TARGETS)}")
-    if not isinstance(model, Model):
-        raise CompileError(f"compile: the model must be a kinetree Model, not a {type(model).__name__}")
     try:
         precision = str(np.dtype(dtype))
     except TypeError:
@@ -57,10 +51,30 @@ def compile(
         raise CompileError(f"compile: dtype must be 'float64' or 'float32', not {dtype!r}")
     if mode not in MODES:
         raise CompileError(f"compile: mode must be 'unrolled', 'looped' or None, not {mode!r}")
+    job = job_for("compile", function, model, inputs, options, precision, mode)
+    return TARGETS[target].executable(job)
+
+
+def job_for(
+    caller: str,
+    function: Any,
+    model: Any,
+    inputs: Sequence[str] | None,
+    options: Mapping[str, Any],
+    dtype: str = "float64",
+    mode: str | None = None,
+) -> Job:
+    """The job that a caller asks for by the names of inputs and options; CompileError if there is none."""
+    if not isinstance(function, Function):
+        raise CompileError(
+            f"{caller}: {function!r} is not a model function; give one such as kinetree.inverse_dynamics"
+        )
+    if not isinstance(model, Model):
+        raise CompileError(f"{caller}: the model must be a kinetree Model, not a {type(model).__name__}")
     known = [a.name for a in function.inputs]
     for name in inputs or ():
         if name not in known:
-            raise CompileError(f"compile: {function.name} has no input {name!r}; it takes {', '.join(known)}")
-    present = function.present(inputs)
-    job = Job(function, model, present, chosen(function, options, "compile"), precision, mode)
-    return TARGETS[target].executable(job)
+            raise CompileError(
+                f"{caller}: {function.name} has no input {name!r}; it takes {', '.join(known)}"
+            )
+    return Job(function, model, function.present(inputs), chosen(function, options, caller), dtype, mode)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ from kinetree.stages import increments as inc
 from kinetree.stages.batches import batch_of
 from kinetree.stages.function import Function
 from kinetree.stages.job import Job, model_digest
-from kinetree.stages.own import stored
+from kinetree.stages.own import loaded, stored
 from kinetree.stages.splice import graph_of, lowered, spliced
 from kinetree.stages.sweeps import SweepFunction
 from kinetree.sweep import choice
@@ -59,12 +60,14 @@ class Derivative(Function):
     """The derivative of another function; see the module."""
 
     suffix: str
+    letter = "d"  # in front of the names of changes
 
     def __init__(self, base: Function, coordinates: str, wrt: tuple[str, ...], of: tuple[str, ...] = ()):
         self.base, self.wrt, self.of = base, wrt, of
         self.in_increments = choice("coordinates", coordinates, "increments", "ambient") == "increments"
         self.arguments = {a.name: a for a in base.inputs}
         self.results = {output_name(base, a): a for a in base.outputs}
+        self.mark = self._fresh_mark()
         self.facts = (base, coordinates, wrt, of)
         chosen = [] if wrt == default_wrt(base) else wrt
         name = "_".join([base.name, self.suffix, *chosen, *of, *([] if self.in_increments else ["ambient"])])
@@ -81,6 +84,12 @@ class Derivative(Function):
         """The numbers of the outputs, recorded in a graph."""
         raise NotImplementedError
 
+    def _fresh_mark(self) -> str:
+        """What the names of changes begin with: d_, or d2_ in the derivative of a derivative, and so on."""
+        taken = {*self.arguments, *self.results}
+        marks = (f"{self.letter}{order if order > 1 else ''}_" for order in count(1))
+        return next(mark for mark in marks if taken.isdisjoint(mark + name for name in taken))
+
     # -- what a function does
 
     def lower(
@@ -88,12 +97,7 @@ class Derivative(Function):
     ) -> Program:
         model_digest(model)  # a model of symbols has none: CompileError
         graph = Graph()
-        arrays, values = [], {}
-        for argument in self.inputs:
-            if argument.name in inputs:
-                array = graph.array(argument.name, "input", argument.length(model, options))
-                arrays.append(array)
-                values[argument.name] = [graph.load(array, k) for k in range(array.size)]
+        arrays, values = loaded(graph, self, model, inputs, options)
         results = self.derived(Trace(graph, model, values, options, mode))
         outputs = tuple(
             stored(graph, argument.name, np.array(value, object))
@@ -125,7 +129,7 @@ class Derivative(Function):
         return [np.array(x, object).reshape(shape) for x, shape in zip(found, shapes, strict=True)]
 
     def __reduce__(self) -> Any:
-        return _again, (type(self), *self.facts)
+        return _again, (self.kind, *self.facts)
 
     # -- what the kinds of derivatives share
 
@@ -210,25 +214,26 @@ class Jvp(Derivative):
     suffix = "jvp"
 
     def signature_of(self) -> tuple[list[Argument], list[Argument]]:
-        tangents = [self.tangent(f"d_{a.name}", a, optional=True) for a in self.base.inputs]
-        slopes = [self.tangent(f"d_{name}", a) for name, a in self.results.items()]
+        tangents = [self.tangent(self.mark + a.name, a, optional=True) for a in self.base.inputs]
+        slopes = [self.tangent(self.mark + name, a) for name, a in self.results.items()]
         return tangents, [*_plain(self.results), *slopes]
 
     def directions(self, values: Values) -> list[str]:
-        return [name for name in self.arguments if f"d_{name}" in values]
+        return [name for name in self.arguments if self.mark + name in values]
 
     def derived(self, t: Trace) -> list[Any]:
-        tangents = {name: t.values[f"d_{name}"] for name in self.directions(t.values)}
+        tangents = {name: t.values[self.mark + name] for name in self.directions(t.values)}
         results, slopes = self.pushed(t, tangents)
         return [*results, *slopes]
 
 
 class Vjp(Derivative):
     suffix = "vjp"
+    letter = "b"
 
     def signature_of(self) -> tuple[list[Argument], list[Argument]]:
-        weights = [self.tangent(f"b_{name}", a, optional=True) for name, a in self.results.items()]
-        gradients = [self.tangent(f"b_{n}", self.arguments[n]) for n in self.wrt]
+        weights = [self.tangent(self.mark + name, a, optional=True) for name, a in self.results.items()]
+        gradients = [self.tangent(self.mark + n, self.arguments[n]) for n in self.wrt]
         return weights, [*_plain(self.results), *gradients]
 
     def derived(self, t: Trace) -> list[Any]:
@@ -239,7 +244,7 @@ class Vjp(Derivative):
         weights: list[list[Any]] = []
         for name, argument in self.results.items():
             size = self.tangent(name, argument).length(t.model, t.options)
-            weights.append(t.values.get(f"b_{name}", [0.0] * size))
+            weights.append(t.values.get(self.mark + name, [0.0] * size))
         if not own.is_straight:
             return [*results, *self._by_columns(t, weights)]
         if implicit.is_implicit(self.base, t.model):

@@ -8,17 +8,17 @@ A call goes forward only: arguments are bound, the target makes an executable of
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import inspect
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from kinetree.compiler.ir.program import Program
+from kinetree.compiler.runtime.fastcall import Forms, by_forms
 from kinetree.errors import KinetreeError, ShapeError
 from kinetree.model import Model
 from kinetree.names import MODULE_OF
@@ -67,7 +67,9 @@ class Function(ABC):
         self.__doc__ = documentation(self, inspect.getdoc(body) or "")
         self.__signature__ = signature(self)
         self.changed: tuple[Function, dict[str, Any]] | None = None  # what `with_options` made it of
+        self.kind = type(self)
         self._plans: dict[Any, _Plan] = {}
+        self._forms: Forms | None = None
 
     # -- what a kind of function knows
 
@@ -93,40 +95,29 @@ class Function(ABC):
     def __call__(
         self, model: Model, /, *args: Any, out: Any = None, target: str | None = None, **keywords: Any
     ) -> Any:
-        # This is on the way of every call: known forms of a call lead straight to machine code.
+        return self._call(model, *args, out=out, target=target, **keywords)
+
+    def _call(
+        self, model: Model, /, *args: Any, out: Any = None, target: str | None = None, **keywords: Any
+    ) -> Any:
+        """A call of any form. Forms that are known lead to machine code, which checks the arrays."""
         try:
             known = model._memo.get(self)
         except AttributeError:
             known = None  # not a model, as is said below
         if known is not None and target is None:
-            if not keywords:
-                call = known.get(len(args))
+            names = (len(args), *keywords)
+            plan = self._plans.get(names)
+            if plan is not None:
+                given = (*args, *keywords.values())
+                try:
+                    call = known.get((names, (), *[given[k] for k in plan.options]))
+                except TypeError:  # an option that is a list
+                    call = None
                 if call is not None:
-                    for a in args:
-                        if type(a) is not ndarray or a.dtype is not FLOAT64:
-                            break
-                    else:
-                        return call(*args) if out is None else call(*args, out=out)
-            call, arrays = self._known_call(known, args, keywords)
-            if call is not None:
-                return call(*arrays) if out is None else call(*arrays, out=out)
+                    arrays = [given[k] for k in plan.arrays]
+                    return call(*arrays) if out is None else call(*arrays, out=out)
         return self._first_call(model, args, keywords, out, target)
-
-    def _known_call(self, known: dict, args: tuple, keywords: dict[str, Any]) -> tuple[Any, Any]:
-        """What runs a call with keywords, options or arrays of other types, if that is known; its arrays."""
-        plan = self._plans.get((len(args), *keywords))
-        if plan is None:
-            return None, ()
-        given = (*args, *keywords.values())
-        arrays = doubles([given[k] for k in plan.arrays])
-        try:
-            return (
-                (None, ())
-                if arrays is None
-                else (known.get((plan, *[given[k] for k in plan.options])), arrays)
-            )
-        except TypeError:  # an option that is a list
-            return None, ()
 
     def _first_call(self, model: Model, args: tuple, keywords: dict, out: Any, target: str | None) -> Any:
         """A call of a form that is not known yet, or that is not for machine code."""
@@ -138,48 +129,62 @@ class Function(ABC):
         if target == "trace":
             if out is not None:
                 raise ShapeError(f"{self.name}: expressions cannot be written to out=")
-            value = inlined(self, model, arrays, options)
-        elif target not in TARGETS:
+            return self._finished(inlined(self, model, arrays, options))
+        if target not in TARGETS:
             raise KinetreeError(f"{self.name}: unknown target {target!r}; choose from {', '.join(TARGETS)}")
-        else:
-            dtype = "float32" if arrays and all(kind_of(a) == FLOAT32 for a in arrays.values()) else "float64"
-            job = Job(self, model, tuple(arrays), options, dtype)
-            executable = TARGETS[target].executable(job)
-            if target == "cpu" and dtype == "float64":
-                self._remember(job, executable, args, keywords)
-            keywords = {} if out is None else {"out": out}
-            return self._finished(executable)(*arrays.values(), **keywords)
-        return value if self.result is None else self.result(*value)
+        dtype = "float32" if arrays and all(kind_of(a) == FLOAT32 for a in arrays.values()) else "float64"
+        job = Job(self, model, tuple(arrays), options, dtype)
+        executable = TARGETS[target].executable(job)
+        if target == "cpu" and dtype == "float64":
+            self._remember(job, executable, args, keywords)
+        keywords = {} if out is None else {"out": out}
+        return self._finished(executable(*arrays.values(), **keywords))
 
-    def _remember(self, job: Job, executable: Any, args: tuple, keywords: dict[str, Any]) -> None:
-        """Let the next call of this form go straight to the machine code, which checks its arrays."""
-        names = [*self.order[: len(args)], *keywords]
-        given = (*args, *keywords.values())
-        if any(value is None for value in given):
-            return
-        arrays = tuple(names.index(name) for name in job.present)
-        options = tuple(k for k, name in enumerate(names) if name in self.options)
-        plan = self._plans.setdefault((len(args), *keywords), _Plan(arrays, options))
+    def _remember(self, job: Job, kernel: Any, args: tuple, keywords: dict[str, Any]) -> None:
+        """Let the next call of this form go straight to the machine code."""
+        given = dict(zip(self.order, args)) | keywords
+        absent = tuple(n for n, value in given.items() if value is None and n not in self.options)
+        options = [(k, value) for k, (n, value) in enumerate(given.items()) if n in self.options]
+        names = (len(args), *keywords)
+        form = (names, absent, *[value for _, value in options])
         known = job.model._memo.setdefault(self, {})
-        call = self._finished(executable)
-        with contextlib.suppress(TypeError):  # an option that is a list
-            known[plan, *[given[k] for k in options]] = call
-        if not keywords and arrays == (*range(len(args)),):
-            known[len(args)] = call
+        try:
+            if form in known or not kernel.calls or any(isinstance(given[n], Mapping) for n in given):
+                return  # it is worth its while from the second call on
+        except TypeError:  # an option that is a list
+            return
+        call, context = known[job] if job in known else known.setdefault(job, self._machine(job, kernel))
+        known[form] = call
+        if not absent:
+            arrays = tuple(list(given).index(name) for name in job.present)
+            self._plans.setdefault(names, _Plan(arrays, tuple(k for k, _ in options)))
+        if context is not None and _is_constant(form[2:]):
+            if self._forms is None:
+                self._forms = by_forms(self, self._call)
+            words = [*[None] * len(args), *map(sys.intern, keywords)]
+            place = {name: k for k, name in enumerate(job.present)}
+            self._forms.know(
+                job.model, [(w, place.get(n), given[n]) for w, n in zip(words, given, strict=True)], context
+            )
 
-    def _finished(self, executable: Callable[..., Any]) -> Callable[..., Any]:
-        """The executable, its results as one value of their own type where the function has one."""
-        result = self.result
-        if result is None:
-            return executable
+    def _machine(self, job: Job, kernel: Any) -> tuple[Callable[..., Any], Any]:
+        """What runs a job for the arrays of a call: a built-in function and its context, or a plain one."""
 
-        is_named = isinstance(result, type) and issubclass(result, tuple)
-        make: Any = partial(tuple.__new__, cast(type, result)) if is_named else lambda parts: result(*parts)
+        def general(*arrays: Any, out: Any = None) -> Any:
+            ready = doubles(list(arrays))
+            if ready is None:
+                keywords = dict(zip(job.present, arrays, strict=True)) | job.options
+                return self._first_call(job.model, (), keywords, out, None)
+            return self._finished(kernel(*ready) if out is None else kernel(*ready, out=out))
 
-        def finished(*arrays: Any, out: Any = None) -> Any:
-            return make(executable(*arrays) if out is None else executable(*arrays, out=out))
+        is_tuple = isinstance(self.result, type) and issubclass(self.result, tuple)
+        if self.result is not None and not is_tuple:
+            return general, None
+        return kernel.fast(general, self.result or tuple) or (general, None)
 
-        return finished
+    def _finished(self, value: Any) -> Any:
+        """Several results as one value of their own type, where the function has one."""
+        return value if self.result is None else self.result(*value)
 
     # -- what it is
 
@@ -196,9 +201,10 @@ class Function(ABC):
 
     def with_options(self, **options: Any) -> Function:
         """The same function with other defaults for some of its options."""
-        new = object.__new__(type(self))
+        new = object.__new__(self.kind)
         new.__dict__.update(self.__dict__)
-        new.options, new._plans = chosen(self, options, "with_options", complete=False), {}
+        new.options = chosen(self, options, "with_options", complete=False)
+        new._plans, new._forms = {}, None
         new.changed = self, options
         new.__signature__ = signature(new)
         return new
@@ -219,6 +225,13 @@ class _Plan:
 
     def __init__(self, arrays: tuple[int, ...], options: tuple[int, ...]):
         self.arrays, self.options = arrays, options
+
+
+def _is_constant(value: Any) -> bool:
+    """True if an object can be told by itself: it does not change."""
+    if type(value) is tuple:
+        return all(map(_is_constant, value))
+    return value is None or type(value) in (str, int, float, bool)
 
 
 def doubles(arrays: list) -> list | None:

@@ -62,6 +62,3 @@ def transposed_product(rows: Sequence[Mapping[int, Any]], x: Sequence[Any], widt
         for k, value in row.items():
             found[k] = found[k] + value * factor
     return found
-
-
-__all__ = ["of_positions", "product", "rate_rows", "transposed_product", "velocity_rows"]

@@ -12,6 +12,7 @@ import numpy as np
 
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.passes.split import PART_SIZE
 from kinetree.compiler.runtime.source import source_digest
 from kinetree.errors import ArgumentError, KinetreeError, ShapeError, SingularError
 from kinetree.interpreters.kinds import structure_of
@@ -29,7 +30,7 @@ class Job:
     Equal jobs have equal programs, so executables are kept under the job.
     """
 
-    __slots__ = ("_hash", "dtype", "function", "mode", "model", "options", "present")
+    __slots__ = ("_hash", "_shapes", "dtype", "function", "mode", "model", "options", "present")
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Job:
         self.function, self.model, self.present, self.dtype, self.mode = function, model, present, dtype, mode
         self.options = {name: _frozen(value) for name, value in options.items()}
         self._hash = hash((function, present, tuple(self.options.items()), dtype, mode))
+        self._shapes: tuple[list[tuple[int, ...]], list[tuple[int, ...]]] | None = None
 
     def __hash__(self) -> int:
         return self._hash
@@ -60,15 +62,17 @@ class Job:
     @property
     def shapes(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
         """The core shapes of the inputs and outputs."""
-        return self.function.shapes(self.model, self.present, self.options)
+        if self._shapes is None:
+            self._shapes = self.function.shapes(self.model, self.present, self.options)
+        return self._shapes
 
     def lowered(self) -> Program:
         """The program as the function gives it."""
         return self.function.lower(self.model, self.present, self.options, self.mode)
 
-    def program(self) -> Program:
-        """The program that printers print: after all passes."""
-        return optimize(self.lowered())
+    def program(self, part_size: int = PART_SIZE) -> Program:
+        """The program that printers print: after all passes; `part_size` as the target says."""
+        return optimize(self.lowered(), part_size)
 
     @property
     def key(self) -> str | None:

@@ -12,7 +12,7 @@ tau = reach(robot, q, v, goal, 200.0)          # compiled for the robot; batches
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -40,15 +40,12 @@ class OwnFunction(Function):
     ) -> Program:
         model_digest(model)  # a model of symbols has none: CompileError
         graph = Graph()
-        arrays, values = [], {}
-        for argument in self.inputs:
-            if argument.name in inputs:
-                shape = argument.sizes(model, options)
-                array = graph.array(argument.name, "input", argument.length(model, options))
-                arrays.append(array)
-                loads = np.empty(array.size, object)
-                loads[:] = [graph.load(array, k) for k in range(array.size)]
-                values[argument.name] = loads.reshape(shape) if shape else loads[0]
+        arrays, loads = loaded(graph, self, model, inputs, options)
+        shapes = [a.sizes(model, options) for a in self.inputs if a.name in loads]
+        values = {
+            name: np.array(load, object).reshape(shape) if shape else load[0]
+            for (name, load), shape in zip(loads.items(), shapes, strict=True)
+        }
         results = self._run(model, values, options)
         outputs = tuple(
             stored(graph, argument.name, value)
@@ -126,6 +123,16 @@ def function(
 def _number(state: Any) -> Any:
     """One state's argument: an array, or the number itself."""
     return state if np.ndim(state) else state[()] if isinstance(state, np.ndarray) else state
+
+
+def loaded(
+    graph: Graph, function: Function, model: Model, inputs: Collection[str], options: dict[str, Any]
+) -> tuple[list[Array], dict[str, list[Any]]]:
+    """The arrays of the inputs that are there, and the numbers in each by name."""
+    arrays = [
+        graph.array(a.name, "input", a.length(model, options)) for a in function.inputs if a.name in inputs
+    ]
+    return arrays, {array.name: [graph.load(array, k) for k in range(array.size)] for array in arrays}
 
 
 def stored(graph: Graph, name: str, value: np.ndarray) -> Array:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kinetree.compiler.passes.split import PART_SIZE
 from kinetree.errors import KinetreeError
 from kinetree.ops import Expr
 
@@ -33,6 +34,7 @@ class Target(ABC):
     """A way to run functions of a model."""
 
     name: str
+    part_size = PART_SIZE  # statements of the functions that a program is cut into; 0: it is one function
 
     @abstractmethod
     def executable(self, job: Job) -> Callable[..., Any]:

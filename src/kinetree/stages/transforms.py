@@ -82,7 +82,7 @@ def jvp(
     """
     derived = jvp_of(function, coordinates=coordinates)
     given = _by_name(function, "primals", primals)
-    changes = {f"d_{name}": x for name, x in _by_name(function, "tangents", tangents).items()}
+    changes = {derived.mark + name: x for name, x in _by_name(function, "tangents", tangents).items()}
     found = derived(model, **given, **changes, **options)
     count = len(function.outputs)
     return _value(function, found[:count]), _value(function, found[count:])
@@ -119,7 +119,8 @@ def vjp(
             f"vjp: {function.name} has {len(function.outputs)} results ({names}), "
             f"but {len(weights)} cotangents were given"
         )
-    seeds = {f"b_{name}": x for name, x in zip(derived.results, weights, strict=True) if x is not None}
+    marked = [derived.mark + name for name in derived.results]
+    seeds = {name: x for name, x in zip(marked, weights, strict=True) if x is not None}
     found = derived(model, **given, **seeds, **options)
     count = len(function.outputs)
     return _value(function, found[:count]), tuple(found[count:])
@@ -142,6 +143,3 @@ def _value(function: Function, found: Sequence[Any]) -> Any:
     if len(found) == 1:
         return found[0]
     return tuple(found) if function.result is None else function.result(*found)
-
-
-__all__ = ["jacobian_of", "jvp", "jvp_of", "vjp", "vjp_of"]

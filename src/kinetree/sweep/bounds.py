@@ -38,7 +38,8 @@ def _bounds(nodes: Sequence[Node], nv: int) -> np.ndarray:
             S = node.motion(member, (0.0,) * len(node.q_index))  # its lengths hardly depend on q
             for index, column in zip(node.v_index, S.columns, strict=True):
                 w, u = _length(column.angular), _length(column.linear)
-                totals[index] += (u * math.sqrt(abs(m)) + w * math.sqrt(abs(s))) ** 2
+                speed = u * math.sqrt(abs(m)) + w * math.sqrt(abs(s))
+                totals[index] += speed * speed  # which may be infinite, where ** would raise
             if member.carrier == NOTHING:
                 continue
             carrier = node.predecessor if member.carrier == PREDECESSOR else (node.number, member.carrier)

@@ -24,18 +24,9 @@ from typing import Any
 
 from kinetree.errors import ModelError, TraceError
 from kinetree.model.node import NOTHING, Node, stacked
-from kinetree.spatial import (
-    CoriolisInertia,
-    Detached,
-    Factored,
-    Force,
-    Matrix,
-    Motion,
-    Partials,
-    Stack,
-    Transform,
-)
+from kinetree.spatial import CoriolisInertia, Detached, Factored, Force, Matrix, Motion, Partials, Stack
 from kinetree.spatial import vector as vec
+from kinetree.spatial.transform import Transform
 from kinetree.spatial.value import Value
 from kinetree.sweep.walk import Walk
 
@@ -81,9 +72,7 @@ class Sweep(ABC):
 
     @abstractmethod
     def path(self, X: Any, j: Any, *carried: Any) -> Iterator[tuple]:
-        """(i, *values) for i = j and then each of its ancestors; the values are moved along by the transforms
-        X.
-        """
+        """(i, *values) for i = j and then each of its ancestors; the transforms X move the values along."""
 
     # -- storage -----------------------------------------------------------------------------------
 
@@ -105,7 +94,7 @@ class Sweep(ABC):
 
     @abstractmethod
     def absent(self, *dimensions: str | int) -> Any:
-        """An input that nobody gave: zeros, by node."""
+        """An input that was not given: zeros, by node."""
 
     @abstractmethod
     def velocity(self, i: Any, k: int) -> Any:
@@ -209,9 +198,7 @@ class Sweep(ABC):
         return stacked([S.tagged(f) for S, f in zip(found, self.frame_of(i), strict=True)])
 
     def gathered(self, i: Any, X: Any, value: Any) -> Any:
-        """A force or inertia of each body of node i together with what the others of the node that it carries
-        have.
-        """
+        """A force or inertia of each body of node i, with those of the others of the node that it carries."""
         if not isinstance(value, Stack):
             return value
         parts = list(value.values)
@@ -295,9 +282,7 @@ def _back(P: Any, S: Any) -> Any:
 
 
 def marked_nodes(model: Any, options: dict[str, Any]) -> frozenset[int]:
-    """The nodes whose joints the option `accelerate` names; a group of joints is named as a whole or not at
-    all.
-    """
+    """The nodes whose joints the option `accelerate` names; a group is named as a whole or not at all."""
     names = set(options.get("accelerate", ()))
     bodies = {model.joint_index(name) for name in names}
     found = {model.location(body)[0] for body in bodies}

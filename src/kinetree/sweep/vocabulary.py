@@ -47,35 +47,22 @@ WORDS = {
     "added": Word("inertia added along each velocity", ("nv",), "kg m^2 or kg"),
     "extra": Word('further columns: "rotors", "armature", "damping", "friction"', type="str | Sequence[str]"),
     "C": Word("a matrix to be compared with the Coriolis matrix", ("nv", "nv")),
-    "f_ext": Word(
-        "wrench [moment; force] on each body, body axes, about the body origin",
-        ("nb", 6),
-        "N m and N",
-        "zero",
-    ),
+    "f_ext": Word("wrench [moment; force] on each body, body axes, about the body origin",
+        ("nb", 6), "N m and N", "zero"),
     "point": Word("a point in the axes of the frame", (3,), "m", "its origin"),
-    "momentum": Word(
-        "the wanted momentum [angular; linear], world axes, about the world origin",
-        (6,),
-        "N m s and N s",
-        "zero",
-    ),
+    "momentum": Word("the wanted momentum [angular; linear], world axes, about the world origin",
+        (6,), "N m s and N s", "zero"),
     "impulse": Word("[angular; linear], on the frame", (6,), "N m s and N s"),
     "parameters": Word(
         "of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz)",
-        ("nb", 10),
-        "kg, kg m, kg m^2",
-        "the model's own",
-    ),
+        ("nb", 10), "kg, kg m, kg m^2", "the model's own"),
     "gravity": Word("acceleration of free fall, world axes", (3,), "m/s^2", "the model's own"),
     "frame": Word("name of a frame or body", type="str"),
     "frames": Word("names of frames or bodies", type="str | Sequence[str]"),
     "forces": Word("a wrench [moment; force] for each frame by name", type="Mapping[str, Numbers] | Numbers"),
     "accelerate": Word("names of the joints whose acceleration is known", type="Sequence[str]"),
-    "reference": Word(
-        '"body", "world" or "aligned" (axes of the world, origin of the frame)',
-        choices=("body", "world", "aligned"),
-    ),
+    "reference": Word('"body", "world" or "aligned" (axes of the world, origin of the frame)',
+        choices=("body", "world", "aligned")),
     "hold": Word("the axes in which f_ext stays constant as q changes", choices=("body", "world")),
     "kind": Word("", choices=("spatial", "classical")),
     "side": Word("", choices=("outboard", "inboard")),
@@ -83,7 +70,7 @@ WORDS = {
     "smoothing": Word("velocity over which friction changes its sign", unit="rad/s or m/s", type="float"),
     "out": Word("arrays for the results", type="Array | tuple[Array, ...]"),
     "target": Word('where it runs: "cpu" or "eager"', absent="chosen by the kind of number", type="str"),
-}
+}  # fmt: skip
 
 
 def implied(name: str) -> tuple[Dimension, ...]:

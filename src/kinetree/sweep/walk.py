@@ -55,7 +55,7 @@ class Walk(ABC):
 
     @abstractmethod
     def guard(self, k: Any, pivot: Any) -> None:
-        """See to it that the result is not trusted if the pivot of a velocity is zero or rounding noise."""
+        """Flag the result if the pivot of a velocity is zero or rounding noise."""
 
     def reciprocal(self, k: Any, pivot: Any) -> Any:
         """1 / pivot; a pivot of zero makes the result an error that names the joint."""

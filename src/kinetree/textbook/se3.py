@@ -6,11 +6,7 @@ body that has moved for the time t with the constant body velocity V.
 
 from __future__ import annotations
 
-from kinetree.spatial.even import (
-    cotangent_defect_ratio,
-    sine_defect_ratio,
-    versine_ratio,
-)
+from kinetree.spatial.even import cotangent_defect_ratio, sine_defect_ratio, versine_ratio
 from kinetree.spatial.motion import Motion
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.rotation import Rotation

@@ -49,14 +49,10 @@ def arm7() -> Model:
     builder = ModelBuilder("arm7")
     for i, link in enumerate(LINKS, 1):
         reach, speed = math.radians(link.range_deg), math.radians(link.speed_deg)
+        parent, place = f"link{i - 1}" if i > 1 else "world", Pose(link.turn, link.position)
+        inertia = Inertia(link.mass, link.com, diagonal(*link.moments))
+        limits = Limits(-reach, reach, speed, link.torque)
         builder.add_body(
-            f"link{i}",
-            f"link{i - 1}" if i > 1 else "world",
-            Revolute((0, 0, 1)),
-            Pose(link.turn, link.position),
-            Inertia(link.mass, link.com, diagonal(*link.moments)),
-            joint_name=f"joint{i}",
-            damping=0.5,
-            limits=Limits(-reach, reach, speed, link.torque),
+            f"link{i}", parent, Revolute((0, 0, 1)), place, inertia, f"joint{i}", damping=0.5, limits=limits
         )
     return builder.add_frame("flange", "link7", Pose(p=(0, 0, 0.045))).build()

@@ -21,7 +21,7 @@ def quadruped(floating: bool = True, spine: bool = False) -> Model:
 
     Args:
         floating: True gives the trunk a free joint (18 DoF in all); False holds it.
-        spine: True divides the trunk by a yaw joint and adds a degree of freedom (19: the thesis' quadruped).
+        spine: True divides the trunk by a yaw joint and adds a degree of freedom (19, as in Echeandia 2020).
     """
     builder = _standing("quadruped", floating)
     if spine:
@@ -110,14 +110,9 @@ def _base(floating: bool) -> Joint:
 
 
 def _add(
-    builder: ModelBuilder,
-    name: str,
-    parent: str,
-    joint: Joint,
-    position: Vector,
-    inertia: Inertia,
+    builder: ModelBuilder, name: str, parent: str, joint: Joint, position: Vector, inertia: Inertia,
     joint_name: Any = None,
-) -> None:
+) -> None:  # fmt: skip
     """A body whose joint sits at `position` in its parent, all axes parallel when it stands."""
     limits = (-0.75 * math.pi, 0.75 * math.pi) if isinstance(joint, Revolute) else None
     builder.add_body(name, parent, joint, Pose(p=position), inertia, joint_name=joint_name, limits=limits)

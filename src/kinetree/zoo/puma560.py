@@ -53,14 +53,13 @@ def puma560(rotors: bool = False) -> Model:
     """The PUMA 560 with motor inertias and gear ratios.
 
     Of link 1 only the moment about its own axis was published, so it has no mass and its inertia is not
-    that of a body. Friction is that of the motors, seen at the joints; Coulomb friction is the mean of both
-    directions.
+    that of a body. Friction is that of the motors at the joints; Coulomb's is the mean of both directions.
 
     Args:
         rotors: False puts the motors into the model as armature (gear^2 times inertia), as the source does;
             True as rotors that spin about the joint axes and feel the motion of the links that carry them.
 
-    Reference: Armstrong, Khatib and Burdick 1986, in the frames of Corke's Robotics Toolbox.
+    Reference: Armstrong, Khatib and Burdick (1986), in the frames of Corke's Robotics Toolbox.
     """
     builder = ModelBuilder("puma560")
     placement = None
@@ -68,18 +67,15 @@ def puma560(rotors: bool = False) -> Model:
         end = Pose(link.twist, (link.a, 0, link.d))  # the link frame, seen from the joint
         gear = link.gear
         low, high = (math.radians(angle) for angle in link.range_deg)
+        inertia = Inertia(link.mass, link.com, diagonal(*link.moments)).congruence(end.transform())
+        parent = f"link{i - 1}" if i > 1 else "world"
         builder.add_body(
-            f"link{i}",
-            f"link{i - 1}" if i > 1 else "world",
-            Revolute((0, 0, 1)),
-            placement,
-            Inertia(link.mass, link.com, diagonal(*link.moments)).congruence(end.transform()),
-            joint_name=f"joint{i}",
+            f"link{i}", parent, Revolute((0, 0, 1)), placement, inertia, f"joint{i}",
             armature=0.0 if rotors else gear * gear * link.motor,
             damping=gear * gear * link.viscous,
             friction=abs(gear) * sum(link.coulomb) / 2,
             limits=Limits(low, high),
-        )
+        )  # fmt: skip
         if rotors:
             spin = Inertia.from_moments(0, (0, 0, 0), (0, 0, link.motor, 0, 0, 0))
             builder.add_rotor(f"joint{i}", spin, placement, (0, 0, 1), gear)

@@ -22,7 +22,7 @@ def pendulum(m: Any = 1.0, L: Any = 1.0, I: Any = 0.0, g: Any = 9.81) -> Model:
         I: moment of inertia about the centre of mass, kg m^2; 0 for a point mass.
         g: gravity, m/s^2, along -z.
 
-    Reference: Concurrent Dynamics, equations M1 to M4.
+    Reference: Concurrent Dynamics (2017), equations M1 to M4.
     """
     builder = ModelBuilder("pendulum", gravity=(0, 0, -g))
     builder.add_body("bob", "world", Revolute(SWING), inertia=_hanging(m, L, I), joint_name="hinge")
@@ -51,7 +51,7 @@ def cart_pole(m1: Any = 1.0, m2: Any = 0.1, L: Any = 0.5, I: Any = 0.0, g: Any =
         I: moment of inertia of the pole about its centre of mass, kg m^2.
         g: gravity, m/s^2, along -z.
 
-    Reference: Concurrent Dynamics, equations N1 to N4 (with Y_1 = 1).
+    Reference: Concurrent Dynamics (2017), equations N1 to N4 (with Y_1 = 1).
     """
     builder = ModelBuilder("cart_pole", gravity=(0, 0, -g))
     builder.add_body("cart", "world", Prismatic((1, 0, 0)), inertia=Inertia(m1), joint_name="slider")

@@ -58,10 +58,9 @@ def auto_tree(n: int = 7, branching: float = 1, skew: float = 0.0, taper: float 
         n: number of bodies.
         branching: 1 for a chain, 2 for a binary tree, 1.5 for bodies that carry one and two others in turn.
         skew: angle about x between the axes of a body and its parent, rad; 0 keeps all axes parallel.
-        taper: ratio of the length of a body to that of the body before it; its mass goes with the third
-        power.
+        taper: ratio of the length of a body to that of the one before; its mass goes with the third power.
 
-    Reference: Featherstone 2008, appendix of spatial_v2; the rig behind the tables of thesis chapter 4.
+    Reference: Featherstone (2008), appendix of spatial_v2; the tables of Echeandia (2020) chapter 4.
     """
     _check_count(n, "auto_tree")
     builder = ModelBuilder(f"auto_tree{n}")

@@ -1,8 +1,9 @@
 """C99 export: programs as one header, one source and a self-test.
 
 The source uses no heap and no globals but constant tables, and compiles without a warning under `-Wall
--Wextra -Wconversion -pedantic`. Build with the processor's fused multiply-add (`-O2 -march=native`) for
-speed, and without `-ffast-math`, which would break the rule that NaN in gives NaN out.
+-Wextra -Wconversion -pedantic`. Multiply-adds are fused where the compiler says that the processor does that
+fast (`-O2 -march=native`), else they are two operations, never a call of `fma`. Do not build with
+`-ffast-math`, which would break the rule that NaN in gives NaN out.
 """
 
 from __future__ import annotations
@@ -12,12 +13,10 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kinetree.compiler.emit.c_function import DTYPES, Function, helpers
+from kinetree.compiler.emit.c_function import DTYPES, STACK, Function, helpers
 from kinetree.compiler.emit.c_selftest import selftest
 from kinetree.compiler.ir.check import check
 from kinetree.compiler.ir.program import Program
-from kinetree.compiler.passes.dce import eliminate_dead_code
-from kinetree.compiler.passes.spoil import spoil_nonfinite
 from kinetree.errors import CompileError
 
 Entry = tuple[str, Program, Sequence[str], Sequence[str]]
@@ -29,36 +28,49 @@ def c_source(
     dtype: str = "float64",
     title: str = "",
     samples: Mapping[str, Sequence[Sequence[Any]]] | None = None,
+    constants: Mapping[str, int] | None = None,
+    notes: Sequence[str] = (),
+    stack: int = STACK,
 ) -> dict[str, str]:
     """The C files of some programs: `{prefix}.h`, `{prefix}.c` and `{prefix}_selftest.c`, by name.
 
     Args:
-        programs: (public name, program, one line about each input, one line about each output).
+        programs: (public name, program after all passes, a line about each input, one about each output).
         prefix: begins every name and file; anything that is not an identifier is made one.
         dtype: "float64" or "float32".
         title: first line of the header's comment, e.g. the model's name; escaped.
         samples: for the self-test, by public name, states (one array per input); otherwise random numbers.
+        constants: macros of the header, `{PREFIX}_{NAME}`.
+        notes: further lines of the header's comment; escaped.
+        stack: bytes of local arrays in a function; if it needs more, the caller hands in the memory.
+
     Raises:
         CompileError: unknown dtype, a name that is not an identifier, or two equal names.
     """
+    prefix = identifier(prefix)
+    functions = c_functions(programs, prefix, dtype, stack)
+    comment = [title, "", *ABOUT.splitlines(), *notes]
+    return {
+        f"{prefix}.h": header(prefix, comment, functions, programs, constants),
+        f"{prefix}.c": source(prefix, functions),
+        f"{prefix}_selftest.c": selftest(prefix, functions, samples or {}),
+    }
+
+
+def c_functions(
+    programs: Sequence[Entry], prefix: str, dtype: str = "float64", stack: int = STACK
+) -> list[Function]:
+    """The C functions of some programs; arguments and errors as for `c_source`."""
     if dtype not in DTYPES:
         raise CompileError(f"C export: dtype {dtype!r} is not one of {', '.join(DTYPES)}")
-    prefix = identifier(prefix)
     functions: list[Function] = []
     for name, program, *_ in programs:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
             raise CompileError(f"C export: {name!r} is not a name for C: use letters, digits and _")
         if any(f.name == name for f in functions):
             raise CompileError(f"C export: two functions are called {name!r}")
-        functions.append(
-            Function(prefix, name, check(spoil_nonfinite(eliminate_dead_code(program))), DTYPES[dtype])
-        )
-    header = _header(prefix, title, functions, programs)
-    return {
-        f"{prefix}.h": header,
-        f"{prefix}.c": _source(prefix, functions),
-        f"{prefix}_selftest.c": selftest(prefix, functions, samples or {}),
-    }
+        functions.append(Function(prefix, name, check(program), DTYPES[dtype], stack))
+    return functions
 
 
 def identifier(text: str) -> str:
@@ -75,13 +87,21 @@ def comment_text(text: str) -> str:
 _HARMLESS = frozenset(string.ascii_letters + string.digits + " _-.,:;()[]{}<>=+'|#@!$%&^~")
 
 
-def _header(prefix: str, title: str, functions: list[Function], programs: Sequence[Entry]) -> str:
+def header(
+    prefix: str,
+    comment: Sequence[str],
+    functions: list[Function],
+    programs: Sequence[Entry],
+    constants: Mapping[str, int] | None = None,
+) -> str:
+    """The text of the header, with the lines of its comment, escaped, and macros `{PREFIX}_{NAME}`."""
     upper = prefix.upper()
-    lines = [f"/* {comment_text(title) or prefix}", " *"]
-    lines += [f" * {line}" for line in _ABOUT.splitlines()] + [" */"]
+    first, *rest = (comment_text(line) for line in comment)
+    lines = [f"/* {first or prefix}", *(f" * {line}".rstrip() for line in rest), " */"]
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', f"#define {upper}_RESTRICT", "#else"]
     lines += [f"#define {upper}_RESTRICT restrict", "#endif", ""]
+    lines += [*(f"#define {upper}_{name} {value}" for name, value in (constants or {}).items()), ""]
     for f, (_, p, *about_all) in zip(functions, programs):
         lines.append(f"/* {f.symbol}")
         texts = [*_padded(about_all[0], p.inputs), *_padded(about_all[1], p.outputs)]
@@ -101,18 +121,16 @@ def _padded(about: Sequence[str], arrays: Sequence[Any]) -> list[str]:
     return [*about, *("" for _ in arrays)][: len(arrays)]
 
 
-_ABOUT = """\
-Every function computes one state. Arrays must not overlap. No heap, no globals but constants: all
-functions can run in many threads at once. They return 0, or 1 if the result cannot be trusted (a
-division by nearly zero). An input that is not finite makes every output NaN. Do not compile with
--ffast-math."""
+ABOUT = """\
+Every function computes one state. Arrays must not overlap; matrices are stored by rows. No heap, no
+globals but constants: all functions can run in many threads at once. They return 0, or 1 if the
+result cannot be trusted (a division by nearly zero). An input that is not finite makes every output
+NaN. Do not compile with -ffast-math."""
 
 
-def _source(prefix: str, functions: list[Function]) -> str:
+def source(prefix: str, functions: list[Function]) -> str:
+    """The text of the source."""
     lines = [f'#include "{prefix}.h"', "", "#include <math.h>", "#include <stdint.h>", ""]
     if functions:
         lines += helpers(prefix, functions[0].dtype, functions)
     return "\n".join([*lines, *(f.text() for f in functions)])
-
-
-__all__ = ["c_source", "comment_text", "identifier"]

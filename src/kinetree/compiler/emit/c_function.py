@@ -15,9 +15,10 @@ from kinetree.compiler.emit.c_like import CLike, Dtype
 from kinetree.compiler.ir.graph import Array
 from kinetree.compiler.ir.program import Program
 
-STACK_NUMBERS = 4096  # work arrays up to this many numbers lie on the stack; longer ones are handed in
+STACK = 1 << 15  # bytes of work arrays that lie on the stack; more are handed in
 
-_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{,30}\Z")
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{,30}\Z")
+_MACRO = re.compile(r"(I|[A-Z][A-Z0-9_]+)\Z")  # what headers may have defined
 _OWN = re.compile(r"(t|input|output|work)[0-9]*\Z")  # what the text itself uses
 _RESERVED = frozenset(
     """auto break case char const continue default do double else enum extern float for goto if inline int
@@ -34,12 +35,12 @@ DTYPES = {"float64": Dtype("double", "", np.float64), "float32": Dtype("float", 
 class Function(CLike):
     """The C text of one program."""
 
-    def __init__(self, prefix: str, name: str, program: Program, dtype: Dtype):
+    def __init__(self, prefix: str, name: str, program: Program, dtype: Dtype, stack: int = STACK):
         symbol = f"{prefix}_{name}"
         super().__init__(program, dtype, symbol, prefix.upper(), _array_names(program, symbol))
         self.name = name
         self.work_length = sum(a.size for a in program.work)
-        self.needs_work = self.work_length > STACK_NUMBERS
+        self.needs_work = self.work_length * np.dtype(dtype.numpy).itemsize > stack
 
     @property
     def prototype(self) -> str:
@@ -85,7 +86,8 @@ def _array_names(program: Program, symbol: str) -> dict[Array, str]:
     for word, arrays in (("input", program.inputs), ("output", program.outputs)):
         for k, array in enumerate(arrays):
             taken = _RESERVED.union(names.values())
-            usable = _IDENTIFIER.match(array.name) and not _OWN.match(array.name) and array.name not in taken
+            own = _OWN.match(array.name) or _MACRO.match(array.name) or array.name in taken
+            usable = _IDENTIFIER.match(array.name) and not own
             names[array] = array.name if usable else f"{word}{k}"
     names.update({a: f"work{k}" for k, a in enumerate(program.work)})
     names.update({a: f"{symbol}_table{k}" for k, a in enumerate(program.tables)})

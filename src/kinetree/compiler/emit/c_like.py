@@ -116,7 +116,8 @@ class CLike(Printer):
 
     def _each(self, array: Array, text: str) -> str:
         """A statement for every element i of an array."""
-        return f"for ({self.integer} i = 0; i < {array.size}; ++i) {text}" if array.size else ""
+        head = f"for ({self.integer} i = 0; i < {array.size}; ++i) {{"
+        return f"{head}\n    {text}\n}}" if array.size else ""
 
     def part(self, s: Part) -> None:
         """A part is a function of its own."""
@@ -144,6 +145,3 @@ class CLike(Printer):
             elif isinstance(s, Expr) and s.op == "load":
                 touched.add(s.args[0])
         return [a for a in self.names if a in touched and a.kind in ("input", "output", "work")]
-
-
-__all__ = ["CLike", "Dtype"]

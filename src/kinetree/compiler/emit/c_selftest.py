@@ -99,6 +99,3 @@ def _case(f: Function, samples: Sequence[Sequence[Any]] | None) -> list[str]:
         lines += [f"    ok = ok && is_nan(out{k}, {a.size});" for k, a in enumerate(p.outputs) if a.size]
     lines += [f'    printf("%s {f.name}\\n", ok ? "ok    " : "FAILED");', "    return !ok;", "}", ""]
     return lines
-
-
-__all__ = ["selftest"]

@@ -166,6 +166,3 @@ class Printer(Walk):
             return str(int(value))
         text = self.number(value)
         return f"({text})" if text.startswith("-") else text
-
-
-__all__ = ["Printer", "Walk"]

@@ -142,6 +142,3 @@ class _Printer(Printer):
     def element(self, array: Array, index: Any) -> str:
         place = self.operand(index)
         return self.place(array, f"at({place}, {array.size})" if type(index) is Expr else place)
-
-
-__all__ = ["python_source", "run"]

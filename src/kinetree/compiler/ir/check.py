@@ -216,6 +216,3 @@ def _closed_by(statement: While) -> Block:
     body = statement.body
     use = Expr("iadd", (statement.successor, 0), body.statements[0].graph, body, 0)  # type: ignore[union-attr]
     return Block(body.parent, [*body.statements, use])
-
-
-__all__ = ["check", "kind_of"]

@@ -119,6 +119,3 @@ class Indices:
                 known = _facts(int(values.min()), int(values.max()), modulus, first)
             self._known[table] = known
         return known
-
-
-__all__ = ["ANYTHING", "Facts", "Indices", "exactly"]

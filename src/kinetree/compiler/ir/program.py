@@ -52,6 +52,17 @@ class Program:
         """The outputs, and the guard if there is one."""
         return self.outputs if self.guard is None else (*self.outputs, self.guard)
 
+    def places(self, array: Array) -> list[int]:
+        """Which elements of an output can be other than zero: those that are written, in order."""
+        found: set[int] = set()
+        for s in walk(self.body):
+            if isinstance(s, Store) and s.array is array:
+                if type(s.index) is Expr:
+                    return list(range(array.size))
+                if type(s.value) is Expr or s.value != 0.0:
+                    found.add(int(s.index))
+        return sorted(found)
+
     @property
     def spoil(self) -> Spoil | None:
         """What happens to states that are not finite: the last statement, None if they are not looked for."""

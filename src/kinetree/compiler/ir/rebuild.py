@@ -115,6 +115,3 @@ class Folding(Rebuild):
     def expr(self, old: Expr, args: tuple) -> Any:
         fold = PRIMITIVES[old.op].fold
         return super().expr(old, args) if fold is None else fold(*args)
-
-
-__all__ = ["Folding", "Rebuild"]

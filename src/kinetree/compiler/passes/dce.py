@@ -139,6 +139,3 @@ class _Without(Rebuild):
         tables = tuple(a for a in program.tables if a in used)
         self.graph.arrays = [a for a in self.graph.arrays if a.kind in ("input", "output") or a in used]
         return self.finish(work=work, tables=tables)
-
-
-__all__ = ["eliminate_dead_code"]

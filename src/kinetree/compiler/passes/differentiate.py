@@ -385,6 +385,3 @@ class _Columns(_Copy):
             for place, value in term.items():
                 total[place] = ex.add(total.get(place, 0.0), value)
         return total
-
-
-__all__ = ["Increments", "jacobian", "jvp", "vjp"]

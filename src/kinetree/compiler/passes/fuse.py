@@ -56,6 +56,3 @@ class _Fuse(Rebuild):
         if product is old.args[1]:
             return self.graph.node("fma" if old.op == "add" else "fnma", (*right, left))
         return self.graph.node("fma" if old.op == "add" else "fms", (*left, right))
-
-
-__all__ = ["fuse"]

@@ -32,15 +32,19 @@ PASSES: tuple[Callable[[Program], Program], ...] = (
 
 
 def optimize(program: Program, part_size: int = PART_SIZE) -> Program:
-    """An equal program for a printer, by all passes, each checked; long blocks are cut at `part_size`.
+    """An equal program for a printer, by all passes, each checked.
 
-    What was a promise about the result becomes part of the program: inputs that are not finite spoil it.
+    Long blocks are cut at `part_size` statements; 0: not at all. What was a promise about the result becomes
+    part of the program: inputs that are not finite spoil it.
     """
     with without_garbage_collection():
         check(program)
         for step in PASSES:
             before = program
-            program = split(program, part_size) if step is split else step(program)
+            if step is not split:
+                program = step(program)
+            elif part_size:
+                program = split(program, part_size)
             if program is not before:
                 check(program)
         return program
@@ -56,6 +60,3 @@ def without_garbage_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-__all__ = ["PASSES", "optimize", "without_garbage_collection"]

@@ -115,6 +115,3 @@ class _Simplify(Folding):
     def nested(self, block: Block) -> None:
         self._contents = self._start.without()
         super().nested(block)
-
-
-__all__ = ["simplify"]

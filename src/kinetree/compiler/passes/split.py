@@ -1,4 +1,5 @@
-"""Cutting long blocks into parts, so that the time to compile a program grows linearly with its length.
+"""Cutting long blocks into parts: the time to compile a function grows faster than its length, and the code
+of a long one makes less use of the registers.
 
 A block with too many operations becomes a sequence of parts (`Part`), each printed as a function of
 its own. A number that another part needs goes through the work array "cut"; loads of inputs and tables,
@@ -14,17 +15,18 @@ from typing import Any
 from kinetree.compiler.ir.graph import Block, Loop, Part, Statement, Store, Switch, While
 from kinetree.compiler.ir.program import Program, operands
 from kinetree.compiler.ir.rebuild import Rebuild
+from kinetree.compiler.passes.dce import eliminate_dead_code
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops.primitives import TRUTH
 
-PART_SIZE = 1000
+PART_SIZE = 700  # between 400 and 3000, where single states of large robots are fastest on x86-64
 Place = tuple[Block, int]  # a part: a block of the old program and the number of its segment
 
 
 def split(program: Program, size: int = PART_SIZE) -> Program:
     """The same program with every block of more than 1.5 `size` operations cut into parts of about `size`."""
     plan = _Plan(program, size)
-    return _Split(program, plan).run() if plan.segments else program
+    return eliminate_dead_code(_Split(program, plan).run()) if plan.segments else program
 
 
 def _blocks(statement: Statement) -> list[Block]:
@@ -200,6 +202,3 @@ class _Split(Rebuild):
             value = self.graph.load(self._array, self._plan.slots[e])
         self._replaced[e] = outside
         self.values[e] = value
-
-
-__all__ = ["PART_SIZE", "split"]

@@ -14,6 +14,3 @@ def spoil_nonfinite(program: Program) -> Program:
         return program
     rule = Spoil(program.inputs, program.outputs, program.guard)
     return replace(program, body=Block(statements=[*program.body.statements, rule]))
-
-
-__all__ = ["spoil_nonfinite"]

@@ -74,6 +74,3 @@ def _only_for_guard(program: Program) -> set[Expr]:
         if isinstance(statement, Expr) and not (inside and pure):
             elsewhere.add(statement)
     return found - elsewhere
-
-
-__all__ = ["store_early"]

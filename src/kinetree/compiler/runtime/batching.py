@@ -96,6 +96,8 @@ def is_plain(array: np.ndarray, dtype: np.dtype, axes: int) -> bool:
     """True if the machine code can read or write the last `axes` axes of an array as they stand."""
     if array.dtype != dtype or not array.flags.aligned:
         return False
+    if array.flags.c_contiguous:
+        return True
     step = dtype.itemsize
     for axis in range(array.ndim - 1, array.ndim - axes - 1, -1):
         if array.shape[axis] != 1 and array.strides[axis] != step:

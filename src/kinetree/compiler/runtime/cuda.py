@@ -18,7 +18,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from kinetree.compiler.emit.llvm.gpu import NVIDIA, THREADS
-from kinetree.compiler.runtime import machine
+from kinetree.compiler.runtime import machine, native
 from kinetree.errors import KinetreeError
 
 LEAST = (7, 0)  # compute capability
@@ -217,9 +217,7 @@ def assemble(text: str, architecture: str) -> str:
         head = f'target triple = "{NVIDIA.triple}"\ntarget datalayout = "{made.target_data}"\n'
         module = llvm.parse_assembly(head + text)
         module.verify()
-        builder = llvm.create_pass_builder(made, llvm.create_pipeline_tuning_options(speed_level=3))
-        builder.getModulePassManager().run(module, builder)
-        return made.emit_assembly(module)
+        return made.emit_assembly(native.optimised(module, made, 3))
 
 
 @cache

@@ -1,11 +1,11 @@
-"""The shortest way from Python into machine code: a built-in function that is itself machine code.
+"""The shortest way from Python into machine code: built-in functions that are themselves machine code.
 
-One generated function serves all kernels. It is called as CPython calls built-in functions (METH_FASTCALL),
-checks that every argument is an array of the right type and shape, for one state or a modest batch, converts
-those that are not, makes the results that are not given, and runs the kernel. In every other case it hands
-the call on to the kernel's general method. What it must know about the memory of Python and NumPy objects is
-verified against live objects when it is first needed; if anything is not as expected, kernels are called the
-general way.
+Two generated functions serve all kernels and all functions of a model. They are called as CPython calls
+built-in functions (METH_FASTCALL). The one for a kernel checks that every argument is an array of the right
+type and shape, for one state or a modest batch, makes the results that are not given, and runs the kernel;
+the one for a function first looks up the kernel for the model. In every other case a call is handed on to a
+general method. What they must know about the memory of Python and NumPy objects is verified against live
+objects when it is first needed; if anything is not as expected, kernels are called the general way.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ import importlib
 import platform
 import sys
 import sysconfig
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from kinetree.compiler.emit.llvm import entry_parts as entry
-from kinetree.compiler.emit.llvm.entry import define_entry
+from kinetree.compiler.emit.llvm.entry import define_entries
 from kinetree.compiler.runtime.description import Core
 from kinetree.compiler.runtime.loaded import Loaded
 from kinetree.compiler.runtime.machine import host, lock
 from kinetree.compiler.runtime.native import Library, library
 
 METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
-NUMPY_FUNCTIONS = {"PyArray_New": 93, "PyArray_FromAny": 69, "PyArray_Return": 76}  # places in NumPy's table
+NUMPY_FUNCTIONS = {"PyArray_New": 93, "PyArray_Return": 76}  # places in NumPy's table
 PYTHON_FUNCTIONS = (
-    "Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem", "PyEval_SaveThread",
+    "Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyType_GenericAlloc", "PyEval_SaveThread",
     "PyEval_RestoreThread",
 )  # fmt: skip
 
@@ -50,13 +51,30 @@ class MethodDef(ctypes.Structure):
     )
 
 
-class Context(np.ndarray):
-    """The facts about one kernel that the function reads; it also keeps alive whatever they point to."""
+class Words(np.ndarray):
+    """The facts that a built-in function reads; they also keep alive whatever they point to."""
 
     keeps: list[Any]
 
-    def write(self, word: int, value: int) -> None:
-        self[word] = np.uint64(value).astype(np.int64)
+    @classmethod
+    def of(cls, size: int, facts: dict[int, int], *keeps: Any) -> Self:
+        """A new array of words, zero except for the facts at their places."""
+        words = np.zeros(size, np.int64).view(cls)
+        words.keeps = list(keeps)
+        for place, fact in facts.items():
+            words.write(place, fact)
+        return words
+
+    def write(self, place: int, value: int) -> None:
+        self[place] = np.uint64(value).astype(np.int64)
+
+    @property
+    def address(self) -> int:
+        return self.__array_interface__["data"][0]
+
+
+class Context(Words):
+    """The facts about one kernel."""
 
     def allow(self, longest: int) -> None:
         """Run batches of up to `longest` states directly."""
@@ -74,31 +92,67 @@ class Context(np.ndarray):
         self.write(first, code.address)  # last: the function looks at this word
 
 
-def make(
-    name: str, inputs: tuple[Core, ...], outputs: tuple[Core, ...], dtype: np.dtype, general: Callable
+class Forms(Words):
+    """The facts about a function: which kernel takes calls of a known form, and how."""
+
+    turn = 0
+
+    def know(self, first: Any, given: Sequence[tuple[str | None, int | None, Any]], context: Context) -> None:
+        """Let calls of a form lead to a kernel, whose context must live as long as the first argument.
+
+        Args:
+            first: the first argument.
+            given: for each one that follows its name, None if it is given by position; which array of the
+                kernel it is, or None; and in this case the object that it must be.
+        """
+        if len(given) > entry.ARGUMENTS:
+            return
+        self.turn = (self.turn + 1) % entry.KNOWN  # the oldest form makes room
+        start = entry.FORMS + entry.FORM * self.turn
+        self.write(start, 0)
+        objects = [(name, None if array is not None else value) for name, array, value in given]
+        self.keeps[self.turn] = objects, weakref.ref(first, lambda _: self.write(start, 0))
+        positional = sum(name is None for name, _, _ in given)
+        takes = sum(array is not None for _, array, _ in given)
+        facts = [positional, len(given), context.address, takes]
+        for name, array, value in given:
+            facts += [0 if name is None else id(name)]
+            facts += [entry.CONSTANT, id(value)] if array is None else [array, 0]
+        for place, fact in enumerate(facts, start + 1):
+            self.write(place, fact)
+        self.write(start, id(first))  # last: the function looks at this word
+
+
+def for_kernel(
+    name: str,
+    inputs: tuple[Core, ...],
+    outputs: tuple[Core, ...],
+    dtype: np.dtype,
+    general: Callable,
+    result: type = tuple,
 ) -> tuple[Callable, Context] | None:
-    """A built-in function that calls a kernel, or `general` instead; None if that is not possible here."""
+    """A built-in function that calls a kernel, or `general` instead; None if that is not possible here.
+
+    `result` is the type of several results together: tuple, or a NamedTuple.
+    """
     cores = (*inputs, *outputs)
     if not 0 < len(outputs) <= entry.RESULTS or len(cores) > entry.ARRAYS:
         return None
     if any(len(core.shape) > entry.AXES for core in cores) or not is_available():
         return None
-    context = np.zeros(entry.SPECS + entry.SPEC * len(cores), np.int64).view(Context)
-    descriptor = np.dtype(dtype)
     facts = {
         entry.INPUTS: len(inputs),
         entry.OUTPUTS: len(outputs),
-        entry.DESCRIPTOR: id(descriptor),
-        entry.NUMBER: descriptor.num,
-        entry.KIND: kind_of(descriptor),
+        entry.NUMBER: dtype.num,
+        entry.KIND: kind_of(dtype),
         entry.GENERAL: id(general),
         entry.ARRAY_TYPE: id(np.ndarray),
         entry.TUPLE_TYPE: id(tuple),
         entry.NONE: id(None),
-        entry.OUT: id(sys.intern("out")),
+        entry.OUT: id("out"),
+        entry.RESULT: id(result),
     }
-    for word, fact in facts.items():
-        context.write(word, fact)
+    context = Context.of(entry.SPECS + entry.SPEC * len(cores), facts, general, result)
     for k, core in enumerate(cores):
         axes = len(core.shape)
         steps = [dtype.itemsize * prod(core.shape[axis + 1 :]) for axis in range(axes)]
@@ -106,20 +160,42 @@ def make(
         first = entry.SPECS + entry.SPEC * k
         spec = (axes, *core.shape, *rest, *steps, *rest, core.size * dtype.itemsize)
         context[first : first + entry.SPEC] = spec
-    context.keeps = [general, descriptor]
+    return _built_in(name, "kernel", context), context
+
+
+def by_forms(function: Any, general: Callable) -> Forms:
+    """Let an object be called by a built-in function that leads known forms to kernels, others to `general`.
+
+    There must be kernels that are called by one.
+    """
+    names = ("out",)
+    facts = {0: id(general), entry.NAME: id(names[0]), entry.NAMES: id(names)}
+    size = entry.FORMS + entry.FORM * entry.KNOWN
+    forms = Forms.of(size, facts, *[None] * entry.KNOWN, general, names)
+    call_by(function, _built_in(function.name, "function", forms))
+    return forms
+
+
+def call_by(instance: Any, call: Callable) -> None:
+    """Let an object be called by a built-in function: one in its class needs neither `self` nor a frame."""
+    kind = type(instance)
+    instance.__class__ = type(kind.__name__, (kind,), {"__call__": call, "__module__": kind.__module__})
+
+
+def _built_in(name: str, symbol: str, words: Words) -> Callable:
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.argtypes, new.restype = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p), ctypes.py_object
-    return new(ctypes.byref(_definition(name)), context, None), context
+    return new(ctypes.byref(_definition(name, symbol)), words, None)
 
 
 @cache
-def _definition(name: str) -> MethodDef:
+def _definition(name: str, symbol: str) -> MethodDef:
     """The definition that built-in functions of this name point to. It is never freed: they do not own it,
     and read it when they go, after whatever else they keep alive.
     """
     code = _library()
     assert code is not None
-    definition = MethodDef(name.encode(), code.address("entry"), METH_FASTCALL_KEYWORDS, None)
+    definition = MethodDef(name.encode(), code.address(symbol), METH_FASTCALL_KEYWORDS, None)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
     return definition
 
@@ -134,7 +210,7 @@ def _library() -> Library | None:
     with lock:
         if _entry is None:
             symbols = _symbols()
-            _entry = symbols is not None and library(define_entry(offsets()), host(), symbols)
+            _entry = symbols is not None and library(define_entries(offsets()), host(), symbols, passes=2)
         return _entry if isinstance(_entry, Library) else None
 
 

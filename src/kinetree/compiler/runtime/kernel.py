@@ -41,9 +41,9 @@ class Kernel:
         self._threads: int | None = None
         self._single: Loaded | None = None
         self._batch: Loaded | None = None
-        self._calls = 0
+        self.calls = 0  # so far, until a built-in function takes them
         self._fast: Callable | None = None
-        self._context: fastcall.Context | None = None
+        self._contexts: list[fastcall.Context] = []  # of the built-in functions that run this kernel
 
     # -- what it is
 
@@ -100,8 +100,9 @@ class Kernel:
 
     def on_threads(self) -> None:
         """Decide again which batches are worth more than one thread."""
-        if self._context is not None and self._batch is not None:
-            self._context.allow(pool.longest_alone(self._batch.variant.nanoseconds, self._threads))
+        if self._batch is not None:
+            for context in self._contexts:
+                context.allow(pool.longest_alone(self._batch.variant.nanoseconds, self._threads))
 
     # -- calls
 
@@ -109,22 +110,28 @@ class Kernel:
     def call(self) -> Callable:
         """The kernel as a built-in function: what `kernel(...)` does, with the least overhead."""
         if self._fast is None:
-            made = fastcall.make(self.name, self.inputs, self.outputs, self.dtype, self._general)
+            made = self.fast(self._general)
             if made is None:
                 return self._general
-            self._fast, self._context = made
-            self._connect()
-            pool.follow(self)
-            # a built-in function in the class is called without `self`, and without a Python frame in between
-            kind = type(self)
-            self.__class__ = type(
-                kind.__name__, (kind,), {"__call__": self._fast, "__module__": kind.__module__}
-            )
+            self._fast = made[0]
+            fastcall.call_by(self, self._fast)
         return self._fast
 
+    def fast(self, general: Callable, result: type = tuple) -> tuple[Callable, fastcall.Context] | None:
+        """A built-in function that runs this kernel, or `general` if the arguments do not suit the code.
+
+        None if there is no such thing here. `result` is the type of several results: tuple or a NamedTuple.
+        """
+        made = fastcall.for_kernel(self.name, self.inputs, self.outputs, self.dtype, general, result)
+        if made is not None:
+            self._contexts.append(made[1])
+            self._connect()
+            pool.follow(self)
+        return made
+
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        self._calls += 1
-        return (self.call if self._calls > 1 else self._general)(*arrays, out=out)
+        self.calls += 1
+        return (self.call if self.calls > 1 else self._general)(*arrays, out=out)
 
     def _general(self, *arrays: Any, out: Any = None) -> Any:
         """A call with whatever arrays."""
@@ -135,6 +142,12 @@ class Kernel:
         for core, array in zip(self.inputs, sources):
             if not op.fits(core, array):
                 raise ShapeError(self.wrong_shape(core, array.shape))
+        sources = [
+            a if op.is_plain(a, self.dtype, len(c.shape)) else a.copy("C")
+            for c, a in zip(self.inputs, sources)
+        ]
+        if self._fast is not None and any(a is not b for a, b in zip(arrays, sources)):
+            return self._fast(*sources, out=out)  # converted, they may suit it
         given = op.check_out(self.outputs, out)
         batch = op.batch_shape((*self.inputs, *self.outputs), sources, given)
         direct = op.are_apart(given)
@@ -143,10 +156,6 @@ class Kernel:
             if array is not None and direct and op.is_plain(array, self.dtype, len(core.shape))
             else np.empty(batch + core.shape, self.dtype)
             for core, array in zip(self.outputs, given)
-        ]
-        sources = [
-            a if op.is_plain(a, self.dtype, len(c.shape)) else a.copy("C")
-            for c, a in zip(self.inputs, sources)
         ]
         if 0 not in batch:
             self._run(batch, sources, results)
@@ -221,9 +230,9 @@ class Kernel:
 
     def _connect(self) -> None:
         """Let fast calls run the machine code that is there, if they do not hold up others for long."""
-        if self._context is not None:
+        for context in self._contexts:
             if self._single is not None and self._single.variant.nanoseconds < LONG:
-                self._context.connect(self._single, single=True)
+                context.connect(self._single, single=True)
             if self._batch is not None and self._batch.variant.workspace_bytes < KEPT:
-                self._context.connect(self._batch, single=False)
-                self.on_threads()
+                context.connect(self._batch, single=False)
+        self.on_threads()

@@ -28,7 +28,7 @@ class Variant:
 
     name: str  # also of the function to call
     lanes: int
-    workspace_bytes: int
+    workspace_bytes: int  # of one thread: zeros before its first use, since results take their zeros from it
     nanoseconds: float  # an estimate of the time of one state; decides on threads, nothing else
 
 

@@ -24,24 +24,36 @@ OPT = 1  # LLVM's level of optimization
 _libraries: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()
 
 
-def library(text: str, target: Target, symbols: Mapping[str, int] | None = None) -> Library:
+def library(
+    text: str, target: Target, symbols: Mapping[str, int] | None = None, passes: int = 0
+) -> Library:
     """The machine code of an LLVM module, from memory or disk if it is there, else compiled now.
 
     Args:
         symbols: the addresses of functions that it calls, besides those of the C library.
+        passes: the level of LLVM's own passes; programs need none of them.
     """
     with lock:
-        name = name_of(text, target)
+        name = name_of(f"{passes}\0{text}", target)
         found = _libraries.get(name)
         if found is None:
-            code, seconds = cache.load(name), 0.0
-            if code is None:
-                started = time.perf_counter()
-                code = build(text, target)
-                seconds = time.perf_counter() - started
-                cache.store(name, code)
-            found = _libraries[name] = Library(code, seconds, symbols or {})
+            found = _libraries[name] = copy(text, target, symbols, passes)
         return found
+
+
+def copy(
+    text: str, target: Target, symbols: Mapping[str, int] | None = None, passes: int = 0
+) -> Library:
+    """The same, loaded once more: with variables of its own."""
+    with lock:
+        name = name_of(f"{passes}\0{text}", target)
+        code, seconds = cache.load(name), 0.0
+        if code is None:
+            started = time.perf_counter()
+            code = build(text, target, passes)
+            seconds = time.perf_counter() - started
+            cache.store(name, code)
+        return Library(code, seconds, symbols or {})
 
 
 def name_of(text: str, target: Target) -> str:
@@ -50,10 +62,22 @@ def name_of(text: str, target: Target) -> str:
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()
 
 
-def build(text: str, target: Target) -> bytes:
+def build(text: str, target: Target, passes: int = 0) -> bytes:
     """The object file of an LLVM module."""
-    with lock:
-        return target.machine(OPT).emit_object(_parse(text, target))
+    with lock:  # also while what belongs to LLVM is freed
+        return _built(text, target, target.machine(OPT), passes)
+
+
+def _built(text: str, target: Target, machine: Any, passes: int) -> bytes:
+    return machine.emit_object(optimised(_parse(text, target), machine, passes))
+
+
+def optimised(module: Any, machine: Any, level: int) -> Any:
+    """A module after LLVM's own passes."""
+    if level:
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level))
+        builder.getModulePassManager().run(module, builder)
+    return module
 
 
 def assembly(text: str, target: Target) -> str:
@@ -93,6 +117,11 @@ class Library:
         if not address:
             raise CompileError(f"the object file has no function {name!r}")
         return address
+
+    def variable(self, name: str) -> int:
+        """Where the global variable `name` stands."""
+        with lock:
+            return self._engine.get_global_value_address(name)
 
 
 _known: dict[str, int] = {}

@@ -13,15 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.compiler.emit.c import c_source
-from kinetree.errors import CompileError, ShapeError
+from kinetree.compiler.emit.c import c_source, comment_text, identifier
+from kinetree.compiler.emit.c_cmake import cmake as cmake_text
+from kinetree.compiler.emit.c_function import STACK
+from kinetree.errors import CompileError
 from kinetree.model import Model
 from kinetree.stages.arguments import chosen
-from kinetree.stages.batches import batch_of
+from kinetree.stages.batches import batch_of, delivered
 from kinetree.stages.function import Function
 from kinetree.stages.job import Job
 from kinetree.stages.target import Target
 from kinetree.sweep.signature import Argument
+from kinetree.sweep.vocabulary import meaning
 
 SELF_TEST_STATES = 3
 
@@ -35,12 +38,15 @@ def export_c(
     dtype: str = "float64",
     mode: str | None = None,
     optional: Sequence[str] = (),
+    stack: int = STACK,
+    cmake: bool = False,
 ) -> list[Path]:
     """Write C99 code of functions for one model; the paths of the header, the source and a self-test.
 
     The code has no heap, no globals but constant tables, and names of the model only in escaped comments.
     Each function computes one state and returns 0, or 1 if the result cannot be trusted because inertia is
-    singular.
+    singular. Arguments have the names that they have here, matrices are stored by rows, and the header says
+    where each joint stands in q and v and defines the sizes `<PREFIX>_NQ`, `_NV` and `_NB`.
 
     Args:
         functions: functions of a model, such as `[kinetree.inverse_dynamics]`, or pairs (function, options).
@@ -51,6 +57,8 @@ def export_c(
         mode: "unrolled", "looped", or None to choose by size.
         optional: inputs to take that may be left out, such as "f_ext" or "parameters", for the functions that
             have them.
+        stack: bytes of local arrays in a function; if it needs more, it takes memory as an argument `work`.
+        cmake: with a CMakeLists.txt that builds a static library and runs the self-test.
     """
     jobs = []
     for entry in functions if isinstance(functions, (list, tuple)) else [functions]:
@@ -64,39 +72,91 @@ def export_c(
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name, text in files(jobs, prefix or model.name).items():
+    texts = files(jobs, prefix or model.name, stack)
+    if cmake:
+        name = identifier(prefix or model.name)
+        texts["CMakeLists.txt"] = cmake_text(name, comment_text(f"model {model.name}"))
+    for name, text in texts.items():
         path = folder / name
         path.write_text(text, encoding="ascii")
         paths.append(path)
     return paths
 
 
-def files(jobs: Sequence[Job], prefix: str) -> dict[str, str]:
+def files(jobs: Sequence[Job], prefix: str, stack: int = STACK) -> dict[str, str]:
     """The texts of the C files of some jobs for one model, by name."""
     programs, samples = [], {}
     model = jobs[0].model if jobs else None
     for job in jobs:
         inputs = [a for a in job.function.inputs if a.name in job.present]
         about = [[_about(a, job) for a in side] for side in (inputs, job.function.outputs)]
-        programs.append((job.function.name, job.lowered(), about[0], about[1]))
+        programs.append((job.function.name, job.program(C.part_size), about[0], about[1]))
         states = job.samples(SELF_TEST_STATES)
         samples[job.function.name] = [[x[k].ravel() for x in states] for k in range(SELF_TEST_STATES)]
-    title = f"model {model.name}" if model else ""
-    return c_source(programs, prefix, jobs[0].dtype if jobs else "float64", title=title, samples=samples)
+    return c_source(
+        programs,
+        prefix,
+        jobs[0].dtype if jobs else "float64",
+        title=f"model {model.name}" if model else "",
+        samples=samples,
+        constants={"NQ": model.nq, "NV": model.nv, "NB": model.nbodies} if model else {},
+        notes=_order(model) if model else (),
+        stack=stack,
+    )
 
 
 def _about(argument: Argument, job: Job) -> str:
-    sizes = " x ".join(map(str, argument.sizes(job.model, job.options))) or "1"
-    return f"{argument.name}: {sizes}"
+    """The shape and the meaning of an argument."""
+    sizes = argument.sizes(job.model, job.options)
+    about = meaning(argument.name) if len(sizes) < 2 or argument in job.function.inputs else ""
+    shape = f"{' x '.join(map(str, sizes))}, by rows" if len(sizes) > 1 else ""
+    return "; ".join(part for part in (shape, about) if part).replace("/", " per ")
+
+
+def _order(model: Model) -> list[str]:
+    """Where the coordinates of each joint stand."""
+    lines = ["", "Where the joints stand in q and v:"]
+    for body in model.bodies:
+        q, v = model.position_index(body.joint_name), model.coordinate_index(body.joint_name)
+        if v.stop > v.start:
+            lines.append(f"  q{_places(q)} v{_places(v)}  {body.joint_name} ({body.joint.type_name})")
+        elif body.mimic is not None:
+            lines.append(f"  none  {body.joint_name} follows {body.mimic.joint}")
+    return lines
+
+
+def _places(index: slice) -> str:
+    last = index.stop - 1
+    return f"[{index.start}]" if last == index.start else f"[{index.start}..{last}]"
 
 
 class C(Target):
     """C99, compiled by the system's C compiler and called one state at a time: to check what is shipped."""
 
     name = "c"
+    part_size = 0  # numbers that cross a cut would be memory that the caller must hand in
 
     def executable(self, job: Job) -> Callable[..., Any]:
         return job.model.memo((self, job), lambda: Library(job))
+
+
+def shared_library(source: Path, name: str, what: str) -> Path:
+    """The shared library of a C file, beside it, by the system's C compiler.
+
+    `name` of the function and `what` needs the compiler are for messages.
+    """
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        raise CompileError(
+            f"{what} needs a C compiler (cc, gcc or clang) on the path to run the code; "
+            "kinetree.export_c writes it without one"
+        )
+    built = source.with_suffix(".so")
+    command = [compiler, "-std=c99", "-O1", "-ffp-contract=off", "-fPIC", "-shared"]
+    run = subprocess.run([*command, str(source), "-o", str(built), "-lm"], capture_output=True, text=True)
+    if run.returncode:
+        raise CompileError(f"the C compiler refused the code of {name}: {run.stderr}")
+    return built
 
 
 class Library:
@@ -105,28 +165,17 @@ class Library:
     def __init__(self, job: Job):
         self.job = job
         self.files = files([job], "robot")
-        compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-        if compiler is None:
-            raise CompileError(
-                "target 'c' needs a C compiler (cc, gcc or clang) on the path to run the code; "
-                "kinetree.export_c writes it without one"
-            )
         with tempfile.TemporaryDirectory() as folder:
             for name, text in self.files.items():
                 Path(folder, name).write_text(text, encoding="ascii")
-            built = Path(folder, "robot.so")
-            command = [compiler, "-std=c99", "-O1", "-ffp-contract=off", "-fPIC", "-shared"]
-            run = subprocess.run(
-                [*command, str(Path(folder, "robot.c")), "-o", str(built), "-lm"],
-                capture_output=True,
-                text=True,
-            )
-            if run.returncode:
-                raise CompileError(f"the C compiler refused the code of {job.function.name}: {run.stderr}")
+            built = shared_library(Path(folder, "robot.c"), job.function.name, "target 'c'")
             self._library = ctypes.CDLL(str(built))
         self._call = self._library[f"robot_{job.function.name}"]
         length = re.search(r"_WORK (\d+)", self.files["robot.h"])
         self._work = np.empty(int(length.group(1)) if length else 0, job.dtype)
+
+    def __reduce__(self) -> Any:
+        return Library, (self.job,)
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         job = self.job
@@ -145,13 +194,4 @@ class Library:
                 job.explain(index, state)
             for result, row in zip(results, rows, strict=True):
                 result[index] = row.reshape(result[index].shape)
-        if out is not None:
-            for place, result in zip(out if isinstance(out, tuple) else (out,), results, strict=True):
-                if np.shape(place) != result.shape:
-                    raise ShapeError(
-                        f"{job.function.name}: out has shape {np.shape(place)}, but {result.shape} is needed"
-                    )
-                np.copyto(place, result, casting="same_kind")
-            return out[0] if isinstance(out, tuple) and len(out) == 1 else out
-        values = tuple(r[()] if r.ndim == 0 else r for r in results)
-        return values[0] if len(values) == 1 else values
+        return delivered(job.function.name, results, out)

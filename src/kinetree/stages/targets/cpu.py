@@ -44,7 +44,7 @@ class ModelKernel(Kernel):
 
 def _made(job: Job, key: str | None) -> Artifact:
     started = time.perf_counter()
-    program = job.program()
+    program = job.program(Cpu.part_size)
     traced = time.perf_counter() - started
     inputs, outputs = job.shapes
     made = Artifact.of(program, Description.of(program, inputs, outputs, job.dtype), key)

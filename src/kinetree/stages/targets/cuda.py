@@ -23,6 +23,7 @@ from kinetree.compiler.ir.program import walk
 from kinetree.compiler.runtime import cache, cuda
 from kinetree.errors import CompileError, ShapeError
 from kinetree.ops import Expr
+from kinetree.stages.batches import delivered
 from kinetree.stages.job import Job
 from kinetree.stages.target import TARGETS, Target
 
@@ -36,6 +37,7 @@ class Cuda(Target):
     """Compiles the program of a job to PTX; the driver does the rest."""
 
     name = "cuda"
+    part_size = 3000  # there are many registers, and what crosses a cut is in slow memory
 
     def executable(self, job: Job) -> CudaKernel:
         return job.model.memo((Cuda, job), lambda: CudaKernel(job))
@@ -114,7 +116,7 @@ class CudaKernel:
     def __init__(self, job: Job):
         cuda.driver()
         self.job, self.name, self.dtype = job, job.function.name, np.dtype(job.dtype)
-        self.program = job.program()
+        self.program = job.program(Cuda.part_size)
         self.input_shapes, self.output_shapes = job.shapes
         self._loaded: dict[tuple[int, bool], Loaded] = {}
         self._notes: dict[tuple[int, int], cuda.Memory] = {}  # by device and stream
@@ -206,12 +208,7 @@ class CudaKernel:
             for result, output in zip(results, outputs, strict=True):
                 result[start : start + size] = output.numpy()
         shaped = [r.reshape(batch + s) for r, s in zip(results, self.output_shapes)]
-        if out is not None:
-            for place, result in zip(out if isinstance(out, tuple) else (out,), shaped, strict=True):
-                np.copyto(place, result, casting="same_kind")
-            return out if len(shaped) > 1 or not isinstance(out, tuple) else out[0]
-        values = tuple(r[()] for r in shaped)
-        return values if len(values) > 1 else values[0]
+        return delivered(self.name, shaped, out)
 
     def _run(
         self,

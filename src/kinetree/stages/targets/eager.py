@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.errors import ShapeError
-from kinetree.stages.batches import batch_of, poisoned
+from kinetree.stages.batches import batch_of, delivered, poisoned
 from kinetree.stages.job import Job
 from kinetree.stages.target import Target, preferring
 
@@ -19,10 +18,18 @@ class Eager(Target):
     name = "eager"
 
     def executable(self, job: Job) -> Callable[..., Any]:
-        def run(*arrays: Any, out: Any = None) -> Any:
-            return _run(job, dict(zip(job.present, map(_computable, arrays), strict=True)), out)
+        return Evaluation(job)
 
-        return run
+
+class Evaluation:
+    """A function of a model in plain Python, called as `evaluation(*arrays, out=None)`."""
+
+    def __init__(self, job: Job):
+        self.job = job
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        given = dict(zip(self.job.present, map(_computable, arrays), strict=True))
+        return _run(self.job, given, out)
 
 
 def _computable(array: Any) -> np.ndarray:
@@ -40,18 +47,4 @@ def _run(job: Job, arrays: dict[str, np.ndarray], out: Any) -> Any:
     results = poisoned(results, arrays, cores, batch)
     if job.dtype == "float32":
         results = [result.astype(np.float32) for result in results]
-    if out is not None:
-        return _written(function.name, results, out)
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-def _written(name: str, results: list[Any], out: Any) -> Any:
-    """The results in the caller's arrays."""
-    places = out if isinstance(out, tuple) else (out,)
-    if len(places) != len(results):
-        raise ShapeError(f"{name}: out has {len(places)} arrays, but {len(results)} are needed")
-    for place, result in zip(places, results, strict=True):
-        if np.shape(place) != np.shape(result):
-            raise ShapeError(f"{name}: out has shape {np.shape(place)} but {np.shape(result)} is needed")
-        np.copyto(place, result, casting="same_kind")
-    return places[0] if len(places) == 1 else places
+    return delivered(function.name, results, out)

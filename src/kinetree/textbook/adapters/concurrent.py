@@ -25,7 +25,7 @@ from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import IDENTITY, ZERO, Vector, add, cross, scale, sym_matrix, sym_vec
 from kinetree.textbook.dense import Rows, inner
 from kinetree.textbook.lines import free_vector, line_vector
-from kinetree.textbook.single_body import classical_bias_force
+from kinetree.textbook.rigid_body import classical_bias_force
 
 
 def shift(d: Vector) -> Transform:

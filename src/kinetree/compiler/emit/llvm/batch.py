@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kinetree.compiler.emit.llvm.function import Function
+
 RUN = "(ptr %args, ptr %strides, ptr %tables, i64 %n, ptr %ws, ptr %progress, i64 %block)"
 GROUP = "(ptr %args, ptr %strides, ptr %tables, i64 %s, i64 %end, i64 %n, ptr %ws)"
 
@@ -14,43 +16,30 @@ def define_group(lanes: int, count: int, bytes_each: int, functions: Sequence[st
     The parts of a long program run one after the other, each for all these states: the processor decodes a
     part once and then has it at hand.
     """
-    head = f"define internal i64 @group{GROUP} #0 {{\nentry:"
+    f = Function(f"internal i64 @group{GROUP}", "#0")
     if count == 1:
-        return "\n".join([head, *_steps(["begin", *functions, "end"], "%s", "%ws"), "  ret i64 %index\n}"])
-    lines = [
-        head,
-        "  %left = sub i64 %end, %s",
-        f"  %padded = add i64 %left, {lanes - 1}",
-        f"  %chunks = udiv i64 %padded, {lanes}",
-        f"  %count = call i64 @llvm.smin.i64(i64 %chunks, i64 {count})",
-        "  br label %loop0",
-    ]
-    loops = [["begin", functions[0]], *([name] for name in functions[1:-1]), [functions[-1], "end"]]
-    for n, names in enumerate(loops):
-        before = f"loop{n - 1}" if n else "entry"
-        is_last = n == len(loops) - 1
-        lines += [
-            f"loop{n}:",
-            f"  %k{n} = phi i64 [ 0, %{before} ], [ %next{n}, %loop{n} ]",
-            *([f"  %found = phi i64 [ -1, %{before} ], [ %first, %loop{n} ]"] if is_last else []),
-            f"  %states{n} = mul nuw nsw i64 %k{n}, {lanes}",
-            f"  %s{n} = add i64 %s, %states{n}",
-            f"  %there{n} = mul nuw nsw i64 %k{n}, {bytes_each}",
-            f"  %ws{n} = getelementptr i8, ptr %ws, i64 %there{n}",
-            *_steps(names, f"%s{n}", f"%ws{n}"),
-            *(["  %first = call i64 @llvm.umin.i64(i64 %found, i64 %index)"] if is_last else []),
-            f"  %next{n} = add nuw nsw i64 %k{n}, 1",
-            f"  %more{n} = icmp ult i64 %next{n}, %count",
-            f"  br i1 %more{n}, label %loop{n}, label %{'done' if is_last else f'loop{n + 1}'}",
-        ]
-    return "\n".join([*lines, "done:", "  ret i64 %first", "}"])
+        f.give(f"i64 {_run(f, ['begin', *functions, 'end'], '%s', '%ws')}")
+        return f.text
+    chunks = f.let(f"udiv i64 {f.add(f.sub('%end', '%s'), lanes - 1)}, {lanes}")
+    number = f.call("i64", "@llvm.smin.i64", f"i64 {chunks}", f"i64 {count}")
+    for names in (["begin", functions[0]], *([name] for name in functions[1:-1]), [functions[-1], "end"]):
+        with f.each(0, number, some=True) as k:
+            found = _run(f, names, f.add("%s", f.mul(k, lanes)), f.at("%ws", f.mul(k, bytes_each), "i8"))
+            if names[-1] == "end":
+                first = f.call("i64", "@llvm.umin.i64", "i64 %found", f"i64 {found}")
+                f.carry("%found", "i64", -1, first)
+    f.give(f"i64 {first}")
+    return f.text
 
 
-def _steps(names: Sequence[str], s: str, ws: str) -> list[str]:
-    """What is done for W states: these functions, one after the other."""
-    states = f"(ptr %args, ptr %strides, ptr %tables, i64 {s}, i64 %n, ptr {ws})"
-    own = {"begin": f"  call void @begin{states}", "end": f"  %index = call i64 @end{states}"}
-    return [own.get(name, f"  call void @{name}(ptr {ws}, ptr %tables, ptr %args)") for name in names]
+def _run(f: Function, names: Sequence[str], s: str, ws: str) -> str:
+    """Call functions for W states, one after the other; what the last one returns."""
+    states = ("ptr %args", "ptr %strides", "ptr %tables", f"i64 {s}", "i64 %n", f"ptr {ws}")
+    result = ""
+    for name in names:
+        own = states if name in ("begin", "end") else (f"ptr {ws}", "ptr %tables", "ptr %args")
+        result = f.call("i64" if name == "end" else "void", f"@{name}", *own)
+    return result
 
 
 def define_run(states: int, streams: bool, yielding: str) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree.compiler.emit.llvm import sincos
+from kinetree.compiler.emit.llvm.function import Value
 from kinetree.compiler.emit.llvm.hoist import is_free
 from kinetree.compiler.emit.llvm.instructions import INSTRUCTIONS, LIBRARY, UNFUSED, words
 from kinetree.compiler.emit.llvm.layout import Layout
 from kinetree.compiler.emit.llvm.results import Results, step_of
-from kinetree.compiler.emit.llvm.transpose import Text, scatter, within
+from kinetree.compiler.emit.llvm.transpose import scatter, within
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.emit.printer import Walk
 from kinetree.compiler.ir.graph import Array, Block, Clear, Loop, Part, Spoil, Store, Switch, While
@@ -113,6 +114,17 @@ class Printer(Walk):
             known = self._find(value)
         assert known is not None
         return known
+
+    # -- lines
+
+    def do(self, statement: str) -> None:
+        self._lines.append(f"  {statement}")
+
+    def let(self, value: str) -> str:
+        return self._fresh(value)
+
+    def at(self, base: str, index: Value, unit: str = "i64") -> str:
+        return self._fresh(f"getelementptr {unit}, ptr {base}, i64 {index}")
 
     # -- operands
 
@@ -246,16 +258,10 @@ class Printer(Walk):
         step = step_of(array, self.number)
         for first in self.results.completes.get((array, index), ()):
             values = [self._waiting(array, e) for e in range(first, first + step)]
-            self._count += 1
-            text = Text(stem=f"t{self._count}.")
             size = array.size * self.number.bytes
-            rows = [
-                text.element("i8", self._scopes[0][array], str(lane * size))
-                for lane in range(self.number.lanes)
-            ]
-            for k, column in enumerate(within(text, self.number, values)):
-                scatter(text, self.number, column, rows[k::step], str(first), step)
-            self._lines += text.lines
+            rows = [self.at(self._scopes[0][array], k * size, "i8") for k in range(self.number.lanes)]
+            for k, column in enumerate(within(self, self.number, values)):
+                scatter(self, self.number, column, rows[k::step], str(first), step)
 
     def _waiting(self, array: Array, index: int) -> str:
         """An element of a result, from wherever it waits."""
@@ -341,6 +347,3 @@ class Printer(Walk):
         self._start(f"none{number}")
         self._lines.append("  unreachable")
         self._start(f"join{number}")
-
-
-__all__ = ["Printer"]

@@ -2,51 +2,51 @@
 
 from __future__ import annotations
 
-from kinetree.compiler.emit.llvm.transpose import Text, check, load_name, over_row, store_name
+from kinetree.compiler.emit.llvm.function import Function
+from kinetree.compiler.emit.llvm.transpose import check, load_name, over_row, store_name
 from kinetree.compiler.emit.llvm.types import Number
 
 
 def define_load_one(wide: Number, size: int, fused: bool) -> str:
     """`@load_<size>` for one state; returns 0 in all lanes if the elements are finite, else NaN somewhere."""
-    text = Text(fused)
+    f = Function(f"internal {wide.vector} @{load_name(size)}(ptr %row, ptr %slots)", "#0")
 
     def tile(first: str, step: int, sums: list[str]) -> list[str]:
-        value = _move(text, wide, "%row", "%slots", first, step)
+        value = _move(f, wide, "%row", "%slots", first, step)
         if step < wide.lanes:
-            value = _widen(text, wide, value, step)
-        return [sums[1], check(text, wide, value, sums[0])]
+            value = _widen(f, wide, value, step)
+        return [sums[1], check(f, wide, value, sums[0], fused)]
 
-    sums = over_row(text, wide, size, tile, wide.lanes)
-    total = text.fresh(f"fadd {wide.vector} {sums[0]}, {sums[1]}")
-    head = f"define internal {wide.vector} @{load_name(size)}(ptr %row, ptr %slots) #0 {{"
-    return "\n".join([head, "entry:", *text.lines, f"  ret {wide.vector} {total}", "}"])
+    sums = over_row(f, wide, size, tile, wide.lanes)
+    f.give(f"{wide.vector} {f.let(f'fadd {wide.vector} {sums[0]}, {sums[1]}')}")
+    return f.text
 
 
 def define_store_one(wide: Number, size: int) -> str:
     """`@store_<size>` for one state."""
-    text = Text()
+    f = Function(f"internal void @{store_name(size)}(ptr %row, ptr %slots)", "#0")
 
     def tile(first: str, step: int, sums: list[str]) -> list[str]:
-        _move(text, wide, "%slots", "%row", first, step)
+        _move(f, wide, "%slots", "%row", first, step)
         return sums
 
-    over_row(text, wide, size, tile, wide.lanes)
-    head = f"define internal void @{store_name(size)}(ptr %row, ptr %slots) #0 {{"
-    return "\n".join([head, "entry:", *text.lines, "  ret void", "}"])
+    over_row(f, wide, size, tile, wide.lanes)
+    f.give("void")
+    return f.text
 
 
-def _move(text: Text, wide: Number, source: str, target: str, first: str, step: int) -> str:
+def _move(f: Function, wide: Number, source: str, target: str, first: str, step: int) -> str:
     kind = Number(wide.dtype, step).vector
-    value = text.fresh(f"load {kind}, ptr {text.element(wide.scalar, source, first)}, align {wide.bytes}")
-    address = text.element(wide.scalar, target, first)
-    text.lines.append(f"  store {kind} {value}, ptr {address}, align {wide.bytes}")
+    value = f.let(f"load {kind}, ptr {f.at(source, first, wide.scalar)}, align {wide.bytes}")
+    address = f.at(target, first, wide.scalar)
+    f.do(f"store {kind} {value}, ptr {address}, align {wide.bytes}")
     return value
 
 
-def _widen(text: Text, wide: Number, value: str, step: int) -> str:
+def _widen(f: Function, wide: Number, value: str, step: int) -> str:
     """`value` followed by zeros."""
     if step == 1:
-        return text.fresh(f"insertelement {wide.vector} zeroinitializer, {wide.scalar} {value}, i32 0")
+        return f.let(f"insertelement {wide.vector} zeroinitializer, {wide.scalar} {value}, i32 0")
     kind = f"<{step} x {wide.scalar}>"
     mask = ", ".join(f"i32 {k if k < step else step}" for k in range(wide.lanes))
-    return text.fresh(f"shufflevector {kind} {value}, {kind} zeroinitializer, <{wide.lanes} x i32> <{mask}>")
+    return f.let(f"shufflevector {kind} {value}, {kind} zeroinitializer, <{wide.lanes} x i32> <{mask}>")

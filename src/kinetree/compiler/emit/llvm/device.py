@@ -60,6 +60,3 @@ def declarations(number: Number) -> str:
 ATTRIBUTES = """attributes #0 = { nounwind }
 !0 = !{!"branch_weights", i32 1, i32 100000}
 !1 = !{}"""
-
-
-__all__ = ["AMD", "ATTRIBUTES", "NVIDIA", "Device", "declarations"]

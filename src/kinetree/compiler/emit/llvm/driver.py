@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kinetree.compiler.emit.llvm import sincos
+from kinetree.compiler.emit.llvm.function import Function
 from kinetree.compiler.emit.llvm.layout import Layout
 from kinetree.compiler.emit.llvm.results import Results, choose_target
 from kinetree.compiler.emit.llvm.stream import is_streamed, most_states
@@ -236,32 +237,16 @@ def _singular(program: Program, layout: Layout, number: Number) -> list[str]:
 def define_spoil(number: Number) -> str:
     """`@spoil`: NaN into the rows, of 0 ... last, whose bit is set in `which`."""
     scalar, nan = number.scalar, Number(number.dtype, 1).constant(float("nan"))
-    return f"""\
-define internal void @spoil(ptr %row, i64 %stride, i64 %last, i64 %which, i64 %size) noinline nounwind {{
-entry:
-  br label %lane
-lane:
-  %k = phi i64 [ 0, %entry ], [ %next, %latch ]
-  %shifted = lshr i64 %which, %k
-  %bit = and i64 %shifted, 1
-  %hit = icmp ne i64 %bit, 0
-  %offset = mul i64 %k, %stride
-  %base = getelementptr i8, ptr %row, i64 %offset
-  br i1 %hit, label %fill, label %latch
-fill:
-  %e = phi i64 [ 0, %lane ], [ %e.next, %fill ]
-  %to = getelementptr {scalar}, ptr %base, i64 %e
-  store {scalar} {nan}, ptr %to
-  %e.next = add i64 %e, 1
-  %e.more = icmp ult i64 %e.next, %size
-  br i1 %e.more, label %fill, label %latch
-latch:
-  %next = add i64 %k, 1
-  %more = icmp sle i64 %next, %last
-  br i1 %more, label %lane, label %done
-done:
-  ret void
-}}"""
+    head = "internal void @spoil(ptr %row, i64 %stride, i64 %last, i64 %which, i64 %size)"
+    f = Function(head, "noinline nounwind")
+    with f.each(0, f.add("%last", 1), some=True) as k:
+        bit = f.let(f"and i64 {f.let(f'lshr i64 %which, {k}')}, 1")
+        with f.given(f.is_("ne", bit, 0)):
+            row = f.at("%row", f.mul(k, "%stride"), "i8")
+            with f.each(0, "%size", some=True) as e:
+                f.do(f"store {scalar} {nan}, ptr {f.at(row, e, scalar)}")
+    f.give("void")
+    return f.text
 
 
 def define_angles(layout: Layout, number: Number, angles: int, width: int) -> str:

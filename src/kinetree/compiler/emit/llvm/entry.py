@@ -1,6 +1,7 @@
-"""The text of the function behind fast calls (see `kinetree.compiler.runtime.fastcall`).
+"""The text of the functions behind fast calls (see `kinetree.compiler.runtime.fastcall`).
 
-It reads one context per kernel, an array of 64-bit words; `entry_parts` says what they are.
+They read contexts, arrays of 64-bit words: one for each kernel, and one for each function of a model, which
+leads on to those of its kernels. `entry_parts` says what the words are.
 """
 
 from __future__ import annotations
@@ -9,30 +10,92 @@ from kinetree.compiler.emit.llvm import entry_parts as part
 from kinetree.compiler.emit.llvm.entry_parts import ALONE, ARRAYS, SPEC, Offsets
 from kinetree.compiler.emit.llvm.function import Function
 
-ARGUMENTS = "ptr %self, ptr %args, i64 %nargs, ptr %kwnames"
+CALL = "ptr %args, i64 %nargs, ptr %kwnames"
+UNTAKEN = "inttoptr (i64 -1 to ptr)"  # what `@attempt` gives if a call does not suit the machine code
 
 
-def define_entry(offset: Offsets) -> str:
-    """The module with `@entry(self, args, nargs, kwnames)`."""
-    entry = Function(f"ptr @entry({ARGUMENTS})")
-    entry.give(f"ptr {entry.call('ptr', '@attempt', ARGUMENTS, 'i1 true')}")
+def define_entries(offset: Offsets) -> str:
+    """The module with `@kernel(self, args, nargs, kwnames)` and `@function(...)`, for built-in functions."""
     functions = (
         part.define_check(offset),
         part.define_states(),
-        part.define_plain(offset),
-        part.define_cast(offset),
         part.define_apart(),
         part.define_drop(),
         _Attempt(offset).text,
-        entry.text,
+        _define_kernel(offset),
+        _define_function(offset),
         part.DECLARATIONS,
     )
     return "\n\n".join(functions) + "\n"
 
 
+def _define_kernel(offset: Offsets) -> str:
+    """`@kernel`: run the machine code of a kernel if the arguments suit it, else its general method."""
+    f = Function(f"ptr @kernel(ptr %self, {CALL})")
+    context = f.member("%self", offset.data)
+    result = f.call("ptr", "@attempt", f"ptr {context}", CALL)
+    _answer(f, result, f.load(context, part.GENERAL, "ptr"))
+    return f.text
+
+
+def _define_function(offset: Offsets) -> str:
+    """`@function`: look up which kernel takes a call of this form, and hand it its arrays in their order."""
+    f = Function(f"ptr @function(ptr %self, {CALL})")
+    arrays = f.let(f"alloca [{part.CONSTANT + 1} x ptr]")
+    named, outs = f.let("alloca i64"), f.let("alloca i64")  # how many arguments have a name; 1 with `out=`
+    context = f.member("%self", offset.data)
+    general = f.load(context, 0, "ptr")
+    positional = f.sub("%nargs", 1)
+    f.when(f.is_("slt", positional, 0), "general")
+    f.store(0, named)
+    f.store(0, outs)
+    names = f.at("%kwnames", offset.items, "i8")
+    with f.given(f.not_(f.is_null("%kwnames"))):
+        length = f.member("%kwnames", offset.length, "i64")
+        last = f.load(names, f.sub(length, 1), "ptr")
+        f.store(length, named)
+        f.store(f.choose(f.same(last, f.load(context, part.NAME, "ptr")), 1, 0), outs)
+    out = f.load(outs)
+    keywords = f.sub(f.load(named), out)
+    count = f.add(positional, keywords)
+    first = f.load("%args", 0, "ptr")
+    with f.each(0, part.KNOWN) as k:
+        form = f.at(context, f.add(f.mul(k, part.FORM), part.FORMS))
+        numbers = ((part.POSITIONAL, positional), (part.COUNT, count))
+        same = (f.is_("eq", f.load(form, word), number) for word, number in numbers)
+        with f.given(f.all_of(f.same(f.load(form, part.FIRST, "ptr"), first), *same)):
+            given = f.at(form, part.GIVEN)
+            with f.each(0, keywords) as j:
+                name = f.load(given, f.mul(f.add(positional, j), 3), "ptr")
+                f.unless(f.same(f.load(names, j, "ptr"), name), "differs")
+            with f.each(0, count) as i:
+                item = f.load("%args", f.add(i, 1), "ptr")
+                facts = f.at(given, f.mul(i, 3))
+                wanted = f.load(facts, 2, "ptr")
+                f.unless(f.any_of(f.is_null(wanted), f.same(item, wanted)), "differs")
+                f.store(item, arrays, f.load(facts, 1), "ptr")
+            f.jump("known")
+            f.block("differs")
+    f.jump("general")
+    f.block("known")
+    takes = f.load(form, part.TAKES)
+    f.store(f.load("%args", f.add(count, out), "ptr"), arrays, takes, "ptr")
+    only = f.choose(f.is_("eq", out, 1), f.load(context, part.NAMES, "ptr"), "null", "ptr")
+    kernel = f"ptr {f.load(form, part.KERNEL, 'ptr')}"
+    _answer(f, f.call("ptr", "@attempt", kernel, f"ptr {arrays}", f"i64 {takes}", f"ptr {only}"), general)
+    return f.text
+
+
+def _answer(f: Function, result: str, general: str) -> None:
+    """Return the result of an attempt, or else that of a general method for the same arguments."""
+    f.when(f.same(result, UNTAKEN), "general")
+    f.give(f"ptr {result}")
+    f.block("general")
+    f.give(f"ptr {f.call('ptr', '@PyObject_Vectorcall', f'ptr {general}', CALL)}")
+
+
 class _Attempt:
-    """`@attempt`: run the machine code if all arguments suit it; else convert them, if that is still allowed,
-    and attempt it again; else hand the call on to the general method.
+    """`@attempt`: run the machine code of a kernel if all arguments suit it; else `UNTAKEN`.
 
     `places` and `strides` say where the data of every argument and result begin, and how far its states are
     apart. `outs` are the results that are given, else null; `results` are references that the function owns.
@@ -40,25 +103,22 @@ class _Attempt:
 
     def __init__(self, offset: Offsets):
         self.offset = offset
-        self.f = f = Function(f"internal ptr @attempt({ARGUMENTS}, i1 %convertible)")
-        self.outs, self.results, self.converted, self.dims = (
-            f.let(f"alloca [{ARRAYS + 1} x i64]") for _ in range(4)
-        )
+        self.context = "%context"
+        self.f = f = Function(f"internal ptr @attempt(ptr %context, {CALL})")
+        self.outs, self.results, self.dims = (f.let(f"alloca [{ARRAYS} x i64]") for _ in range(3))
         self.places = f.let(f"alloca [{2 * ARRAYS} x i64]")
         self.strides = f.at(self.places, ARRAYS)
         self.shape = f.let("alloca [2 x i64]")  # of the batch: how many axes, and where their lengths are
         self.variable = f.let("alloca i64")  # changes its meaning from part to part
-        self.context = f.member("%self", offset.data)
         self.inputs, self.outputs = f.load(self.context, part.INPUTS), f.load(self.context, part.OUTPUTS)
         self.arrays = f.add(self.inputs, self.outputs)
         self.specs = f.at(self.context, part.SPECS)
-        f.unless(f.is_("eq", "%nargs", self.inputs), "slow")
+        f.unless(f.is_("eq", "%nargs", self.inputs), "untaken")
         self.given = self._gather()
         self.batch = self._inspect()
         self.single = f.any_of(*(f.is_("eq", self.batch, count) for count in (ALONE, 1)))
         self._compute()
         self._answer()
-        self._convert()
         self._give_up()
         self.text = f.text
 
@@ -75,15 +135,15 @@ class _Attempt:
         f.when(f.is_null("%kwnames"), "gathered")
         name = f.member("%kwnames", offset.items)
         is_one = f.is_("eq", f.member("%kwnames", offset.length, "i64"), 1)
-        f.unless(f.all_of(is_one, f.same(name, self._object(part.OUT))), "slow")
+        f.unless(f.all_of(is_one, f.same(name, self._object(part.OUT))), "untaken")
         out = f.load("%args", self.inputs, "ptr")
         f.when(f.same(out, self._object(part.NONE)), "gathered")
         f.when(f.same(f.member(out, offset.type), self._object(part.TUPLE_TYPE)), "tuple")
-        f.unless(f.is_("eq", self.outputs, 1), "slow")
+        f.unless(f.is_("eq", self.outputs, 1), "untaken")
         f.store(f.at("%args", self.inputs), self.variable, kind="ptr")
         f.jump("gathered")
         f.block("tuple")
-        f.unless(f.is_("eq", f.member(out, offset.length, "i64"), self.outputs), "slow")
+        f.unless(f.is_("eq", f.member(out, offset.length, "i64"), self.outputs), "untaken")
         f.store(f.at(out, offset.items, "i8"), self.variable, kind="ptr")
         f.jump("gathered")
         f.block("gathered")
@@ -105,7 +165,7 @@ class _Attempt:
         f.store(0, self.shape)
         with f.each(0, self.inputs) as k:
             length = self._check(f.load("%args", k, "ptr"), k, part.ALIGNED)
-            f.when(f.is_("eq", length, part.UNFIT), "unfit")
+            f.when(f.is_("eq", length, part.UNFIT), "untaken")
             longer = f.call("i64", "@llvm.smax.i64", f"i64 {length}", f"i64 {f.load(self.variable)}")
             f.store(longer, self.variable)
         batch = f.load(self.variable)
@@ -113,7 +173,7 @@ class _Attempt:
             item = f.load(self.outs, k, "ptr")
             with f.given(f.not_(f.is_null(item))):
                 length = self._check(item, f.add(self.inputs, k), part.ALIGNED | part.WRITEABLE)
-                f.unless(f.is_("eq", length, batch), "slow")
+                f.unless(f.is_("eq", length, batch), "untaken")
         return batch
 
     def _check(self, item: str, k: str, needed: int) -> str:
@@ -128,14 +188,14 @@ class _Attempt:
         f = self.f
         longest = f.load(self.context, part.LONGEST)
         is_modest = f.all_of(f.is_("sge", self.batch, 2), f.is_("sle", self.batch, longest))
-        f.unless(f.any_of(self.single, is_modest), "slow")
+        f.unless(f.any_of(self.single, is_modest), "untaken")
         words = f.at(self.context, f.choose(self.single, part.ONE, part.RUN))
         code, tables, workspace = (f.load(words, k, "ptr") for k in range(3))
-        f.when(f.any_of(f.is_null(code), f.is_null(workspace)), "slow")
+        f.when(f.any_of(f.is_null(code), f.is_null(workspace)), "untaken")
         others = f.choose(self.single, self.inputs, 0)  # one state may be overwritten by its own results
         with f.given(self.given), f.each(self.inputs, self.arrays) as k, f.each(others, k) as other:
             sides = (*self._extent(k), *self._extent(other))
-            f.unless(f.call("i1", "@apart", *sides, f"i64 {self.batch}"), "slow")
+            f.unless(f.call("i1", "@apart", *sides, f"i64 {self.batch}"), "untaken")
         with f.each(0, self.outputs) as self.number:
             self._make(self.number)
         places, tables, workspace = f"ptr {self.places}", f"ptr {tables}", f"ptr {workspace}"
@@ -200,32 +260,13 @@ class _Attempt:
         f.unless(f.is_("eq", self.outputs, 1), "several")
         f.give(f"ptr {f.load(self.results, 0, 'ptr')}")
         f.block("several")
-        answer = f.call("ptr", "@PyTuple_New", f"i64 {self.outputs}")
+        kind = self._object(part.RESULT)
+        answer = f.call("ptr", "@PyType_GenericAlloc", f"ptr {kind}", f"i64 {self.outputs}")
         f.when(f.is_null(answer), "failed")
+        items = f.at(answer, self.offset.items, "i8")
         with f.each(0, self.outputs) as k:
-            result = f.load(self.results, k, "ptr")
-            f.call("i32", "@PyTuple_SetItem", f"ptr {answer}", f"i64 {k}", f"ptr {result}")
+            f.store(f.load(self.results, k, "ptr"), items, k, "ptr")
         f.give(f"ptr {answer}")
-
-    def _convert(self) -> None:
-        """Try again with arguments that are converted."""
-        f = self.f
-        f.block("unfit")
-        f.unless("%convertible", "slow")
-        with f.each(0, self.inputs) as k:
-            item = f.load("%args", k, "ptr")
-            plain = f.call("ptr", "@plain", f"ptr {item}", f"ptr {self.context}", f"ptr {self._spec(k)}")
-            f.store(plain, self.converted, k, "ptr")
-            f.when(f.is_null(plain), "impossible")
-        with f.given(f.not_(f.is_null("%kwnames"))):
-            f.store(f.load("%args", self.inputs), self.converted, self.inputs)
-        arguments = ARGUMENTS.replace("%args", self.converted)
-        answer = f.call("ptr", "@attempt", arguments, "i1 false")
-        f.call("void", "@drop", f"ptr {self.converted}", f"i64 {self.inputs}")
-        f.give(f"ptr {answer}")
-        f.block("impossible")
-        f.call("void", "@drop", f"ptr {self.converted}", f"i64 {k}")
-        f.give("ptr null")
 
     def _give_up(self) -> None:
         """Raise what went wrong, or let the general method do it."""
@@ -238,8 +279,6 @@ class _Attempt:
         f.give("ptr null")
         f.block("singular")
         f.call("void", "@drop", f"ptr {self.results}", f"i64 {self.outputs}")
-        f.jump("slow")
-        f.block("slow")
-        general = f"ptr {self._object(part.GENERAL)}"
-        arguments = ARGUMENTS.replace("ptr %self, ", "")
-        f.give(f"ptr {f.call('ptr', '@PyObject_Vectorcall', general, arguments)}")
+        f.jump("untaken")
+        f.block("untaken")
+        f.give(f"ptr {UNTAKEN}")

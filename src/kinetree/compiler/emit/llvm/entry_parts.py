@@ -1,4 +1,4 @@
-"""The parts of a fast call: looking at an argument, converting it, and comparing where two of them lie."""
+"""The parts of a fast call: looking at an argument, and comparing where two of them lie."""
 
 from __future__ import annotations
 
@@ -11,15 +11,25 @@ ONE = 0  # code for one state, its tables, its workspace
 RUN = 3  # the same for a batch; no workspace while a batch runs: it lets go of the interpreter's lock
 LONGEST = 6  # the longest batch
 INPUTS, OUTPUTS = 7, 8  # how many there are
-DESCRIPTOR, NUMBER, KIND = (
-    9,
-    10,
-    11,
-)  # of the type: NumPy's descriptor, its number, and what `KIND_MASK` leaves
-GENERAL = 12  # the general method
-PROGRESS = 13  # three words for a batch
-ARRAY_TYPE, TUPLE_TYPE, NONE, OUT = 16, 17, 18, 19  # objects of Python: two types, None, and the word "out"
+NUMBER, KIND = 9, 10  # of the type: NumPy's number for it, and what `KIND_MASK` leaves of its descriptor
+GENERAL = 11  # the general method
+PROGRESS = 12  # three words for a batch
+ARRAY_TYPE, TUPLE_TYPE, NONE, OUT = 15, 16, 17, 18  # objects of Python: two types, None, and the word "out"
+RESULT = 19  # the type of several results together: tuple, or one made of it
 SPECS = 20  # of every argument and result: how many axes, their lengths, their strides, the bytes of a state
+
+# The words of a function's context: its general method, "out", ("out",), then the forms of calls it knows.
+NAME, NAMES = 1, 2
+FORMS = 3
+# The words of a form: the first argument, how many follow by position and in all, the context of the kernel,
+# and how many arrays that takes; then for each argument its name (or 0), which array it is, and if it is none
+# of them the object that it must be.
+FIRST, POSITIONAL, COUNT, KERNEL, TAKES = range(5)
+GIVEN = 5
+KNOWN = 8  # so many forms
+ARGUMENTS = 8  # the most arguments of a form
+CONSTANT = ARGUMENTS + 1  # which array an argument is that is none
+FORM = GIVEN + 3 * ARGUMENTS
 
 AXES = 4  # the most axes of an argument, without those of a batch
 BATCH_AXES = 8  # the most of these
@@ -27,11 +37,8 @@ RESULTS = 8  # the most results
 ARRAYS = 32  # the most arguments and results
 SPEC = 2 * AXES + 2
 
-# NumPy's flags
-C_CONTIGUOUS, FORCE_CAST, ENSURE_ARRAY, ALIGNED, NOT_SWAPPED, WRITEABLE = 1, 0x10, 0x40, 0x100, 0x200, 0x400
-PLAIN = C_CONTIGUOUS | FORCE_CAST | ENSURE_ARRAY | ALIGNED | NOT_SWAPPED
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # NumPy's flags
 KIND_MASK = ~(0xFF << 24)  # the bytes of a descriptor's word that tell the type and the byte order
-REAL = "fiub"  # the kinds of numbers that are converted: floats, integers, booleans
 
 ALONE, UNFIT = -1, -2  # what `@check` says instead of the number of states in a batch
 
@@ -39,13 +46,11 @@ DECLARATIONS = """\
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
 declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
-declare ptr @PyArray_FromAny(ptr, ptr, i32, i32, i32, ptr)
 declare ptr @PyArray_Return(ptr)
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare ptr @PyTuple_New(i64)
-declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare ptr @PyType_GenericAlloc(ptr, i64)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)"""
 
@@ -73,19 +78,22 @@ def define_check(offset: Offsets) -> str:
         "internal i64 @check(ptr %object, ptr %context, ptr %spec, i32 %needed, ptr %place, ptr %batch)"
     )
     f.unless(f.same(f.member("%object", offset.type), f.load("%context", ARRAY_TYPE, "ptr")), "no")
-    flags = f.let(f"and i32 {f.member('%object', offset.flags, 'i32')}, %needed")
-    is_plain = f.is_("eq", flags, "%needed", "i32")
-    f.unless(f.all_of(is_plain, _has_type(f, offset)), "no")
+    flags = f.member("%object", offset.flags, "i32")
+    is_plain = f.is_("eq", f.let(f"and i32 {flags}, %needed"), "%needed", "i32")
+    kind = f.member(f.member("%object", offset.descr), offset.kind, "i64")
+    has_type = f.is_("eq", f.let(f"and i64 {kind}, {KIND_MASK}"), f.load("%context", KIND))
+    f.unless(f.all_of(is_plain, has_type), "no")
+    contiguous = f.is_("ne", f.let(f"and i32 {flags}, {CONTIGUOUS}"), 0, "i32")
     axes = f.load("%spec")
-    extra = f.sub(_axes(f, offset), axes)
+    extra = f.sub(f.let(f"sext i32 {f.member('%object', offset.nd, 'i32')} to i64"), axes)
     f.unless(f.is_("ule", extra, BATCH_AXES), "no")
     lengths, steps = f.member("%object", offset.dimensions), f.member("%object", offset.strides)
     with f.each(0, axes) as axis:
         here, there = f.add(axis, extra), f.add(axis, 1)
         length = f.load(lengths, here)
         f.unless(f.is_("eq", length, f.load("%spec", there)), "no")
-        contiguous = f.is_("eq", f.load(steps, here), f.load("%spec", f.add(there, AXES)))
-        f.unless(f.any_of(contiguous, f.is_("eq", length, 1)), "no")
+        even = f.is_("eq", f.load(steps, here), f.load("%spec", f.add(there, AXES)))
+        f.unless(f.any_of(contiguous, even, f.is_("eq", length, 1)), "no")
     f.store(f.member("%object", offset.data, "i64"), "%place")
     stride = f.at("%place", ARRAYS)
     f.store(0, stride)
@@ -124,54 +132,6 @@ def define_states() -> str:
     f.block("no")
     f.give(f"i64 {UNFIT}")
     return f.text
-
-
-def define_plain(offset: Offsets) -> str:
-    """`@plain`: an object as a contiguous array of the kernel's type, as far as it can be one; or null."""
-    f = Function("internal ptr @plain(ptr %object, ptr %context, ptr %spec)")
-    f.unless(f.same(f.member("%object", offset.type), f.load("%context", ARRAY_TYPE, "ptr")), "other")
-    f.call("void", "@Py_IncRef", "ptr %object")
-    has_several = f.is_("sgt", f.sub(_axes(f, offset), f.load("%spec")), 1)
-    f.when(f.all_of(has_several, _has_type(f, offset)), "several")
-    f.give(f"ptr {f.call('ptr', '@cast', 'ptr %object', 'ptr %context')}")
-    f.block("several")  # batch axes, not at equal distances: the general method may do without a copy
-    f.give("ptr %object")
-    f.block("other")
-    array = f.call("ptr", "@PyArray_FromAny", "ptr %object", "ptr null", *_any_shape(ENSURE_ARRAY))
-    f.when(f.is_null(array), "impossible")
-    f.give(f"ptr {f.call('ptr', '@cast', f'ptr {array}', 'ptr %context')}")
-    f.block("impossible")
-    f.give("ptr null")
-    return f.text
-
-
-def define_cast(offset: Offsets) -> str:
-    """`@cast`: the same for an array that nobody else needs; it stays as it is if it holds other things."""
-    f = Function("internal ptr @cast(ptr %array, ptr %context)")
-    kind = f.member(f.member("%array", offset.descr), offset.kind, "i8")
-    f.unless(f.any_of(*(f.is_("eq", kind, ord(letter), "i8") for letter in REAL)), "strange")
-    descriptor = f"ptr {f.load('%context', DESCRIPTOR, 'ptr')}"
-    f.call("void", "@Py_IncRef", descriptor)  # the conversion takes it
-    result = f.call("ptr", "@PyArray_FromAny", "ptr %array", descriptor, *_any_shape(PLAIN))
-    f.call("void", "@Py_DecRef", "ptr %array")
-    f.give(f"ptr {result}")
-    f.block("strange")
-    f.give("ptr %array")
-    return f.text
-
-
-def _axes(f: Function, offset: Offsets) -> str:
-    return f.let(f"sext i32 {f.member('%object', offset.nd, 'i32')} to i64")
-
-
-def _has_type(f: Function, offset: Offsets) -> str:
-    """Whether an array holds numbers of the kernel's type."""
-    kind = f.member(f.member("%object", offset.descr), offset.kind, "i64")
-    return f.is_("eq", f.let(f"and i64 {kind}, {KIND_MASK}"), f.load("%context", KIND))
-
-
-def _any_shape(flags: int) -> tuple[str, ...]:
-    return "i32 0", "i32 0", f"i32 {flags}", "ptr null"
 
 
 def define_apart() -> str:

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 Value = str | int  # a name or a literal
+
+
+class Lines(Protocol):
+    """Whatever instructions are written to, one after the other."""
+
+    def do(self, statement: str) -> None: ...
+
+    def let(self, value: str) -> str: ...
+
+    def at(self, base: str, index: Value, unit: str = "i64") -> str: ...
 
 
 class Function:
     """The text of one function, written statement by statement."""
 
-    def __init__(self, head: str):
-        self._head = head
+    def __init__(self, head: str, attributes: str = 'nounwind "no-builtins"'):
+        self._head, self._attributes = head, attributes
         self._lines = ["entry:"]
         self._count = 0
         self._block = "entry"
+        self._loop = (0, "")  # where the innermost loop begins, and the block before it
 
     @property
     def text(self) -> str:
-        return "\n".join([f"define {self._head} nounwind {{", *self._lines, "}"])
+        return "\n".join([f"define {self._head} {self._attributes} {{", *self._lines, "}"])
 
     def do(self, statement: str) -> None:
         """A statement without a value."""
@@ -130,20 +142,30 @@ class Function:
         self.block(end)
 
     @contextmanager
-    def each(self, first: Value, end: Value) -> Iterator[str]:
-        """A loop over the integers from `first` on that are less than `end`."""
-        before, head, after = self._block, self._label(), self._label()
+    def each(self, first: Value, end: Value, step: Value = 1, some: bool = False) -> Iterator[str]:
+        """A loop over the integers from `first` on that are less than `end`; `some`: there is one."""
+        before, head, after, outer = self._block, self._label(), self._label(), self._loop
         self.jump(head)
         self.block(head)
-        place = len(self._lines)
+        self._loop = len(self._lines), before
         index = f"%{head}.index"
-        self.unless(self.is_("slt", index, end), after)
+        if not some:
+            self.unless(self.is_("slt", index, end), after)
         yield index
-        following = self.add(index, 1)
-        phi = f"  {index} = phi i64 [ {first}, %{before} ], [ {following}, %{self._block} ]"
-        self._lines.insert(place, phi)
-        self.jump(head)
+        following = self.add(index, step)
+        self.carry(index, "i64", first, following)
+        if some:
+            self.do(f"br i1 {self.is_('slt', following, end)}, label %{head}, label %{after}")
+        else:
+            self.jump(head)
         self.block(after)
+        self._loop = outer
+
+    def carry(self, name: str, kind: str, first: Value, following: Value) -> None:
+        """At the end of a loop's body: what a name is in the first turn, and in those that follow."""
+        place, before = self._loop
+        phi = f"  {name} = phi {kind} [ {first}, %{before} ], [ {following}, %{self._block} ]"
+        self._lines.insert(place, phi)
 
     def _label(self) -> str:
         self._count += 1

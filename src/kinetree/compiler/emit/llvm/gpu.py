@@ -15,6 +15,8 @@ What is particular to one make of processor is a `Device`; everything else is th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,6 +93,7 @@ class _Kernel(Printer):
         if p.guard is not None:
             self._reserve("guard", scalar)
         self._reserve("beyond", "i1")
+        self._reserve("poison", scalar)
         self._lines += [
             f"  %tid32 = {device.thread}",
             f"  %ctaid32 = {device.block}",
@@ -243,16 +246,21 @@ class _Kernel(Printer):
 
     def _fill(self, array: Array, value: str) -> None:
         """One value in all elements of an array."""
-        if not array.size:
-            return
-        head, done = self._labels("fill", "filled")
+        if array.size:
+            with self._turns("0", str(array.size)) as k:
+                self._put(array, k, value)
+
+    @contextmanager
+    def _turns(self, first: str, stop: str, step: int = 1, some: str = "true") -> Iterator[Counter]:
+        """A loop over the integers from `first` to before `stop`, if there are `some`; it has no branches."""
+        head, done = self._labels("turn", "turned")
         before = self._label
-        self._lines.append(f"  br label %{head}")
+        self._lines.append(f"  br i1 {some}, label %{head}, label %{done}")
         self._start(head)
-        index = Counter(self._fresh(f"phi i64 [ 0, %{before} ], [ %{head}.i, %{head} ]"))
-        self._put(array, index, value)
-        self._lines.append(f"  %{head}.i = add i64 {index}, 1")
-        more = self._fresh(f"icmp slt i64 %{head}.i, {array.size}")
+        k = Counter(self._fresh(f"phi i64 [ {first}, %{before} ], [ %{head}.i, %{head} ]"))
+        yield k
+        self._lines.append(f"  %{head}.i = add i64 {k}, {step}")
+        more = self._fresh(f"icmp slt i64 %{head}.i, {stop}")
         self._lines.append(f"  br i1 {more}, label %{head}, label %{done}")
         self._start(done)
 
@@ -264,25 +272,18 @@ class _Kernel(Printer):
     def spoil(self, s: Spoil) -> None:
         """NaN in all results of a state with an input that is not finite."""
         scalar, zero = self.number.scalar, self.number.constant(0.0)
-        total = zero
+        self._lines.append(f"  store {scalar} {zero}, ptr %poison")
         for k, array in enumerate(s.inputs):
             if not array.size:
                 continue
-            head, done = self._labels("sum", "summed")
-            before = self._label
-            self._lines.append(f"  br label %{head}")
-            self._start(head)
-            place = self._fresh(f"phi i64 [ 0, %{before} ], [ %{head}.i, %{head} ]")
-            sofar = self._fresh(f"phi {scalar} [ {total}, %{before} ], [ %{head}.t, %{head} ]")
-            address = self._element(f"in{k}", Counter(place), self.rows)
-            value = self._fresh(f"load {scalar}, ptr addrspace(1) {address}, !invariant.load !1")
-            nothing = self._fresh(f"fmul {scalar} {value}, {zero}")
-            self._lines.append(f"  %{head}.t = fadd {scalar} {sofar}, {nothing}")
-            self._lines.append(f"  %{head}.i = add i64 {place}, 1")
-            more = self._fresh(f"icmp slt i64 %{head}.i, {array.size}")
-            self._lines.append(f"  br i1 {more}, label %{head}, label %{done}")
-            self._start(done)
-            total = f"%{head}.t"
+            with self._turns("0", str(array.size)) as place:
+                address = self._element(f"in{k}", place, self.rows)
+                value = self._fresh(f"load {scalar}, ptr addrspace(1) {address}, !invariant.load !1")
+                nothing = self._fresh(f"fmul {scalar} {value}, {zero}")
+                before = self._fresh(f"load {scalar}, ptr %poison")
+                after = self._fresh(f"fadd {scalar} {before}, {nothing}")
+                self._lines.append(f"  store {scalar} {after}, ptr %poison")
+        total = self._fresh(f"load {scalar}, ptr %poison")
         bad = self._fresh(f"fcmp une {scalar} {total}, {zero}")
         nan = self.number.constant(float("nan"))
         if self.staged:
@@ -364,28 +365,20 @@ class _Kernel(Printer):
         scalar, stage = self.number.scalar, f"ptr {self.device.shared}"
         total = self._fresh(f"mul i64 {rows}, {width}")
         some = self._fresh(f"icmp slt i64 %tid, {total}")
-        head, done = self._labels("copy", "copied")
-        before = self._label
-        self._lines.append(f"  br i1 {some}, label %{head}, label %{done}")
-        self._start(head)
-        k = self._fresh(f"phi i64 [ %tid, %{before} ], [ %{head}.i, %{head} ]")
-        row = self._fresh(f"udiv i64 {k}, {width}")
-        whole = self._fresh(f"mul i64 {row}, {width}")
-        column = self._fresh(f"sub i64 {k}, {whole}")
-        there = self._fresh(f"mul i64 {row}, {pitch}")
-        source = self._fresh(f"add i64 {there}, {column}")
-        address = self._fresh(f"getelementptr {scalar}, {stage} @stage, i64 {source}")
-        value = self._fresh(f"load {scalar}, {stage} {address}")
-        state = self._fresh(f"add i64 %base, {row}")
-        line = self._fresh(f"mul i64 {state}, {size}")
-        target = self._fresh(f"add i64 {line}, {column}")
-        target = self._fresh(f"add i64 {target}, {start}")
-        to = self._fresh(f"getelementptr {scalar}, ptr addrspace(1) %out{number}, i64 {target}")
-        self._lines.append(f"  store {scalar} {value}, ptr addrspace(1) {to}")
-        self._lines.append(f"  %{head}.i = add i64 {k}, {THREADS}")
-        more = self._fresh(f"icmp slt i64 %{head}.i, {total}")
-        self._lines.append(f"  br i1 {more}, label %{head}, label %{done}")
-        self._start(done)
+        with self._turns("%tid", total, THREADS, some) as k:
+            row = self._fresh(f"udiv i64 {k}, {width}")
+            whole = self._fresh(f"mul i64 {row}, {width}")
+            column = self._fresh(f"sub i64 {k}, {whole}")
+            there = self._fresh(f"mul i64 {row}, {pitch}")
+            source = self._fresh(f"add i64 {there}, {column}")
+            address = self._fresh(f"getelementptr {scalar}, {stage} @stage, i64 {source}")
+            value = self._fresh(f"load {scalar}, {stage} {address}")
+            state = self._fresh(f"add i64 %base, {row}")
+            line = self._fresh(f"mul i64 {state}, {size}")
+            target = self._fresh(f"add i64 {line}, {column}")
+            target = self._fresh(f"add i64 {target}, {start}")
+            to = self._fresh(f"getelementptr {scalar}, ptr addrspace(1) %out{number}, i64 {target}")
+            self._lines.append(f"  store {scalar} {value}, ptr addrspace(1) {to}")
 
 
 class Counter(str):

@@ -92,6 +92,3 @@ def each(op: str, number: Number) -> str:
         lines.append(f"  %r{k} = insertelement {vector} {result}, {scalar} %y{k}, i32 {k}")
         result = f"%r{k}"
     return "\n".join([*lines, f"  ret {vector} {result}", "}"])
-
-
-__all__ = ["INSTRUCTIONS", "LIBRARY", "UNFUSED", "each", "words"]

@@ -19,7 +19,13 @@ from kinetree.compiler.emit.llvm.instructions import each
 from kinetree.compiler.emit.llvm.layout import layout
 from kinetree.compiler.emit.llvm.results import Results, define_finish, gather
 from kinetree.compiler.emit.llvm.stream import define_delivery, define_stream, is_streamed, most_states
-from kinetree.compiler.emit.llvm.transpose import define_load, define_store, store_name
+from kinetree.compiler.emit.llvm.transpose import (
+    define_load,
+    define_load_few,
+    define_store,
+    define_store_few,
+    store_name,
+)
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.runtime.machine import Target
@@ -99,17 +105,12 @@ def _copies(
 ) -> list[str]:
     """The functions that bring states into the workspace and results out of it, one for each size."""
     sizes = [sorted({a.size for a in arrays} - {0}) for arrays in (program.inputs, program.outputs)]
-    if results is not None:
-        arrays = [(k, a) for k, a in enumerate(program.outputs) if a.size]
-        return [
-            *(define_load(number, s, fused) for s in sizes[0]),
-            *(define_finish(f"finish{k}", a, number, results.empty[a]) for k, a in arrays),
-        ]
     if number.lanes > 1:
-        return [
-            *(define_load(number, s, fused) for s in sizes[0]),
-            *(define_store(number, s) for s in sizes[1]),
-        ]
+        stores = [define_store_few(number), *(define_store(number, s) for s in sizes[1])]
+        if results is not None:
+            arrays = [(k, a) for k, a in enumerate(program.outputs) if a.size]
+            stores = [define_finish(f"finish{k}", a, number, results.empty[a]) for k, a in arrays]
+        return [define_load_few(number), *(define_load(number, s, fused) for s in sizes[0]), *stores]
     return [
         *(copy.define_load_one(wide, s, fused) for s in sizes[0]),
         *(copy.define_store_one(wide, s) for s in sizes[1]),

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from kinetree.compiler.emit.llvm.function import Function
 from kinetree.compiler.emit.llvm.layout import Layout
 from kinetree.compiler.emit.llvm.stream import is_streamed
-from kinetree.compiler.emit.llvm.transpose import Text
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Block, Part, Statement, Store
 from kinetree.compiler.ir.program import Program
@@ -119,56 +119,26 @@ def define_finish(name: str, array: Array, number: Number, empty: list[int]) -> 
     """
     size, lanes = array.size * number.bytes, number.lanes
     part = Number(number.dtype, step_of(array, number))
-    text = Text()
-    for lane in range(lanes):
-        row = text.element("i8", "%row", str(lane * size))
-        address = text.element(number.scalar, row, "%first")
-        text.lines.append(f"  store {part.vector} {part.constant(0.0)}, ptr {address}, align {number.bytes}")
-    zeros = f"""\
-  br label %zeros
-zeros:
-  %k = phi i64 [ 0, %plain ], [ %k.next, %zeros ]
-  %entry.k = getelementptr i32, ptr @{name}_empty, i64 %k
-  %first.i = load i32, ptr %entry.k
-  %first = zext i32 %first.i to i64
-{chr(10).join(text.lines)}
-  %k.next = add nuw nsw i64 %k, 1
-  %k.more = icmp ult i64 %k.next, {len(empty)}
-  br i1 %k.more, label %zeros, label %done"""
-    staged = "  br label %lane"
-    before = "staged"
+    f = Function(f"internal void @{name}(ptr %row, i64 %stride, i64 %last, ptr %target)", "#0")
+    f.unless(f.same("%target", "%row"), "staged")
+    if empty:
+        with f.each(0, len(empty), some=True) as k:
+            entry = f.let(f"load i32, ptr {f.at(f'@{name}_empty', k, 'i32')}")
+            first = f.let(f"zext i32 {entry} to i64")
+            for lane in range(lanes):
+                address = f.at(f.at("%row", lane * size, "i8"), first, number.scalar)
+                f.do(f"store {part.vector} {part.constant(0.0)}, ptr {address}, align {number.bytes}")
+    f.give("void")
+    f.block("staged")
     if is_streamed(array, number):
-        before = "near"
-        staged = f"""\
-  %dense = icmp eq i64 %stride, {size}
-  %full = icmp eq i64 %last, {lanes - 1}
-  %block = and i1 %dense, %full
-  br i1 %block, label %far, label %near
-far:
-  call void @stream(ptr %row, ptr %target, i64 {lanes * size})
-  br label %done
-near:
-  br label %lane"""
-    return f"""\
-@{name}_empty = internal constant [{len(empty)} x i32] [{", ".join(f"i32 {n}" for n in empty)}]
-define internal void @{name}(ptr %row, i64 %stride, i64 %last, ptr %target) #0 {{
-entry:
-  %stored = icmp eq ptr %target, %row
-  br i1 %stored, label %plain, label %staged
-plain:
-{zeros if empty else "  ret void"}
-staged:
-{staged}
-lane:
-  %lane.k = phi i64 [ 0, %{before} ], [ %lane.next, %lane ]
-  %there = mul i64 %lane.k, {size}
-  %here = mul i64 %lane.k, %stride
-  %from = getelementptr i8, ptr %target, i64 %there
-  %to = getelementptr i8, ptr %row, i64 %here
-  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 {size}, i1 false)
-  %lane.next = add nuw nsw i64 %lane.k, 1
-  %lane.more = icmp sle i64 %lane.next, %last
-  br i1 %lane.more, label %lane, label %done
-done:
-  ret void
-}}"""
+        in_place = f.all_of(f.is_("eq", "%stride", size), f.is_("eq", "%last", lanes - 1))
+        f.unless(in_place, "rows")
+        f.call("void", "@stream", "ptr %row", "ptr %target", f"i64 {lanes * size}")
+        f.give("void")
+        f.block("rows")
+    with f.each(0, f.add("%last", 1), some=True) as k:
+        there, here = f.at("%row", f.mul(k, "%stride"), "i8"), f.at("%target", f.mul(k, size), "i8")
+        f.call("void", "@llvm.memcpy.p0.p0.i64", f"ptr {there}", f"ptr {here}", f"i64 {size}", "i1 false")
+    f.give("void")
+    table = ", ".join(f"i32 {n}" for n in empty)
+    return f"@{name}_empty = internal constant [{len(empty)} x i32] [{table}]\n{f.text}"

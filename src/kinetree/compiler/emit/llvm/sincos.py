@@ -366,6 +366,3 @@ def define_large(space: str = "") -> str:
         "declare i64 @llvm.fshl.i64(i64, i64, i64)",
         "declare i128 @llvm.ctlz.i128(i128, i1)",
     ])  # fmt: skip
-
-
-__all__ = ["FAR", "define", "define_large", "name"]

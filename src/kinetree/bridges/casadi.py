@@ -1,0 +1,118 @@
+"""Functions of a model in CasADi: as graphs of scalars (SX), or as compiled code with its derivatives.
+
+    f = kt.casadi.wrap(kt.forward_dynamics, robot)          # called with SX, MX or numbers
+    a = f(q, v, tau)
+
+q is a column of nq numbers, and derivatives are those by its numbers. An array of more than two axes is a
+matrix here: its rows are those of all its matrices, one below the other.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from kinetree.bridges.casadi_library import Face, Matrix, faces, library
+from kinetree.bridges.numbers import Run, operations
+from kinetree.errors import ArgumentError
+from kinetree.extras import needed
+from kinetree.model import Model
+from kinetree.stages.compile import job_for
+from kinetree.stages.function import Function
+from kinetree.stages.splice import lowered
+
+
+def wrap(function: Function, model: Model, *, inputs: Sequence[str] | None = None, **options: Any) -> Any:
+    """The `casadi.Function` of a function of a model: its operations as a graph of SX.
+
+    The graph is that of the simplified program, without what is zero for this robot. CasADi calls it with SX,
+    MX or numbers, differentiates it, and generates code from it. It cannot refuse a state: where inertia is
+    singular, its results are what the divisions give.
+
+    Args:
+        function: a function of a model, such as `kinetree.inverse_dynamics`, or one of your own.
+        model: the robot.
+        inputs: names of optional inputs to take ("f_ext", "parameters", "gravity"); by default none.
+        options: static options of the function (`frame="tool"`, ...).
+    """
+    ca = _casadi()
+    job = job_for("casadi.wrap", function, model, inputs, options)
+
+    def make() -> Any:
+        program, face = lowered(job), faces(job, order=0)[0]
+        symbols = [ca.SX.sym(name, m.rows, m.columns) for name, (m, _) in face.inputs.items()]
+        matrices = [m for m, _ in face.inputs.values()]
+        numbers = [[x[row, column] for column, row in m.positions] for x, m in zip(symbols, matrices)]
+        run = Run(program, _operations(), numbers)
+        results = [
+            _assembled(run.memory[array], m)
+            for array, (m, _) in zip(program.outputs, face.outputs.values(), strict=True)
+        ]
+        return ca.Function(face.name, symbols, results, list(face.inputs), list(face.outputs))
+
+    return model.memo(("casadi.wrap", job), make)
+
+
+def external(
+    function: Function,
+    model: Model,
+    *,
+    inputs: Sequence[str] | None = None,
+    order: int = 2,
+    **options: Any,
+) -> Any:
+    """The `casadi.Function` of a function of a model: exported C, compiled here, with its derivatives.
+
+    CasADi calls it with MX or numbers; in SX it cannot be used. Jacobians are sparse where the robot makes
+    them so. A state that the function refuses (a singular inertia, a quaternion far from unit length) is a
+    failed evaluation, which solvers such as Ipopt take as a step that was too long. The C compiler of the
+    system is needed (cc, gcc or clang).
+
+    Args:
+        function, model, inputs, options: as for `wrap`.
+        order: of the derivatives: 0 for none, 1 for the Jacobian, 2 for second derivatives as well, which an
+            exact Hessian needs. More take longer to compile.
+    """
+    ca = _casadi()
+    if order not in (0, 1, 2):
+        raise ArgumentError(f"casadi.external: order must be 0, 1 or 2, not {order!r}")
+    job = job_for("casadi.external", function, model, inputs, options)
+
+    def make() -> Any:
+        every: list[Face] = faces(job, order)
+        with tempfile.TemporaryDirectory() as folder:
+            return ca.external(every[0].name, str(library(every, Path(folder))))
+
+    return model.memo(("casadi.external", job, order), make)
+
+
+@cache
+def _operations() -> dict[str, Any]:
+    """Each operation of a program on numbers of CasADi."""
+    ca = _casadi()
+    own = {
+        "less": ca.lt, "less_equal": ca.le, "equal": ca.eq, "where": ca.if_else, "min": ca.fmin,
+        "max": ca.fmax, "abs": ca.fabs, "logical_and": ca.logic_and, "logical_or": ca.logic_or,
+        "logical_not": ca.logic_not,
+    }  # fmt: skip
+    return operations(SimpleNamespace(**(vars(ca) | own)))
+
+
+def _assembled(numbers: list[Any], m: Matrix) -> Any:
+    """The matrix that holds some numbers, without those that are zero."""
+    ca = _casadi()
+    places = [k for k, x in enumerate(numbers) if not ca.SX(x).is_zero()]
+    order, starts, rows = m.pattern(places)
+    values = ca.vertcat(*(numbers[k] for k in order)) if order else ca.SX(0, 1)
+    return ca.SX(ca.Sparsity(m.rows, m.columns, starts, rows), values)
+
+
+def _casadi() -> Any:
+    return needed("casadi", "kt.casadi")
+
+
+__all__ = ["external", "wrap"]

@@ -1,0 +1,43 @@
+"""Functions of a model in JAX: under `jit`, `vmap`, `grad`, `jvp` and `scan`, to any order.
+
+    f = kt.jax.wrap(kt.forward_dynamics, robot)
+    a = jax.jit(jax.vmap(f))(q, v, tau)
+    slope = jax.grad(lambda q: f(q, v, tau).sum())(q)
+
+On the CPU, XLA calls the machine code of the function: a whole batch in one call, without Python. On other
+devices, and with `target="eager"`, the function becomes XLA's own operations.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinetree.bridges.calls import Wrapped
+from kinetree.extras import needed
+from kinetree.model import Model
+from kinetree.stages.function import Function
+from kinetree.sweep import choice
+
+
+def wrap(function: Function, model: Model, *, target: str = "cpu", **fixed: Any) -> Wrapped:
+    """The function of one model as a function of JAX arrays.
+
+    It takes the arguments of `function` after the model, by position or by name, `parameters` and `gravity`
+    too; leading axes are batches and broadcast. Every array can be differentiated by. q is an array of nq
+    numbers like any other, and derivatives are those by its numbers. A state that the function refuses (a
+    singular inertia, a quaternion far from unit length) is an error of XLA when it runs; where the function
+    is XLA's own operations, its results are NaN.
+
+    Args:
+        function: a function of a model, such as `kinetree.inverse_dynamics`, or one of your own.
+        model: the robot.
+        target: "cpu" for machine code where there is one; "eager" for XLA's own operations everywhere.
+        fixed: arguments that calls need not give: options (`frame="tool"`), but arrays too (`dt=0.01`).
+    """
+    needed("jax", "kt.jax")
+    from kinetree.bridges.jax_primitive import JaxFunction
+
+    return JaxFunction(function, model, fixed, choice("target", target, "cpu", "eager") == "eager")
+
+
+__all__ = ["wrap"]

@@ -1,0 +1,32 @@
+"""Packages that some parts need and that kinetree does not bring along."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from kinetree.errors import MissingPackageError
+
+# package -> the extra that brings it
+EXTRAS = {
+    "matplotlib": "plots", "viser": "view", "trimesh": "view", "casadi": "casadi", "scipy": "solvers",
+    "jax": "jax", "torch": "torch",
+}  # fmt: skip
+
+
+def needed(module: str, what: str) -> Any:
+    """The module, or an error that says how to get it.
+
+    Args:
+        module: such as "matplotlib.pyplot".
+        what: the thing that needs it, for the message.
+    """
+    package = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != package:
+            raise  # the package is there, but broken
+        raise MissingPackageError(
+            f"{what} needs {package}, which is not installed: pip install 'kinetree[{EXTRAS[package]}]'"
+        ) from None

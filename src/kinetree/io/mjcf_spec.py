@@ -1,0 +1,177 @@
+"""One MJCF model as a whole: included files, `<default>` classes, attached models and replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kinetree.io.attributes import number, shorten, vector
+from kinetree.io.files import confined, read_bytes
+from kinetree.io.mjcf_compiler import Compiler, read_compiler
+from kinetree.io.placement import HERE, ORIGIN, from_euler
+from kinetree.io.report import Log, refuse
+from kinetree.io.xml import LIMITS, Element, read_xml
+from kinetree.spatial.pose import Pose
+
+MAIN = "main"  # the class of defaults that has no name
+_ORIENTATIONS = frozenset(("quat", "axisangle", "xyaxes", "zaxis", "euler"))
+_FILES = 200  # included files of one model
+_COPIES = 10_000
+_DEEPEST = 8  # models that attach models
+
+
+@dataclass(slots=True)
+class Spec:
+    """One MJCF model: its elements, settings, defaults, and the prefix its names get where it is attached."""
+
+    root: Element
+    directory: Path | None
+    compiler: Compiler
+    defaults: Defaults
+    prefix: str
+    depth: int = 0
+
+
+def read_spec(root: Element, directory: Path | None, prefix: str, log: Log, depth: int = 0) -> Spec:
+    """The model of a root element, with its includes expanded."""
+    expand_includes(root, directory)
+    return Spec(root, directory, read_compiler(root, log), Defaults(root, log), prefix, depth)
+
+
+def expand_includes(root: Element, directory: Path | None) -> None:
+    """Replace every `<include file=.../>` below `root` by the children of the file's root element.
+
+    A file is looked up beside the file that includes it, then beside the main file, and never outside of the
+    directory of the main file. Nothing is included twice, so nothing can include itself.
+    """
+    included: set[Path] = set()
+    size = 0
+    stack: list[tuple[Element, Path | None]] = [(root, directory)]
+    while stack:
+        parent, beside = stack.pop()
+        children: list[Element] = []
+        queue = [(child, beside) for child in reversed(parent.children)]
+        while queue:
+            element, here = queue.pop()
+            if element.tag != "include":
+                children.append(element)
+                stack.append((element, here))
+                continue
+            path = _find(element, here, directory)
+            if path in included:
+                problem = f"{shorten(path.name)!r} is included a second time"
+                refuse("include", element.where, problem, "Include each file once.")
+            included.add(path)
+            content = read_bytes(path)
+            size += len(content)
+            if len(included) > _FILES or size > LIMITS.size:
+                problem = f"more than {_FILES} included files, or {LIMITS.size} bytes of them"
+                refuse("xml-limit", element.where, problem)
+            inner = read_xml(content, str(path))
+            queue.extend((child, path.parent) for child in reversed(inner.children))
+        parent.children = children
+
+
+def _find(element: Element, beside: Path | None, root: Path | None) -> Path:
+    """The file that an include names."""
+    name = element.get("file")
+    if not name:
+        refuse("include", element.where, "<include> names no file", "Write <include file='part.xml'/>.")
+    if beside is None or root is None:
+        problem = "a text has no directory to include from"
+        refuse("include", element.where, problem, "Load the model from its file.")
+    candidates = [confined(name, base, root) for base in dict.fromkeys((beside, root))]
+    inside = [path for path in candidates if path is not None]
+    if not inside:
+        refuse("include", element.where, f"{shorten(name)!r} lies outside of the model's directory")
+    found = next((path for path in inside if path.is_file()), None)
+    if found is None:
+        refuse("include", element.where, f"there is no file {shorten(name)!r}")
+    return found
+
+
+class Defaults:
+    """The table class -> tag -> attributes, with everything inherited already copied down."""
+
+    def __init__(self, root: Element, log: Log) -> None:
+        self.log = log
+        self.classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
+        pending: list[tuple[Element, str | None]] = [(e, None) for e in reversed(list(root.all("default")))]
+        while pending:
+            element, parent = pending.pop()
+            name = element.get("class") or (MAIN if parent is None else "")
+            if not name:
+                log.add("attribute-missing", element.where, "a nested <default> needs a class")
+                continue
+            inherited = self.classes[MAIN if parent is None else parent]
+            table = self.classes.setdefault(
+                name, {tag: dict(attributes) for tag, attributes in inherited.items()}
+            )
+            for child in element.children:
+                if child.tag != "default":
+                    table.setdefault(child.tag, {}).update(child.attributes)
+            pending.extend((child, name) for child in reversed(list(element.all("default"))))
+
+    def resolve(self, element: Element, childclass: str) -> Element:
+        """The element with the attributes of its class (its own, or that of the body around it) filled in."""
+        name = element.get("class") or childclass
+        table = self.classes.get(name)
+        if table is None:
+            remedy = self.log.suggest(name, self.classes)
+            self.log.add("value", element.where, f"default class {shorten(name)!r} does not exist", remedy)
+            table = self.classes[MAIN]
+        inherited = table.get(element.tag)
+        if not inherited:
+            return element
+        if _ORIENTATIONS & element.attributes.keys():  # an orientation of its own replaces the inherited one
+            inherited = {key: value for key, value in inherited.items() if key not in _ORIENTATIONS}
+        merged = Element(
+            element.tag, {**inherited, **element.attributes}, element.file, element.line, element.start
+        )
+        merged.children = element.children
+        return merged
+
+
+def expand_attach(element: Element, spec: Spec, log: Log) -> tuple[list[Element], Spec] | None:
+    """What `<attach model= body= prefix=/>` brings, a body or a whole world, and the model it is from."""
+    name, prefix, wanted = element.get("model"), element.get("prefix") or "", element.get("body")
+    assets = (asset for section in spec.root.all("asset") for asset in section.all("model"))
+    asset = next((a for a in assets if a.get("name") == name), None)
+    file = asset.get("file") if asset is not None else None
+    if file is None or spec.directory is None or spec.depth >= _DEEPEST:
+        problem = f"model {shorten(name or '')!r} to attach is not known, or attached too deeply"
+        log.add("include", element.where, problem)
+        return None
+    path = confined(file, spec.directory, spec.directory)
+    if path is None or not path.is_file():
+        problem = f"model file {shorten(file)!r} does not exist in the model's directory"
+        log.add("include", element.where, problem)
+        return None
+    root = read_xml(read_bytes(path), str(path))
+    attached = read_spec(root, spec.directory, spec.prefix + prefix, log, spec.depth + 1)
+    worlds = list(root.all("worldbody"))
+    if wanted is None:
+        return [child for world in worlds for child in world.children], attached
+    bodies = (e for world in worlds for e in world.walk() if e.tag == "body")
+    body = next((b for b in bodies if b.get("name") == wanted), None)
+    if body is None:
+        log.add("include", element.where, f"model {shorten(name or '')!r} has no body {shorten(wanted)!r}")
+        return None
+    return [body], attached
+
+
+def replicas(element: Element, compiler: Compiler, log: Log) -> Iterator[tuple[Pose, str]]:
+    """The pose and the suffix of names of every copy that `<replicate>` makes."""
+    count = number(element, "count", None, log)
+    if not 0 < count <= _COPIES or count != int(count):
+        problem = f"count={shorten(element.get('count') or '')!r}"
+        log.add("value", element.where, problem, f"Use a whole number up to {_COPIES}.")
+        return
+    offset = vector(element, "offset", 3, ORIGIN, log)
+    a, b, c = (compiler.angle(v) for v in vector(element, "euler", 3, ORIGIN, log))
+    step = Pose(from_euler((a, b, c), compiler.eulerseq), offset)  # type: ignore[arg-type]
+    digits, separator, pose = len(str(int(count) - 1)), element.get("sep") or "", HERE
+    for k in range(int(count)):
+        yield pose, f"{separator}{k:0{digits}d}"
+        pose = step @ pose

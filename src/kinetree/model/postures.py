@@ -1,0 +1,87 @@
+"""Configurations of a model that have names, such as keyframes of its file; edits of the model keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinetree.errors import ModelError
+from kinetree.model import edit, serialize
+from kinetree.model.parts import Posture
+from kinetree.model.validate import numbers, shown
+
+if TYPE_CHECKING:
+    from kinetree.model.model import Model
+
+
+def arrays(model: Model) -> Mapping[str, np.ndarray]:
+    """q (nq,) of each configuration by name; joints that it does not speak of are neutral."""
+    found = {posture.name: model.positions(dict(posture.positions)) for posture in model.postures}
+    for q in found.values():
+        q.flags.writeable = False
+    return MappingProxyType(found)
+
+
+def read(model: Model, given: Mapping[str, Any]) -> tuple[Posture, ...]:
+    """The configurations of a dict from names to q, or to dicts from joint names to positions."""
+    found = []
+    for name, value in given.items():
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"model '{model.name}': configuration {shown(name)}: the name must be a string")
+        q = model.positions(value) if hasattr(value, "keys") else np.asarray(value, dtype=float)
+        owner = f"model '{model.name}': configuration '{name}'"
+        split = model.split_positions(np.array(numbers(q.tolist(), model.nq, owner), dtype=float))
+        rows = {joint: tuple(row.tolist()) for joint, row in split.items()}
+        found.append(Posture(name, tuple(rows.items())))
+    return tuple(found)
+
+
+def kept(model: Model, *before: tuple[Model, str]) -> Model:
+    """The model with the configurations of others that it was made of, whose names were prefixed."""
+    if not any(other.postures for other, _ in before):
+        return model
+    widths = {joint: len(row) for joint, row in model.split_positions(model.neutral()).items()}
+    found: dict[str, Posture] = {}
+    for other, prefix in before:
+        for posture in other.postures:
+            rows = [(prefix + joint, row) for joint, row in posture.positions]
+            own = tuple((joint, row) for joint, row in rows if widths.get(joint) == len(row))
+            found.setdefault(prefix + posture.name, Posture(prefix + posture.name, own))
+    return carrying(model, tuple(found.values()))
+
+
+def carrying(model: Model, postures: tuple[Posture, ...]) -> Model:
+    """The model with these configurations instead of its own."""
+    if postures == model.postures:
+        return model
+    name, gravity, bodies, rotors, frames, _ = model._content
+    return type(model)(name, gravity, bodies, rotors, frames, model.report, postures)
+
+
+def replace(model: Model, changes: dict[str, Any]) -> Model:
+    """The model with other numbers or configurations; see `Model.replace`."""
+    given = changes.pop("configurations", None)
+    result = kept(edit.replace(model, changes), (model, ""))
+    return result if given is None else carrying(result, read(result, given))
+
+
+def to_dict(model: Model) -> dict[str, Any]:
+    """The whole model as a dictionary; without an entry for configurations if there are none."""
+    rows = {p.name: {joint: list(row) for joint, row in p.positions} for p in model.postures}
+    return serialize.to_dict(model) | ({"configurations": rows} if rows else {})
+
+
+def from_dict(data: Any, check: str | None) -> Model:
+    """The model that `to_dict` wrote down."""
+    rows: Any = {}
+    if isinstance(data, dict):
+        data = dict(data)
+        rows = data.pop("configurations", rows)
+    model = serialize.from_dict(data, check)
+    if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
+        what = "configurations must be a dict from names to dicts from joint names to positions"
+        raise ModelError(f"model '{model.name}': {what}, got {shown(rows)}")
+    return carrying(model, read(model, rows))
