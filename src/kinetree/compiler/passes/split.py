@@ -4,7 +4,8 @@ of a long one makes less use of the registers.
 A block with too many operations becomes a sequence of parts (`Part`), each printed as a function of
 its own. A number that another part needs goes through the work array "cut"; loads of inputs and tables,
 and truths, are computed again instead, and integers stay outside the parts. The cuts are at equal
-distances: a tree algorithm is traced body by body, so few numbers are alive anywhere.
+distances: a tree algorithm is traced body by body, so few numbers are alive anywhere. A very long block,
+whose parts would hand over much, has longer ones.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops.primitives import TRUTH
 
 PART_SIZE = 700  # between 400 and 3000, where single states of large robots are fastest on x86-64
+MOST = 20  # parts of a block, as long as none is longer than LONGEST
+LONGEST = 3000
 Place = tuple[Block, int]  # a part: a block of the old program and the number of its segment
 
 
@@ -72,7 +75,7 @@ class _Plan:
         total = sum(weights)
         if total <= 1.5 * self._size:
             return total
-        count = max(2, round(total / self._size))
+        count = max(2, min(round(total / self._size), MOST), round(total / LONGEST))
         segments: list[list[Statement]] = [[] for _ in range(count)]
         before = 0
         for statement, weight in zip(block.statements, weights):
