@@ -91,7 +91,7 @@ def test_c_takes_the_time_and_goals_that_it_needs(tmp_path):
     timed = (ALL["ComputedTorque"].export_c(tmp_path, prefix="timed")[0]).read_text()
     assert "goal_q" in plain and "goal_v" not in plain and "*t," not in plain
     assert "goal_v" in more and "goal_a" in more
-    assert "goal_q" not in timed and "t: 1" in timed
+    assert "goal_q" not in timed and "input  t[1]" in timed
 
 
 def test_it_runs_with_error_control():

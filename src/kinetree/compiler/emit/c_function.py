@@ -19,7 +19,7 @@ STACK = 1 << 15  # bytes of work arrays that lie on the stack; more are handed i
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{,30}\Z")
 _MACRO = re.compile(r"(I|[A-Z][A-Z0-9_]+)\Z")  # what headers may have defined
-_OWN = re.compile(r"(t|input|output|work)[0-9]*\Z")  # what the text itself uses
+_OWN = re.compile(r"(t|input|output|work)[0-9]+\Z")  # what the text itself uses
 _RESERVED = frozenset(
     """auto break case char const continue default do double else enum extern float for goto if inline int
     long register restrict return short signed sizeof static struct switch typedef union unsigned void
