@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 JOBS   ?= 2
 # how many random mechanisms the tests try, relative to a full run
-SCALE  ?= 0.3
+SCALE  ?= 0.2
 TORCH  ?= torch==2.13.0
 
 BIN       := $(VENV)/bin
@@ -30,7 +30,7 @@ test: lint $(PEERS)  ## lint, then every test (under ten minutes)
 	KINETREE_SCALE=$(SCALE) $(BIN)/python -m pytest -q -n $(JOBS)
 
 test-all: lint $(ALL)  ## install every extra, then run every test
-	$(BIN)/python -m pytest -q -n $(JOBS)
+	KINETREE_SCALE=$(SCALE) $(BIN)/python -m pytest -q -n $(JOBS)
 
 lint: $(DEVELOP)  ## style, types and layers
 	$(BIN)/ruff check .

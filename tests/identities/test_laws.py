@@ -80,9 +80,10 @@ def test_laws_on_the_zoo(robot, name):
 
 @pytest.mark.parametrize(
     "types",
-    [("revolute", "prismatic"), pytest.param(("universal", "spherical"), marks=pytest.mark.soak)],
+    [("revolute", "prismatic"), ("universal", "spherical")],
     ids="-".join,
 )
+@pytest.mark.soak
 def test_laws_on_compiled_code(types):
     """Rotors, mimic joints and moving axes, as machine code."""
     rng = np.random.default_rng(7)

@@ -13,6 +13,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.conftest import scale
 from tests.targets import recipes
 
 import kinetree as kt
@@ -75,7 +76,10 @@ def test_growth_on_chains(name):
     assert (np.diff(counts, degree) > 0).all(), counts
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if "frame" not in REGISTRY[n].options])
+WITHOUT_FRAMES = [n for n in NAMES if "frame" not in REGISTRY[n].options]
+
+
+@pytest.mark.parametrize("name", WITHOUT_FRAMES[:: 2 if scale() < 1 else 1])
 def test_growth_on_binary_trees(name):
     """f(k + 1) - 2 f(k), taken as often as the degree, no longer grows; taken once less it does."""
     degree = stated(name)
