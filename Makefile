@@ -4,7 +4,7 @@
 
 PYTHON ?= python3
 VENV   ?= .venv
-JOBS   ?= 2
+JOBS   ?= 3
 # how many random mechanisms the tests try, relative to a full run
 SCALE  ?= 0.2
 TORCH  ?= torch==2.13.0
