@@ -26,7 +26,7 @@ help:  ## say what there is
 demo: $(PLOTS)  ## one robot file all the way: quantities, a race, a motion, control, plots (needs under a minute)
 	@$(BIN)/python -m kinetree demo --output build/demo
 
-test: lint $(PEERS)  ## lint, then every test (under ten minutes)
+test: lint $(PEERS)  ## lint, then every test (about ten minutes)
 	KINETREE_SCALE=$(SCALE) $(BIN)/python -m pytest -q -n $(JOBS)
 
 test-all: lint $(ALL)  ## install every extra, then run every test

@@ -1,6 +1,6 @@
 """Mutated robot files: a model with finite numbers, or an error with a name. Nothing else, ever.
 
-KINETREE_FUZZ sets the number of files (10,000 by default; `make soak` takes more). A failure prints the seed
+KINETREE_FUZZ sets the number of files (5,000 by default; `make soak` takes more). A failure prints the seed
 of the file; `mutated(seed)` makes it again.
 """
 
@@ -18,7 +18,7 @@ import kinetree as kt
 from kinetree.io.fix import fix
 from kinetree.io.lint import lint
 
-FILES = int(os.environ.get("KINETREE_FUZZ", "10000"))
+FILES = int(os.environ.get("KINETREE_FUZZ", "5000"))
 SLICES = 10
 
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
