@@ -105,6 +105,7 @@ PAGES = {
         "The operators of the spatial operator algebra as objects.",
         "operators kinetree.soa.letters:SpatialOperators",
     ),
+    "symbolic": Page("Symbols", "Equations of motion in SymPy.", "symbolic"),
     "pictures": Page("Pictures", "Plots, drawings, the viewer.", "pictures"),
     "numbers": Page("Numbers", "What bodies of functions compute with.", "ops"),
     "textbook": Page("One rigid body, as textbooks write it", "For checks and for teaching.", "textbook"),
