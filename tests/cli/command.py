@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kinetree.cli import main
 
-COMMANDS = ("info", "check", "convert", "simulate", "view", "bench", "export", "zoo", "demo", "completion")
+COMMANDS = tuple("info check convert simulate view bench export zoo tables demo completion".split())
 
 
 def kinetree(
