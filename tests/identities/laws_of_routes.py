@@ -37,7 +37,7 @@ def forward_dynamics_by_five_routes(c: Case) -> None:
     a = c.run("forward_dynamics", c.q, c.v, c.tau, c.f_ext)
     tolerance, spread = 1e-13 * c.condition + 1e-12, c.acceleration_size
     system = other.System(c.model, c.q, c.v, c.f_ext)
-    gauss, _ = other.forward_dynamics_gauss(system, c.tau)
+    gauss, multipliers = other.forward_dynamics_gauss(system, c.tau)
     for name, found in {
         "19b": c.run("forward_dynamics_concurrent", c.q, c.v, c.tau, c.f_ext),
         "dense": other.forward_dynamics_dense(system, c.tau),
@@ -45,6 +45,12 @@ def forward_dynamics_by_five_routes(c: Case) -> None:
         "gauss": gauss,
     }.items():
         c.expect(found, a, tolerance, spread, name)
+    c.expect(multipliers, system.forces(c.a), tolerance, c.wrench_size, "wrenches by Gauss")
+    through = c.run("joint_wrenches", c.q, c.v, c.a, c.f_ext)
+    parts = [(node, member) for node in c.model.nodes for member in node.members]
+    for (node, member), found in zip(parts, multipliers.reshape(-1, 6), strict=True):
+        if len(node.members) == 1:  # in groups, a wrench counts what else the body carries
+            c.expect(found, through[member.body - 1], tolerance, c.wrench_size, "joint wrenches by Gauss")
 
 
 @law("gravity_force", "gravity_force_composite")

@@ -17,16 +17,16 @@ from kinetree.sweep.vocabulary import WORDS
 FUNCTIONS = {
     "placements": "q",
     "frame_placement": "q frame point=",
-    "frame_velocity": "q v frame reference=body point=",
-    "frame_acceleration": "q v a frame reference=body kind=spatial point=",
+    "frame_velocity": "q v frame reference=body",
+    "frame_acceleration": "q v a frame reference=body kind=spatial",
     "body_velocities": "q v",
     "body_accelerations": "q v a kind=spatial",
     "partial_velocities": "q",
-    "jacobian": "q frame reference=body point=",
-    "jacobian_rate": "q v frame reference=body point=",
+    "jacobian": "q frame reference=body",
+    "jacobian_rate": "q v frame reference=body",
     "inverse_dynamics": "q v a f_ext=",
     "forward_dynamics": "q v tau f_ext=",
-    "hybrid_dynamics": "q v known accelerate=() f_ext=",
+    "hybrid_dynamics": "q v known accelerate=()",
     "augmented_dynamics": "q v tau added f_ext=",
     "step": "q v tau f_ext=",
     "simulate": "q0 v0",
@@ -61,7 +61,7 @@ FUNCTIONS = {
     "constraint_forces": "q v a f_ext=",
     "base_reaction": "q v a f_ext=",
     "composite_wrenches": "q v a f_ext=",
-    "articulated_wrenches": "q v tau side=outboard f_ext=",
+    "articulated_wrenches": "q v tau f_ext= side=outboard",
     "inverse_dynamics_composite": "q v a f_ext=",
     "inverse_dynamics_inertial": "q v a f_ext=",
     "forward_dynamics_concurrent": "q v tau f_ext=",
@@ -87,7 +87,7 @@ FUNCTIONS = {
     "forward_dynamics_derivatives": "q v tau f_ext= hold=body",
     "inverse_dynamics_second_derivatives": "q v a f_ext=",
     "inverse_dynamics_hessian": "q v a weights f_ext=",
-    "linearize": "q v tau dt= integrator=rk4 f_ext= passive=True",
+    "linearize": "q v tau dt= integrator=rk4",
     "torque_regressor": "q v a extra=()",
     "energy_regressor": "q v",
     "momentum_regressor": "q v",
@@ -136,6 +136,23 @@ def test_function_of_a_model(name):
     if isinstance(function, kt.Function):
         keywords = [(p.name, p.default) for p in rest if p.kind is p.KEYWORD_ONLY]
         assert keywords[-4:] == [(word, None) for word in ("parameters", "gravity", "out", "target")]
+
+
+@pytest.mark.parametrize("name", [n for n in FUNCTIONS if isinstance(getattr(kt, n), kt.Function)])
+def test_no_option_comes_before_an_optional_array(name):
+    """In positional order; an optional array that stands after an option is given by name."""
+    function = getattr(kt, name)
+    inputs = {a.name for a in function.inputs}
+    places = [p for p in inspect.signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    optional = [p.name in inputs for p in places[1:] if p.default is not p.empty]
+    assert optional == sorted(optional, reverse=True)
+
+
+def test_too_many_arguments_by_position_are_refused():
+    model = kt.zoo.cart_pole()
+    zero = np.zeros(model.nv)
+    with pytest.raises(kt.errors.ArgumentError, match="at most 4.*q, v, known, accelerate.*f_ext by name"):
+        kt.hybrid_dynamics(model, zero, zero, zero, (), np.zeros((2, 6)))
 
 
 def written(p: inspect.Parameter) -> str:

@@ -22,7 +22,7 @@ from kinetree.compiler.runtime.fastcall import Forms, by_forms
 from kinetree.errors import KinetreeError, ShapeError
 from kinetree.model import Model
 from kinetree.names import MODULE_OF
-from kinetree.stages.arguments import bound, chosen, documentation, signature
+from kinetree.stages.arguments import bound, chosen, documentation, in_order, signature
 from kinetree.stages.job import Job
 from kinetree.stages.splice import inlined
 from kinetree.stages.target import TARGETS, chosen_target, kind_of
@@ -60,8 +60,7 @@ class Function(ABC):
         self.outputs = tuple(outputs)
         self.options = dict(options)
         self.result = result  # the type of a result of several parts; a plain tuple if None
-        needed = [a.name for a in inputs if not a.optional]
-        self.order = list(order) or [*needed, *options, *(a.name for a in inputs if a.optional)]
+        self.order = list(order) or in_order(self.own_inputs, self.options)
         self.__module__ = body.__module__
         self.__qualname__ = self.name
         self.__doc__ = documentation(self, inspect.getdoc(body) or "")
