@@ -151,7 +151,7 @@ def test_no_option_comes_before_an_optional_array(name):
 def test_too_many_arguments_by_position_are_refused():
     model = kt.zoo.cart_pole()
     zero = np.zeros(model.nv)
-    with pytest.raises(kt.errors.ArgumentError, match="at most 4.*q, v, known, accelerate.*f_ext by name"):
+    with pytest.raises(kt.errors.ArgumentError, match=r"at most 4.*q, v, known, accelerate.*f_ext by name"):
         kt.hybrid_dynamics(model, zero, zero, zero, (), np.zeros((2, 6)))
 
 

@@ -24,8 +24,8 @@ class Algorithm:
     `deep`: another body with the same result, which costs less in trees that are deeper than `DEEP` nodes.
     `columns`: how many matrices of nv columns it solves for, which is what takes most of its operations.
     `result`: the type of a result of several parts, as a NamedTuple is; a plain tuple if None.
-    `order`: the names of inputs and options in the order of a call; as a rule what must be given, then optional
-    inputs, then options. An optional input that comes after an option can be given by name only.
+    `order`: the names of inputs and options in the order of a call; as a rule what must be given, then
+    optional inputs, then options. An optional input that comes after an option can be given by name only.
     """
 
     name: str

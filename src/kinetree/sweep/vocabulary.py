@@ -66,7 +66,7 @@ WORDS = {
     "hold": Word("the axes in which f_ext stays constant as q changes", choices=("body", "world")),
     "kind": Word("", choices=("spatial", "classical")),
     "side": Word("", choices=("outboard", "inboard")),
-    "rotors": Word("", choices=("reflected", "none")),
+    "rotors": Word("", choices=("reflected", "lumped", "none")),
     "smoothing": Word("velocity over which friction changes its sign", unit="rad/s or m/s", type="float"),
     "out": Word("arrays for the results", type="Array | tuple[Array, ...]"),
     "target": Word('where it runs: "cpu" or "eager"', absent="chosen by the kind of number", type="str"),
