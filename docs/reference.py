@@ -33,7 +33,8 @@ PAGES = {
     "kinematics": Page(
         "Where things are and how they move",
         "Poses, velocities, accelerations and Jacobians of bodies and frames.",
-        "inverse_kinematics kinetree.kinematics.inverse:Solution",
+        "relative_placement relative_velocity relative_acceleration Frames "
+        "kinetree.kinematics.frames:Instant inverse_kinematics kinetree.kinematics.inverse:Solution",
     ),
     "dynamics": Page(
         "Equations of motion",

@@ -43,7 +43,9 @@ HOMES = {
     ),
     "kinetree.differential": "inverse_dynamics_second_derivatives inverse_dynamics_hessian linearize",
     "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
-    "kinetree.kinematics": "inverse_kinematics",
+    "kinetree.kinematics": (
+        "inverse_kinematics relative_placement relative_velocity relative_acceleration Frames"
+    ),
     "kinetree.motion": "step simulate Trajectory",
     "kinetree.stages": "compile function Function",
     "kinetree.stages.transforms": "jvp vjp jvp_of vjp_of jacobian_of",

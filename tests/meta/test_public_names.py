@@ -19,6 +19,9 @@ FUNCTIONS = {
     "frame_placement": "q frame point=",
     "frame_velocity": "q v frame reference=body",
     "frame_acceleration": "q v a frame reference=body kind=spatial",
+    "relative_placement": "q frame base",
+    "relative_velocity": "q v frame base axes=",
+    "relative_acceleration": "q v a frame base axes= seen_from=",
     "body_velocities": "q v",
     "body_accelerations": "q v a kind=spatial",
     "partial_velocities": "q",
@@ -103,14 +106,15 @@ ZOO = """
 """.split()
 MODEL = """
     name nq nv nbodies body_names joint_names frame_names parents gravity total_mass neutral random_state
-    integrate difference replace lock attach subtree to_dict from_dict is_ancestor path branch children depth
-    report coordinate_index
+    integrate difference replace lock attach add_frame subtree to_dict from_dict is_ancestor path branch
+    children depth report coordinate_index
 """.split()
-VALUES = {"frame": "pole", "frames": "pole", "forces": {}, "impulse": np.zeros(6), "C": np.zeros((2, 2))}
+VALUES = {"frame": "pole", "base": "cart", "frames": "pole", "forces": {}, "impulse": np.zeros(6),
+          "C": np.zeros((2, 2))}  # fmt: skip
 ELSEWHERE = """
     Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators interop
     jvp vjp jvp_of vjp_of jacobian_of base_parameters identify regressor_columns
-    Trajectory jax torch
+    Trajectory jax torch Frames
 """.split()
 
 

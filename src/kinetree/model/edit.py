@@ -179,11 +179,7 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
     for i, coordinates in fixed.items():
         body = bodies[i - 1]
         turned = body.placement @ Pose.from_transform(body.joint.placement(coordinates))
-        none = Limits((), (), (), ())
-        bodies[i - 1] = body._replace(
-            joint=Fixed(), placement=turned, mimic=None, armature=(), damping=(), friction=(), stiffness=(),
-            spring_reference=(), limits=none,
-        )  # fmt: skip
+        bodies[i - 1] = _welded(body, turned)
     rotors = []
     for rotor in model.rotors:
         i = model.joint_index(rotor.joint)
@@ -194,6 +190,29 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
         turn = Pose.from_transform(rotation_about(rotor.axis, angle))  # type: ignore[arg-type]
         _load(bodies, model.parents[i - 1], rotor.inertia, rotor.placement @ turn)
     return _remade(model, bodies, rotors=tuple(rotors))
+
+
+def _welded(body: Body, placement: Pose) -> Body:
+    """A body fixed to its parent at some pose."""
+    return body._replace(
+        joint=Fixed(), placement=placement, mimic=None, armature=(), damping=(), friction=(), stiffness=(),
+        spring_reference=(), limits=Limits((), (), (), ()),
+    )  # fmt: skip
+
+
+def standing(model: Model, body: int) -> Model:
+    """The model of what a body carries, with that body itself at rest in the world's place.
+
+    The model itself if joints inside and outside follow each other, so that the rest cannot be left out.
+    """
+    inside = {model.joint_names[i - 1] for i in model.topology.branch(body) if i != body}
+    tied = [(b.joint_name in inside) != (b.mimic.joint in inside) for b in model.bodies if b.mimic]
+    if body == 0 or any(tied):
+        return model
+    bodies = list(model.bodies)
+    bodies[body - 1] = _welded(bodies[body - 1], Pose.identity())
+    rotors = tuple(rotor for rotor in model.rotors if rotor.joint in inside)
+    return subtree(type(model)(model.name, model.gravity, tuple(bodies), rotors, model.frames), body)
 
 
 def attach(
