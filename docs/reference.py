@@ -79,7 +79,8 @@ PAGES = {
     "joints": Page(
         "Joints",
         "Types of joints, and the contract that a type of your own fulfils.",
-        "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free kinetree.joints:Joint",
+        "Fixed Revolute Prismatic Helical Cylindrical Universal Planar PlanarTwist Spherical Free "
+        "kinetree.joints:Joint",
     ),
     "values": Page(
         "Poses, rotations, inertias",

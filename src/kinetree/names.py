@@ -55,7 +55,9 @@ HOMES = {
     ),
     "kinetree.io.load": "load",
     "kinetree.io.save": "save",
-    "kinetree.joints": "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free",
+    "kinetree.joints": (
+        "Fixed Revolute Prismatic Helical Cylindrical Universal Planar PlanarTwist Spherical Free"
+    ),
     "kinetree.model": "Model ModelBuilder",
     "kinetree.soa": "operators",
     "kinetree.spatial.inertia": "Inertia",

@@ -96,7 +96,7 @@ FUNCTIONS = {
     "momentum_regressor": "q v",
     "operators": "q v=",
 }
-JOINTS = "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free".split()
+JOINTS = "Fixed Revolute Prismatic Helical Cylindrical Universal Planar PlanarTwist Spherical Free".split()
 ERRORS = """
     KinetreeError ModelError ShapeError FrameError TraceError CompileError SingularError SimulationError
 """.split()

@@ -162,12 +162,15 @@ def _quasi_armature(body: Body) -> Inertia:
     A sum of squares of quasi-velocities is the energy of a rigid body, so that its gyroscopic forces belong
     to it.
     """
-    x, y, z, *linear = body.armature
+    columns = body.joint.subspace(body.joint.neutral()).columns
+    along = {S.components.index(1): a for S, a in zip(columns, body.armature, strict=True)}
+    x, y, z = (along.get(k, 0) for k in range(3))
+    linear = [a for k, a in along.items() if k >= 3]
     mass = linear[0] if linear else 0
     if any(a != mass for a in linear):
         raise ModelError(
             f"joint '{body.joint_name}': the armature of a {body.joint.type_name} joint must be the same "
-            f"along x, y and z, got {tuple(linear)}: give one number for the three translations"
+            f"along all axes, got {tuple(linear)}: give one number for the translations"
         )
     return Inertia.from_moments(mass, (0, 0, 0), (x, y, z, 0, 0, 0))
 
