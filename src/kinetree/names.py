@@ -17,7 +17,8 @@ FUNCTIONS = {
         "mass_matrix_logdet mass_matrix_trace composite_inertias composite_moments articulated_inertias"
     ),
     "Velocity-dependent terms": (
-        "coriolis_matrix coriolis_matrices coriolis_product coriolis_transpose_product christoffel_symbols"
+        "coriolis_matrix coriolis_matrices coriolis_product coriolis_transpose_product christoffel_symbols "
+        "christoffel_values"
     ),
     "Derivatives": "inverse_dynamics_derivatives forward_dynamics_derivatives",
     "Energy and momentum": (

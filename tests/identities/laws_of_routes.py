@@ -94,6 +94,19 @@ def what_follows_from_the_christoffel_symbols(c: Case) -> None:
     c.expect(twice, pulled, 1e-12, max(size, c.force_size))
 
 
+@law("christoffel_values", "christoffel_symbols")
+def christoffel_symbols_without_their_zeros(c: Case) -> None:
+    """COR-16: each triple of velocities on one path once, with its value; all others are zero, exactly."""
+    triples, dense = c.model.christoffel_sparsity(), c.of("christoffel_symbols").copy()
+    assert len({tuple(t) for t in triples.tolist()}) == len(triples) == c.of("christoffel_values").size
+    size = float(np.abs(dense).max(initial=0))
+    c.expect(c.of("christoffel_values"), dense[tuple(triples.T)], 1e-14, size)
+    dense[tuple(triples.T)] = 0
+    assert not np.any(dense), f"{c.label}: symbols off the pattern"
+    related = c.model.mass_sparsity()
+    assert all(related[i, j] and related[j, k] and related[i, k] for i, j, k in triples.tolist())
+
+
 @law("impulse_response")
 def an_impulse_changes_the_velocity(c: Case) -> None:
     """M dv = J^T p."""

@@ -47,6 +47,7 @@ FUNCTIONS = {
     "coriolis_product": "q v x",
     "coriolis_transpose_product": "q v x",
     "christoffel_symbols": "q",
+    "christoffel_values": "q",
     "kinetic_energy": "q v",
     "potential_energy": "q",
     "center_of_mass": "q",

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import CoordinateJoint, Joint, Revolute, Spin
@@ -186,18 +184,3 @@ def refuse_undrivable(joint: Joint, name: str, owner: str) -> None:
             f"{owner}: a rotor cannot be geared to the {joint.type_name} joint '{name}', whose velocities "
             "are not rates of angles: use three revolute joints in sequence, or armature on this joint"
         )
-
-
-def mass_sparsity(nodes: Sequence[Node], nv: int) -> np.ndarray:
-    """(nv, nv), True where the mass matrix can differ from zero: the velocities of related nodes."""
-    result = np.zeros((nv, nv), dtype=bool)
-    for node in nodes:
-        own = list(node.v_index)
-        result[np.ix_(own, own)] = True
-        above = node.predecessor[0]
-        while own and above >= 0:
-            other = list(nodes[above].v_index)
-            result[np.ix_(own, other)] = True
-            result[np.ix_(other, own)] = True
-            above = nodes[above].predecessor[0]
-    return result

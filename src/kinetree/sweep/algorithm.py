@@ -48,7 +48,8 @@ class Algorithm:
     def is_generalised(self) -> bool:
         """True if inputs and outputs are functions of the coordinates alone, whatever the bodies' frames."""
         shapes = [a.shape for a in self.inputs if not a.optional] + [a.shape for a in self.outputs]
-        plain = not self.options and all(shape and set(shape) <= {"nq", "nv"} for shape in shapes)
+        free = {"nq", "nv", "triples"}
+        plain = not self.options and all(shape and set(shape) <= free for shape in shapes)
         return plain or self.invariant
 
     def __repr__(self) -> str:
