@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Iterable
 
 from kinetree.errors import FileWarning
 from kinetree.io.build import build
@@ -12,6 +10,7 @@ from kinetree.io.files import Document, Source, open_document
 from kinetree.io.formats import format_of
 from kinetree.io.meshes import check_meshes
 from kinetree.io.mjcf_marks import frames_of_geoms
+from kinetree.io.paths import Folders
 from kinetree.io.report import LoadReport, Log, Where, refuse
 from kinetree.io.tree import BASES
 from kinetree.model import Model
@@ -27,7 +26,8 @@ def load(
     repair: bool = False,
     snap: float = 0.0,
     base: str | None = None,
-    package_dirs: Iterable[str | os.PathLike[str]] = (),
+    package_dirs: Folders = (),
+    include_dirs: Folders = (),
     merge_fixed: bool = True,
     geom_frames: bool = False,
 ) -> Model:
@@ -58,7 +58,7 @@ def load(
     Raises:
         FileError: a `ModelError` that names file, line, element, rule and remedy.
     """
-    document = open_document(source)
+    document = open_document(source, package_dirs, include_dirs)
     _check_options(document, snap, base)
     log = Log(repair, strict=True)
     robot = format_of(document, format).read(document, log)
@@ -66,9 +66,8 @@ def load(
         return robot
     if geom_frames:
         frames_of_geoms(robot, log)
-    directories = tuple(package_dirs)
-    if directories and robot.document is not None:
-        check_meshes(robot.document, document.directory, directories, log)
+    if document.package_dirs and robot.document is not None:
+        check_meshes(robot.document, document.reach, log)
     model = build(robot, log, base=base, snap=snap, merge=merge_fixed)
     log.raise_errors()
     assert model is not None

@@ -114,8 +114,9 @@ RULES: dict[str, Rule] = {
     "inertia-units": Rule("warning",
         "the radius of gyration does not fit a robot part: grams, millimetres or a placeholder?",
         "Check units: kg, m, kg m^2."),
-    "inertia-mesh": Rule("warning", "meshes are not read, so this mass is missing from the model",
-        "Give the body an <inertial>, or a primitive geom."),
+    "inertia-mesh": Rule("warning", "this mass is missing from the model",
+        "Put the mesh file where the model looks for it, allow its folder by include_dirs= or package_dirs=, "
+        "or give the body an <inertial>."),
     "motion-massless": Rule("warning",
         "forward dynamics is singular: the joint moves nothing that resists",
         "Give the links behind it inertia, give the joint an armature, fix it, or load with repair=True.",
@@ -126,11 +127,13 @@ RULES: dict[str, Rule] = {
         "Give mass, axis and full inertia."),
     "rotor-incomplete": Rule("note", "the drive adds no inertia",
         "Give both the rotor inertia and the reduction."),
-    # meshes, which have no part in dynamics
+    # meshes
     "mesh-missing": Rule("note", "the robot will be drawn without this part",
         "Give the right package_dirs, or add the file."),
+    "mesh-objects": Rule("note", "MuJoCo reads one object of an OBJ file, and so does this",
+        "Write one object for each file."),
     "mesh-outside": Rule("warning", "a mesh outside of the given directories is never read",
-        "Keep meshes in a package directory."),
+        "Keep meshes in a package directory, or allow their folder by include_dirs=."),
     # what this library does not model
     "ignored": Rule("note", "has no part in the dynamics of the tree", "Nothing to do."),
     "unsupported": Rule("warning", "acts on the motion but is not modelled",
