@@ -13,7 +13,7 @@ import numpy as np
 from kinetree.io.attributes import choice, shorten, vector
 from kinetree.io.hull import Points
 from kinetree.io.mesh_files import checked, read_mesh
-from kinetree.io.mjcf_builtin import builtin_mesh
+from kinetree.io.mjcf_builtin import builtin_mesh, is_surface
 from kinetree.io.mjcf_compiler import Compiler
 from kinetree.io.paths import Reach
 from kinetree.io.placement import ORIGIN, from_wxyz
@@ -58,7 +58,8 @@ class Meshes:
 
     def _mode(self, element: Element) -> str:
         mode = choice(element, "inertia", MODES, "legacy", self.log)
-        return "shell" if mode == "legacy" and _is_surface(element) else mode
+        thin = element.get("builtin") == "plate" or (mode == "legacy" and is_surface(element))
+        return "shell" if thin else mode
 
     def mesh(self, name: str) -> Mesh:
         """The triangles of a mesh, in the frame that geoms place."""
@@ -117,13 +118,6 @@ def _given(found: Bulk | Mesh | MeshError):  # type: ignore[no-untyped-def]
 def label(mesh: Element) -> str:
     """The name of a mesh asset; that of its file if it has none."""
     return mesh.get("name") or Path((mesh.get("file") or "").replace("\\", "/")).stem
-
-
-def _is_surface(element: Element) -> bool:
-    """Whether a built-in mesh has no volume."""
-    kind, params = element.get("builtin"), (element.get("params") or "").split()
-    flat = kind in ("grid", "box", "cylinder", "ellipsoid") and len(params) > 6 and params[6] in ("2", "2.0")
-    return kind in ("square", "disc") or flat
 
 
 def _numbers(element: Element, name: str) -> Points:
