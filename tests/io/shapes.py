@@ -15,9 +15,7 @@ def sphere(rows=8, radius=0.2, stretch=(1.0, 0.7, 1.3), at=(0.1, 0.2, -0.1)):
     """Rings of points between two poles."""
     columns = 2 * rows
     u, w = np.arange(1, rows) * np.pi / rows, np.arange(columns) * 2 * np.pi / columns
-    ring = np.stack(
-        [np.outer(np.sin(u), np.cos(w)), np.outer(np.sin(u), np.sin(w)), np.outer(np.cos(u), np.ones(columns))], 2
-    ).reshape(-1, 3)
+    ring = [(np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)) for a in u for b in w]
     points = np.concatenate([ring, [(0, 0, 1), (0, 0, -1)]]) * radius * np.array(stretch) + at
     top, bottom, faces = len(ring), len(ring) + 1, []
     for j in range(columns):

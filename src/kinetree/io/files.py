@@ -6,14 +6,17 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from kinetree.errors import FileError
 from kinetree.io.paths import Folders, Reach, folders_of
 from kinetree.io.report import Where, refuse
+from kinetree.io.xacro_file import expanded
 from kinetree.io.xml import LIMITS, Element, read_xml
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -138,13 +141,21 @@ class Document:
 Source = str | bytes | os.PathLike[str] | Document
 
 
-def open_document(source: Source, package_dirs: Folders = (), include_dirs: Folders = ()) -> Document:
-    """Read a path, or take a text as it is; files that it refers to may lie in the given folders as well."""
+def open_document(
+    source: Source,
+    package_dirs: Folders = (),
+    include_dirs: Folders = (),
+    xacro_args: Mapping[str, Any] | None = None,
+) -> Document:
+    """Read a path, or take a text as it is; expand it with xacro if `xacro_args` says that it is trusted.
+
+    Files that it refers to may lie in the given folders as well.
+    """
     document = source if isinstance(source, Document) else _opened(source)
     packages, included = folders_of(package_dirs), folders_of(include_dirs)
     if packages or included:
-        return replace(document, package_dirs=packages, include_dirs=included)
-    return document
+        document = replace(document, package_dirs=packages, include_dirs=included)
+    return expanded(document, xacro_args)
 
 
 def _opened(source: str | bytes | os.PathLike[str]) -> Document:

@@ -190,7 +190,7 @@ def _metres(units: str | None) -> float:
 def _by_trimesh(content: bytes, kind: str, path: Path) -> Mesh:
     """The triangles that trimesh finds, in metres."""
     try:
-        trimesh = needed("trimesh", f"reading {kind.upper()} meshes")
+        trimesh = needed("trimesh", f"reading {kind.upper()} meshes", "files")
         if kind == "dae":
             needed("collada", "reading DAE meshes")
     except MissingPackageError as error:
@@ -202,6 +202,8 @@ def _by_trimesh(content: bytes, kind: str, path: Path) -> Mesh:
         mesh = scene.to_mesh()
         vertices, faces = np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces, dtype=np.intp)
         vertices = vertices * _metres(scene.units)
+    except MeshError:
+        raise
     except Exception as error:  # whatever a parser trips over
         raise MeshError(f"trimesh cannot read it: {shorten(str(error))}") from None
     if len(faces) > FACES:

@@ -186,7 +186,7 @@ def _lattice(shape: str, *numbers: float) -> tuple[Points, Faces]:
         return points * half, _sheet(counts[0], counts[1])
     faces = _tub(*counts)
     used, places = np.unique(faces, return_inverse=True)  # no points inside, nor on top
-    return (points * half)[used], places.reshape(-1, 3).tolist()
+    return (points * half)[used], [(a, b, c) for a, b, c in places.reshape(-1, 3).tolist()]
 
 
 def _tub(nx: int, ny: int, nz: int) -> Faces:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kinetree.io.attributes import parse_numbers, shorten, values
 from kinetree.io.description import Description, Link
@@ -16,6 +16,7 @@ from kinetree.io.mjcf_inertia import TYPES, shape_of_geom
 from kinetree.io.mjcf_mesh import label
 from kinetree.io.paths import Folders, Reach
 from kinetree.io.report import Log
+from kinetree.io.urdf_geometry import primitive
 from kinetree.io.urdf_parts import read_origin
 from kinetree.io.xml import Element
 from kinetree.spatial.pose import Pose
@@ -58,15 +59,16 @@ def read_looks(
     repair: bool = False,
     package_dirs: Folders = (),
     include_dirs: Folders = (),
+    xacro_args: Mapping[str, Any] | None = None,
 ) -> Looks:
     """The visual geometry of a robot file, by link.
 
     Args:
-        source, format, repair: as for `kinetree.load`.
+        source, format, repair, xacro_args: as for `kinetree.load`.
         package_dirs, include_dirs: folders in which meshes and included files are looked for, besides that of
             the file; nowhere else.
     """
-    document = open_document(source, package_dirs, include_dirs)
+    document = open_document(source, package_dirs, include_dirs, xacro_args)
     log = Log(repair)
     robot = format_of(document, format).read(document, log)
     if not isinstance(robot, Description) or robot.document is None:
@@ -105,17 +107,9 @@ class _Reader:
                     yield found._replace(placement=placement, color=color)
 
     def _urdf_shape(self, link: str, element: Element) -> Visual | None:
-        def numbers(name: str, count: int) -> tuple[float, ...] | None:
-            given = values(element, name)
-            return given if len(given) == count and min(given) > 0 else None
-
-        radius, length, size = numbers("radius", 1), numbers("length", 1), numbers("size", 3)
-        if element.tag == "box" and size:
-            return Visual(link, Pose(), "box", tuple(x / 2 for x in size))
-        if element.tag == "sphere" and radius:
-            return Visual(link, Pose(), "sphere", radius)
-        if element.tag in ("cylinder", "capsule") and radius and length:
-            return Visual(link, Pose(), element.tag, (*radius, length[0] / 2))
+        found = primitive(element)
+        if found is not None:
+            return Visual(link, Pose(), *found)
         if element.tag == "mesh":
             return self._mesh(link, element.get("filename") or "", element)
         self.looks.missing.append(f"{link}: a <{shorten(element.tag)}> without proper sizes")
