@@ -53,16 +53,16 @@ class Ledger:
         self.core_seconds = round(self.core_seconds + seconds, 3)
 
 
-class TooLong(AssertionError):
+class TooLongError(AssertionError):
     """A trial that does not end."""
 
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raise TooLong in a trial that takes longer."""
+    """Raise TooLongError in a trial that takes longer."""
 
     def stop(*_: Any) -> None:
-        raise TooLong(f"takes longer than {seconds:g} s")
+        raise TooLongError(f"takes longer than {seconds:g} s")
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -183,8 +183,9 @@ def main() -> int:
         options.ledger.parent.mkdir(parents=True, exist_ok=True)
         options.ledger.write_text(json.dumps({**kept, options.name: asdict(ledger)}, indent=1) + "\n")
     words = ", ".join(f"{n:,} {word}" for word, n in sorted(ledger.tally.items()))
-    print(f"{options.name}: {words}; {len(ledger.failures)} failures, {ledger.core_seconds:,.0f} core seconds")
-    return bool(ledger.failures)
+    failed = len(ledger.failures)
+    print(f"{options.name}: {words}; {failed} failures, {ledger.core_seconds:,.0f} core seconds")
+    return bool(failed)
 
 
 if __name__ == "__main__":
