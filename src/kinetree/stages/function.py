@@ -124,12 +124,13 @@ class Function(ABC):
             model, given = origin(model)
             keywords = given | keywords
         arrays, options = bound(self, model, args, keywords)
-        target = target or ("trace" if holds_expressions(model) else chosen_target(arrays.values()))
+        if target is None:
+            target = "trace" if holds_expressions(model) else chosen_target(arrays.values())
         if target == "trace":
             if out is not None:
                 raise ShapeError(f"{self.name}: expressions cannot be written to out=")
             return self._finished(inlined(self, model, arrays, options))
-        if target not in TARGETS:
+        if not isinstance(target, str) or target not in TARGETS:
             raise KinetreeError(f"{self.name}: unknown target {target!r}; choose from {', '.join(TARGETS)}")
         dtype = "float32" if arrays and all(kind_of(a) == FLOAT32 for a in arrays.values()) else "float64"
         job = Job(self, model, tuple(arrays), options, dtype)
@@ -240,7 +241,7 @@ def doubles(arrays: list) -> list | None:
         if type(a) is float:  # the machine code takes it as it is
             single = False
         elif type(a) is not ndarray or a.dtype is not FLOAT64:
-            if hasattr(a, "__cuda_array_interface__"):
+            if hasattr(a, "__cuda_array_interface__") or isinstance(a, np.ma.MaskedArray):
                 return None
             try:
                 a = np.asarray(a)
