@@ -51,8 +51,13 @@ def _size(dimension: Dimension, model: Any, options: Mapping[str, Any]) -> int:
         return dimension
     factor, _, name = dimension.rpartition(" ")
     known = {"nq": model.nq, "nv": model.nv, "nb": model.nbodies, "nr": len(model.rotors)}
-    size = known[name] if name in known else len(options[name])
+    size = known[name] if name in known else sum(_rows(part, model) for part in options[name])
     return int(factor or 1) * size
+
+
+def _rows(part: Any, model: Any) -> int:
+    """How many entries one part of an option stands for: one, unless it says otherwise."""
+    return part.rows(model) if hasattr(part, "rows") else 1
 
 
 def read(signature: str) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
