@@ -37,7 +37,7 @@ FUNCTIONS = {
 HOMES = {
     "kinetree.functions": " ".join(FUNCTIONS.values()),
     "kinetree.constraints": (
-        "PointConstraint FrameConstraint DistanceConstraint JointConstraint LoopConstraint "
+        "Constraint PointConstraint FrameConstraint DistanceConstraint JointConstraint LoopConstraint "
         "constrained_dynamics constrained_inverse_dynamics constraint_jacobian constraint_residual delassus "
         "impact project"
     ),
