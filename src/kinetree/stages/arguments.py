@@ -91,7 +91,8 @@ def chosen(
 
 def _several(name: str, value: Any) -> Any:
     """One name where several are expected is a list of one."""
-    return (value,) if name in ("frames", "accelerate") and isinstance(value, str) else value
+    single = isinstance(value, str) if name in ("frames", "accelerate") else hasattr(value, "rows")
+    return (value,) if single else value
 
 
 def as_array(
