@@ -6,6 +6,7 @@ and its transpose is the primitive for the job of the vjp. So derivatives of any
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import cache, partial
 from math import prod
@@ -14,6 +15,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
@@ -38,6 +40,13 @@ class JaxFunction(Wrapped):
         self.pure = pure
 
     def arrays(self, given: dict[str, Any]) -> tuple[str, list[Any]]:
+        doubles = [n for n, x in given.items() if isinstance(x, np.ndarray) and x.dtype == np.float64]
+        if doubles and not jax.config.jax_enable_x64:
+            warnings.warn(
+                f"{self.function.name}: {', '.join(doubles)} in float64 become float32, since JAX's x64 is "
+                "off: call jax.config.update('jax_enable_x64', True) first, or give float32",
+                stacklevel=3,
+            )
         values = [jnp.asarray(x) if isinstance(x, (list, tuple)) else x for x in given.values()]
         dtype = jnp.result_type(*values)
         if jnp.issubdtype(dtype, jnp.complexfloating):
