@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import pkgutil
 import re
 from functools import cache
 
@@ -39,17 +39,12 @@ def leads_somewhere(name: str) -> bool:
     """Whether a name of the library, a letter of the operators or a file is there."""
     if "/" in name:
         return (ROOT / name).is_file()
-    head, *rest = name.split(".")
-    value = operators() if head == "op" else kt
-    if head == "kinetree":
-        while rest and importlib.util.find_spec(f"{head}.{rest[0]}"):
-            head = f"{head}.{rest.pop(0)}"
-        value = importlib.import_module(head)
-    for part in rest:
-        if not hasattr(value, part):
-            return False
-        value = getattr(value, part)
-    return head in ("op", "kt") or head.startswith("kinetree")
+    try:
+        if name.startswith("op."):
+            return getattr(operators(), name[3:]) is not None
+        return pkgutil.resolve_name(re.sub(r"^kt\.", "kinetree.", name)) is not None
+    except (AttributeError, ImportError):
+        return False
 
 
 @cache

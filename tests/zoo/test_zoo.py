@@ -155,7 +155,7 @@ def test_spacecraft_floats_without_gravity():
 
 
 def test_legs_of_any_number_and_length():
-    """TOP-7: as many degrees of freedom as a biped and a quadruped; depth is the length of a leg and the trunk."""
+    """TOP-7: degrees of freedom of a biped and a quadruped; the depth is a leg and the trunk."""
     assert (zoo.legged(2, 7).nv, zoo.legged(4, 3).nv, zoo.legged(2, 3, floating=False).nv) == (20, 18, 6)
     model = zoo.legged(4, 5)
     assert model.depth == 6 and len(model.children("trunk")) == 4

@@ -81,26 +81,27 @@ def by_derivatives(model: Model, q: np.ndarray) -> np.ndarray:
 
 
 def grow_chains() -> Rows:
-    return columns(lambda n: both(zoo.chain(n)), GROWING)
+    return columns(lambda n: curves(zoo.chain(n)), GROWING)
 
 
 def grow_trees() -> Rows:
-    return columns(lambda n: both(zoo.tree(n, 2)), GROWING)
+    return columns(lambda n: curves(zoo.tree(n, 2)), GROWING)
 
 
 def grow_legs() -> Rows:
     """Bipeds and quadrupeds with 10, 18, 30 and 42 degrees of freedom, 6 of them of the trunk."""
 
     def costs(nv: int) -> list[float]:
-        two, four = (both(zoo.legged(legs, (nv - 6) // legs)) for legs in (2, 4))
+        two, four = (curves(zoo.legged(legs, (nv - 6) // legs))[:2] for legs in (2, 4))
         return [x for pair in zip(two, four, strict=True) for x in pair]
 
     return columns(costs, (10, 18, 30, 42))
 
 
-def both(model: Model) -> list[float]:
-    """Microseconds of C and of Gamma."""
-    return [call(f, model, "looped") * 1e6 for f in (of.coriolis_matrix, of.christoffel_symbols)]
+def curves(model: Model) -> list[float]:
+    """Microseconds of C, of Gamma, and of Gamma without its zeros."""
+    functions = of.coriolis_matrix, of.christoffel_symbols, of.christoffel_values
+    return [call(f, model, "looped") * 1e6 for f in functions]
 
 
 # --- chapter 4 ------------------------------------------------------------------------------------
