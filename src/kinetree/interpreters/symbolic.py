@@ -91,7 +91,9 @@ class Trace:
         statements = [s for s in self.graph.root.statements if type(s) is Expr]
         for s in reversed(statements):
             if s in wanted:
-                wanted.update(a for a in s.args if type(a) is Expr)
+                for a in s.args:
+                    if type(a) is Expr:
+                        wanted.add(a)
         return (s for s in statements if s in wanted)
 
     def read_back(self, rules: dict[str, Callable], number: Callable[[Any], Any]) -> list[dict]:
@@ -149,13 +151,13 @@ def _rules(is_small: bool) -> dict[str, Callable]:
             "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
             "div": lambda a, b: a / b, "neg": lambda a: -a,
         }  # fmt: skip
-    add, mul, minus = Add._from_args, Mul._from_args, Integer(-1)
+    add, mul, minus = Add._from_args, Mul._from_args, Integer(-1)  # numbers commute: True
     return rules | {
-        "add": lambda a, b: add((a, b)),
-        "sub": lambda a, b: add((a, mul((minus, b)))),
-        "mul": lambda a, b: mul((a, b)),
-        "div": lambda a, b: mul((a, 1 / b)),
-        "neg": lambda a: mul((minus, a)),
+        "add": lambda a, b: add((a, b), True),
+        "sub": lambda a, b: add((a, mul((minus, b), True)), True),
+        "mul": lambda a, b: mul((a, b), True),
+        "div": lambda a, b: mul((a, 1 / b), True),
+        "neg": lambda a: mul((minus, a), True),
     }
 
 
