@@ -293,3 +293,21 @@ def test_the_command(tmp_path, capsys):
     assert found["runs"] == 50
     assert found["failed"] == 0
     assert len(found["reduced"]["where"]["values"]) == 3
+
+
+def test_rows_go_to_parquet(arm, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    found = swept(arm, n=100).collect()
+    table = parquet.read_table(found.to_parquet(tmp_path / "runs.parquet"))
+    assert (np.asarray(table["a_1"]) == found.rows["a"][:, 1]).all()
+    assert table["failed"].null_count == 100
+
+
+@kt.function("a -> effort()")
+def effort(model, a):
+    return a @ a
+
+
+def test_functions_of_a_model_reduce(arm):
+    found = swept(arm, reduce=kt.scale.mean(effort)).collect(keep=True)
+    assert np.isclose(found.reduced["mean_effort"].mean, (found.rows["a"] ** 2).sum(1).mean(), rtol=1e-12)

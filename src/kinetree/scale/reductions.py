@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.errors import ArgumentError
+from kinetree.model import Model
 from kinetree.model.validate import shown
+from kinetree.stages import Function
 
 Array = np.ndarray
 Rows = dict[str, Array]
@@ -25,7 +27,8 @@ class Reduction(ABC):
     """Folds rows of results; see the module.
 
     Args:
-        of: the name of a result, or a function of all results of some runs, {name: (runs, ...)} -> (runs,
+        of: the name of a result; or a function of a model (`kt.function`), whose inputs are results by their
+            names; or a Python function of all results of some runs, {name: (runs, ...)} -> (runs,
             ...).
     """
 
@@ -42,8 +45,11 @@ class Reduction(ABC):
         what = self.of if isinstance(self.of, str) else getattr(self.of, "__name__", "value")
         return f"{type(self).__name__.lower()}_{what}"
 
-    def column(self, rows: Rows) -> Array:
+    def column(self, rows: Rows, model: Model) -> Array:
         """The values that it looks at, (runs, ...)."""
+        if isinstance(self.of, Function):
+            names = [a.name for a in self.of.own_inputs if a.name in rows]
+            return np.asarray(self.of(model, **{name: rows[name] for name in names}))
         if callable(self.of):
             return np.asarray(self.of(rows))
         if self.of not in rows:
@@ -254,7 +260,8 @@ mean, covariance, quantiles, histogram, best = Mean, Covariance, Quantile, Histo
 class Fold:
     """Some reductions at once, over blocks that come in order."""
 
-    def __init__(self, reductions: Any):
+    def __init__(self, reductions: Any, model: Model):
+        self.model = model
         if reductions is None:
             reductions = {}
         elif isinstance(reductions, Reduction):
@@ -272,7 +279,7 @@ class Fold:
     def add(self, start: int, rows: Rows, failed: Array) -> None:
         """The rows of the runs from `start` on, a whole number of blocks but for the last."""
         for name, reduction in self.reductions.items():
-            column = reduction.column(rows)
+            column = reduction.column(rows, self.model)
             for first in range(0, len(failed), BLOCK):
                 block = slice(first, first + BLOCK)
                 good = ~failed[block]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 import time
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.errors import ArgumentError
+from kinetree.extras import needed
 from kinetree.model import Model
 from kinetree.model.validate import shown
 from kinetree.motion import simulate
@@ -34,6 +36,18 @@ class Results(NamedTuple):
     reasons: dict[int, str]  # run -> why it failed
     processors: tuple[str, ...]  # equal bits are promised for equal ones
 
+    def to_parquet(self, path: str | Path) -> Path:
+        """Write the rows to a Parquet file (extra `tables`): a column a number, and why a run failed."""
+        arrow = needed("pyarrow", "to_parquet")
+        columns: dict[str, Any] = {}
+        for name, values in self.rows.items():
+            for place in np.ndindex(values.shape[1:]):
+                columns["_".join([name, *(str(k) for k in place)])] = values[(slice(None), *place)]
+        runs = len(next(iter(columns.values()), ()))
+        columns["failed"] = [self.reasons.get(run) for run in range(runs)]
+        importlib.import_module("pyarrow.parquet").write_table(arrow.table(columns), str(path))
+        return Path(path)
+
 
 class Sweep:
     """Many runs of a function of a model, made when they are asked for: iterate, `collect()` or `save()`.
@@ -44,7 +58,7 @@ class Sweep:
 
     def __init__(self, work: Work, n: int, chunk: Any, reduce: Any, engine: str, progress: Any):
         self.work, self.n, self.engine, self.progress = work, n, engine, progress
-        self.fold = Fold(reduce)
+        self.fold = Fold(reduce, work.model)
         self.reasons: dict[int, str] = {}
         self.processors: set[str] = set()
         self.chunk = None if chunk == "auto" else _whole_blocks(chunk)
@@ -91,7 +105,7 @@ class Sweep:
         return Results({}, self.reduced, dict(self.reasons), tuple(sorted(self.processors)))
 
     def _parts(self, folder: Path | None) -> Iterator[Part]:
-        self.fold = Fold(self.fold.reductions)
+        self.fold = Fold(self.fold.reductions, self.work.model)
         self.reasons, self.processors = {}, set()
         size = self._size()
         chunks = [(start, min(start + size, self.n)) for start in range(0, self.n, size)]
