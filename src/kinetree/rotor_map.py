@@ -30,7 +30,7 @@ class RotorErrorMap(NamedTuple):
 def rotor_error_map(
     model: Model, ratios: Any, inertias: Any, rotors: str = "reflected", states: Any = 20
 ) -> RotorErrorMap:
-    """`rotor_error` of a robot as if its rotors had other gear ratios and inertias: a map of validity.
+    """The `rotor_error` of a robot as if its rotors had other ratios and inertias: where it may be made.
 
     All rotors get the same ratio (with its own sign) and the same moment of inertia about their axes; the
     rest of each inertia, and its mass, grow along.
