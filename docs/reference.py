@@ -53,6 +53,13 @@ PAGES = {
     "forces": Page(
         "Forces between bodies", "Wrenches through joints and on the ground.", "external_wrenches"
     ),
+    "constraints": Page(
+        "Constraints",
+        "Points, frames, distances, joints and loops that are kept, and the dynamics under them.",
+        "constrained_dynamics constrained_inverse_dynamics constraint_jacobian constraint_residual delassus "
+        "impact project PointConstraint FrameConstraint DistanceConstraint JointConstraint LoopConstraint "
+        "Constraint",
+    ),
     "drives": Page(
         "Drives and springs",
         "Rotors behind gears, and what joints do by themselves.",

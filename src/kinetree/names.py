@@ -37,6 +37,11 @@ FUNCTIONS = {
 # module -> the names that it defines
 HOMES = {
     "kinetree.functions": " ".join(FUNCTIONS.values()),
+    "kinetree.constraints": (
+        "Constraint PointConstraint FrameConstraint DistanceConstraint JointConstraint LoopConstraint "
+        "constrained_dynamics constrained_inverse_dynamics constraint_jacobian constraint_residual delassus "
+        "impact project"
+    ),
     "kinetree.derived": (
         "christoffel_symbols_second_kind mass_matrix_partials bias_force_hessian admissibility "
         "nullify_momentum operational_space_inertia impulse_response passive_force spring_energy "

@@ -145,4 +145,4 @@ def rotors_share_the_force_of_their_joint(c: Case) -> None:
     carried = np.einsum("bxn,bx->n", relative(c), wrenches)
     found = c.run("inverse_dynamics", c.q, c.v, c.a)
     c.expect(driven + carried + armature_force(c), found, 1e-12, c.wrench_size)
-    c.expect(ratios.T @ kt.motor_torques(c.model, driven), driven, 1e-12, c.wrench_size)
+    c.expect(ratios.T @ c.run("motor_torques", driven), driven, 1e-12, c.wrench_size)

@@ -144,7 +144,9 @@ MUJOCO = {
 }  # MuJoCo refuses point masses (pendulums, cart and pole) and incomplete inertias (puma560)
 
 
-@pytest.mark.parametrize("name", MUJOCO)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.soak) if n == "humanoid" else n for n in MUJOCO]
+)
 def test_mujoco_goes_the_same_way(name):
     """Runge-Kutta steps of 1 ms for one second, without contacts and limits."""
     mujoco = pytest.importorskip("mujoco")

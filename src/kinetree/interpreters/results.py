@@ -212,5 +212,5 @@ def assembled(output: Output, batch: tuple[int, ...] = (), objects: bool = False
     else:
         result = np.zeros(batch + output.shape, object)
     for index, value in entries.items():
-        result[(..., *index)] = value  # type: ignore[index]
+        result[(..., *index) if batch else index] = value  # type: ignore[index]
     return result[()] if result.ndim == 0 else result

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kinetree.compiler.runtime.batching import refuse_masked
 from kinetree.errors import ArgumentError, CompileError, ShapeError
 from kinetree.model import Model
 from kinetree.sweep.signature import MODEL_INPUTS, REQUIRED, Argument
@@ -15,6 +16,8 @@ from kinetree.sweep.vocabulary import meaning
 
 if TYPE_CHECKING:
     from kinetree.stages.function import Function
+
+NO_NUMBERS = (str, bytes, list, tuple, set, frozenset, Mapping)  # which arrays of objects may hold
 
 
 def bound(
@@ -79,6 +82,8 @@ def chosen(
             raise CompileError(f"{caller}: {function.name} has no option {name!r}; {known}")
     found = function.options | {name: _several(name, value) for name, value in options.items()}
     for name, value in found.items():
+        if isinstance(value, (dict, set)):
+            raise ArgumentError(f"{caller}: {function.name} cannot take a {type(value).__name__} as {name!r}")
         if value is REQUIRED and complete:
             raise ArgumentError(f"{caller}: {function.name} needs the argument {name!r}: give {name}=...")
     return found
@@ -86,7 +91,8 @@ def chosen(
 
 def _several(name: str, value: Any) -> Any:
     """One name where several are expected is a list of one."""
-    return (value,) if name in ("frames", "accelerate") and isinstance(value, str) else value
+    single = isinstance(value, str) if name in ("frames", "accelerate") else hasattr(value, "rows")
+    return (value,) if single else value
 
 
 def as_array(
@@ -103,6 +109,7 @@ def as_array(
         raise ShapeError(
             f"{function}: {argument.name} is a dict: give all numbers, as model.{vector}({{...}})"
         )
+    refuse_masked(f"{function}: {argument.name}", value)
     try:
         array = np.asarray(value)
     except ValueError:
@@ -114,7 +121,7 @@ def as_array(
         array = array[:, 0]  # a column, as SymPy writes vectors
     if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
         raise ShapeError(wrong_shape(function, model, argument, array.shape, options))
-    if array.dtype.kind == "O" and any(x is None or isinstance(x, (str, bytes)) for x in array.flat):
+    if array.dtype.kind == "O" and any(x is None or isinstance(x, NO_NUMBERS) for x in array.flat):
         raise ShapeError(f"{function}: {argument.name} holds non-numeric values: {array.ravel()[:3]!r} ...")
     return array
 

@@ -51,8 +51,13 @@ def _size(dimension: Dimension, model: Any, options: Mapping[str, Any]) -> int:
     if isinstance(dimension, int):
         return dimension
     factor, _, name = dimension.rpartition(" ")
-    size = SIZES[name](model) if name in SIZES else len(options[name])
+    size = SIZES[name](model) if name in SIZES else sum(_rows(part, model) for part in options[name])
     return int(factor or 1) * size
+
+
+def _rows(part: Any, model: Any) -> int:
+    """How many entries one part of an option stands for: one, unless it says otherwise."""
+    return part.rows(model) if hasattr(part, "rows") else 1
 
 
 # What the dimensions of arrays stand for.
