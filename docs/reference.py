@@ -63,7 +63,8 @@ PAGES = {
     "drives": Page(
         "Drives and springs",
         "Rotors behind gears, and what joints do by themselves.",
-        "rotor_ratios rotor_wrenches motor_torques rotor_error passive_force spring_energy",
+        "rotor_ratios rotor_wrenches motor_torques rotor_error rotor_error_map passive_force "
+        "spring_energy",
     ),
     "routes": Page(
         "The same by other routes",

@@ -63,6 +63,7 @@ from kinetree.model import Model as Model
 from kinetree.model import ModelBuilder as ModelBuilder
 from kinetree.motion import Trajectory as Trajectory
 from kinetree.motion import simulate as simulate
+from kinetree.rotor_map import rotor_error_map as rotor_error_map
 from kinetree.soa import operators as operators
 from kinetree.spatial.inertia import Inertia as Inertia
 from kinetree.spatial.pose import Pose as Pose
