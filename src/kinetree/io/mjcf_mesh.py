@@ -51,13 +51,18 @@ class Meshes:
 
     def _bulk(self, name: str) -> Bulk | MeshError:
         try:
-            mesh = self.mesh(name)
-            return bulk(mesh, self._mode(self.elements[name]))
+            mesh, element = self.mesh(name), self.elements[name]
+            mode = self._mode(element)
+            if (mode == "convex" or not len(mesh.faces)) and (element.get("maxhullvert") or "-1") != "-1":
+                problem = "maxhullvert is not modelled: the whole convex hull counts"
+                self.log.add("unsupported", element.where, problem)
+            return bulk(mesh, mode)
         except MeshError as error:
             return error
 
     def _mode(self, element: Element) -> str:
-        mode = choice(element, "inertia", MODES, "legacy", self.log)
+        usual = "exact" if self.compiler.exactmeshinertia else "legacy"
+        mode = choice(element, "inertia", MODES, usual, self.log)
         thin = element.get("builtin") == "plate" or (mode == "legacy" and is_surface(element))
         return "shell" if thin else mode
 
