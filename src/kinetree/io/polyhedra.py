@@ -81,7 +81,7 @@ def hull_of(mesh: Mesh) -> Mesh:
 
 def is_oriented(mesh: Mesh) -> bool:
     """Whether no two faces run along an edge in the same direction."""
-    faces = mesh.faces[_areas(mesh.vertices[mesh.faces]) > 1e-7]  # MuJoCo leaves out slivers here
+    faces = mesh.faces[_areas(mesh.vertices[mesh.faces]) > 3.2e-8]  # m^2; MuJoCo leaves slivers out, too
     edges = np.concatenate([faces[:, (k, (k + 1) % 3)] for k in range(3)])
     return len(np.unique(edges, axis=0)) == len(edges)
 
