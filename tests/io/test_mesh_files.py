@@ -141,7 +141,7 @@ def damaged():
     yield "nothing", b"0 0 0", "are not read"
 
 
-@pytest.mark.parametrize("name, content, problem", list(damaged()), ids=lambda x: x if isinstance(x, str) else "")
+@pytest.mark.parametrize("name, content, problem", [pytest.param(*case, id=case[0]) for case in damaged()])
 def test_damaged_files_are_refused_by_name(name, content, problem, tmp_path):
     with pytest.raises(MeshError, match=problem):
         of(tmp_path, name, content)

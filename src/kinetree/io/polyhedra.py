@@ -13,6 +13,7 @@ import numpy as np
 from kinetree.io.hull import Faces, FlatError, Points, convex_hull
 
 MODES = ("convex", "exact", "legacy", "shell")
+_MOST = 200_000  # vertices of which a hull is made, which takes up to half a minute
 _SMALL = 1e-14  # m^2 or m^3: nothing smaller is a body
 
 
@@ -73,6 +74,8 @@ def bulk(mesh: Mesh, mode: str) -> Bulk:
 
 def hull_of(mesh: Mesh) -> Mesh:
     """The convex hull of the vertices."""
+    if len(mesh.vertices) > _MOST:
+        raise MeshError(f"a hull of {len(mesh.vertices)} vertices is not made; at most {_MOST}")
     try:
         return mesh._replace(faces=convex_hull(mesh.vertices))
     except FlatError:
