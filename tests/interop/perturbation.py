@@ -83,6 +83,7 @@ def _stand_in(mesh: Element, resolved: Element, folder: Path) -> None:
     (folder / name).write_bytes(shapes.stl(points / scale, faces))
     mesh.attributes["name"] = mesh.get("name") or file.stem
     mesh.attributes["file"] = name
+    mesh.attributes.pop("content_type", None)
 
 
 def text_of(element: Element) -> str:
@@ -194,6 +195,8 @@ def _add_places(mujoco, twin, data, model, q, ours, theirs) -> None:
     ):
         for k in range(1 if kind == mujoco.mjtObj.mjOBJ_BODY else 0, count):
             name = mujoco.mj_id2name(twin, kind, k)
+            if kind == mujoco.mjtObj.mjOBJ_SITE and f"{name}_site" in model.frame_names:
+                name = f"{name}_site"  # a body has its name
             known = name in model.frame_names or name in model.body_names
             if name is None or not known or (kind == mujoco.mjtObj.mjOBJ_SITE and name in model.body_names):
                 continue

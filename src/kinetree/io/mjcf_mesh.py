@@ -106,7 +106,9 @@ class Meshes:
         self.bytes += path.stat().st_size
         if self.bytes > _MOST:
             raise MeshError(f"the meshes of the model have more than {_MOST} bytes")
-        kind = _TYPES.get(element.get("content_type") or "", "")
+        kind = path.suffix.lower().removeprefix(".")
+        if kind not in _TYPES.values():  # MuJoCo goes by the ending, too
+            kind = _TYPES.get(element.get("content_type") or "", kind)
         mesh = read_mesh(path, kind, first=True)
         if mesh.objects > 1:
             problem = f"only the first of the {mesh.objects} objects in {shorten(path.name)!r} counts"

@@ -74,6 +74,8 @@ def bulk(mesh: Mesh, mode: str) -> Bulk:
 
 def hull_of(mesh: Mesh) -> Mesh:
     """The convex hull of the vertices."""
+    if len(mesh.vertices) < 4:
+        raise MeshError("it has fewer than four vertices")
     if len(mesh.vertices) > _MOST:
         raise MeshError(f"a hull of {len(mesh.vertices)} vertices is not made; at most {_MOST}")
     try:
