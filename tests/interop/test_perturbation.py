@@ -8,7 +8,6 @@ import pytest
 from tests.interop.agreement import CORPUS
 from tests.interop.perturbation import (
     Outcome,
-    RefusedError,
     _with,
     added,
     assembled,
@@ -16,6 +15,7 @@ from tests.interop.perturbation import (
     examine,
     try_one,
 )
+from tests.interop.seen import RefusedError
 from tests.io import shapes
 
 import kinetree as kt
