@@ -281,3 +281,14 @@ def test_what_acts_on_a_free_body_in_mjcf_is_read_or_reported():
     assert model.bodies[0].damping == (2.0,) * 6
     found = [f.problem for f in model.report.warnings if f.rule == "unsupported"]
     assert len(found) == 2 and "frictionloss" in found[0] and "stiffness" in found[1]
+
+
+def test_json_has_no_numbers_whose_products_overflow(tmp_path):
+    builder = kt.ModelBuilder("m").add_body("a", "world", kt.Revolute(), inertia=kt.Inertia(1.0))
+    model = builder.add_body("b", "a", kt.Revolute(), inertia=kt.Inertia(1.0), mimic=("a", 1e300)).build()
+    with pytest.raises(kt.errors.ModelError, match=r"'m' cannot be saved: the number 1e\+300 is too large"):
+        kt.save(model, tmp_path / "m.json")
+    smaller = rebuilt(model, mimic={"joint": "a", "multiplier": 1e99, "offset": 0.0})
+    text = kt.save(smaller, tmp_path / "m.json")
+    with pytest.raises(kt.errors.FileError, match=r"1e\+300 is too large"):
+        kt.load(text.read_text().replace("1e+99", "1e+300"))

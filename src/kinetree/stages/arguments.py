@@ -90,7 +90,13 @@ def chosen(
 
 def _several(name: str, value: Any) -> Any:
     """One name where several are expected is a list of one."""
-    return (value,) if name in ("frames", "accelerate") and isinstance(value, str) else value
+    if name not in ("frames", "accelerate") or value is REQUIRED:
+        return value
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, (list, tuple)) or not all(isinstance(x, str) for x in value):
+        raise ArgumentError(f"{name} takes a name or a list of names, not {value!r:.80}")
+    return value
 
 
 def as_array(
