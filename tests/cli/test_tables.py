@@ -8,6 +8,7 @@ import pytest
 from tests.cli.command import assert_one_line_error, kinetree
 from tests.textbook.test_thesis_tables import TABLES
 
+from kinetree.alternatives.costs import ROUTES
 from kinetree.cli.tables import measured, measures, writing
 from kinetree.cli.tables.table import Row, printed
 from kinetree.cli.text import Style
@@ -58,11 +59,13 @@ def test_times_are_measured(name, monkeypatch):
     assert all(len(line) <= 80 for line in writing.text(table, Style()).split("\n"))
 
 
-def test_operations_are_counted(monkeypatch):
-    """How they grow is what tests/dynamics/test_costs says; here, that each row is counted."""
-    monkeypatch.setattr(measures, "COUNTED", (2, 4, 6))
-    for row in measured(BY_ID["complexity"]).rows:
+def test_operations_are_counted():
+    """Each row is a route, with the power that print claims, but for one (C12)."""
+    table = measured(BY_ID["complexity"])
+    for row, cost in zip(table.rows, ROUTES, strict=True):
         assert 0 < row.here[0] < row.here[1] < row.here[2], row.name
+        assert row.power(table.sizes) == cost[2] == row.grows or "Jacobians" in row.name
+    assert (table.rows[1].grows, table.rows[1].power([])) == (2, 3)
 
 
 def test_digits():

@@ -27,6 +27,7 @@ from kinetree.cli import (
     export,
     info,
     simulate,
+    sweep,
     tables,
     view,
     zoo,
@@ -47,7 +48,9 @@ class Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-MODULES = (info, check, convert, simulate, view, bench, export, zoo, tables, examples, demo, completion)
+MODULES = (
+    info, check, convert, simulate, sweep, view, bench, export, zoo, tables, examples, demo, completion,
+)  # fmt: skip
 COMMANDS: dict[str, Command] = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 
 STATUSES = "exit status: 0 good, 1 the robot or its file is at fault, 2 the command is"

@@ -12,15 +12,15 @@ import numpy as np
 
 from kinetree import functions as of
 from kinetree import symbolic, zoo
-from kinetree.cli.tables.table import printed
+from kinetree.alternatives import complexity
+from kinetree.cli.tables.table import Grown
 from kinetree.cli.timing import best
 from kinetree.model import Model
 from kinetree.stages import compile
-from kinetree.stages.job import Job
 
 SIZES = (5, 10, 15)  # of the tables with errors and differences
 GROWING = (8, 16, 32, 64)
-COUNTED = (6, 12, 24)
+COUNTED = (6, 8, 10, 12, 14)
 DIFFERENTIATED = 10  # bodies up to which M is differentiated: more take minutes
 RATIO, SPIN = 5.0, 1.0  # of the rotors of chapter 4
 SECONDS = 0.05  # for one time
@@ -175,14 +175,10 @@ def rotors_or_none(n: int, branching: int, mode: str | None = "looped") -> list[
 
 
 # --- costs ----------------------------------------------------------------------------------------
-def operations() -> Rows:
-    """Additions and multiplications of straight programs, by the names of the rows."""
-    names = [row.name for row in next(t for t in printed() if t.id == "complexity").rows]
-    return columns(lambda n: [flops(getattr(of, name), zoo.chain(n)) for name in names], COUNTED)
-
-
-def flops(function: Any, model: Model) -> float:
-    return Job(function, model, function.present(None), {}, mode="unrolled").lowered().ops["flops"]
+def operations() -> list[Grown]:
+    """Multiplications of every route; the powers are those of polynomials, from counts of five sizes."""
+    costs = complexity([zoo.chain(n) for n in COUNTED])
+    return [Grown(cost.counts[::2], math.nan if cost.power is None else cost.power) for cost in costs]
 
 
 def call(function: Any, model: Model, mode: str | None = None) -> float:

@@ -7,9 +7,16 @@ import tomllib
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ABSENT = "-"  # what print does not have
+
+
+class Grown(NamedTuple):
+    """What a measure gives for a row whose power of N it knows."""
+
+    here: tuple[float, ...]
+    power: float | None = None
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,7 @@ class Row:
     printed: tuple[str, ...]
     here: tuple[float, ...] = ()
     grows: float | None = None
+    known_power: float | None = None
 
     @property
     def is_printed(self) -> bool:
@@ -35,7 +43,9 @@ class Row:
         return all(text in (ABSENT, round_as(text, x)) for text, x in pairs)
 
     def power(self, sizes: list[float]) -> float:
-        """The power of N with which the last two doublings grow."""
+        """The power of N with which the numbers grow: as it is known, or fitted to the last three."""
+        if self.known_power is not None:
+            return self.known_power
         last = len(self.here) - 1
         first = max(0, last - 2)
         return math.log(self.here[last] / self.here[first]) / math.log(sizes[last] / sizes[first])
@@ -70,7 +80,11 @@ class Table:
 
     def filled(self, found: Any) -> Table:
         """The table with what was found, row by row."""
-        rows = (replace(row, here=tuple(map(float, x))) for row, x in zip(self.rows, found, strict=True))
+        parts = [x if isinstance(x, Grown) else Grown(x) for x in found]
+        rows = (
+            replace(row, here=tuple(map(float, x.here)), known_power=x.power)
+            for row, x in zip(self.rows, parts, strict=True)
+        )
         return replace(self, rows=tuple(rows))
 
     def to_dict(self) -> dict[str, Any]:

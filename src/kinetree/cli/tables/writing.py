@@ -44,7 +44,8 @@ def verdict(table: Table, row: Row) -> str:
     """What to say of a row: how it grows, how many times faster it is, or whether it is as printed."""
     if table.is_curve:
         claim = "" if row.grows is None else f", in print N^{row.grows:g}"
-        return f"N^{row.power(table.sizes):.2f}{claim}"
+        power = row.power(table.sizes)
+        return f"N^{power:g}{claim}" if row.known_power is not None else f"N^{power:.2f}{claim}"
     if table.faster:
         ratios = [float(text) / x for text, x in zip(row.printed, row.here, strict=True) if text != ABSENT]
         return f"{min(ratios):.0f} to {max(ratios):.0f} times" if ratios else ""
