@@ -77,7 +77,7 @@ def relative(model: kt.Model, q: np.ndarray) -> kt.Pose:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_transpose_is_a_slope_of_the_energy(seed):
-    """COR-13: (C^T v)_i = X_i (v^T M v) / 2 + sum c^l_ki v_k (M v)_l, along the fields X_i of the velocities."""
+    """COR-13: (C^T v)_i = X_i (v^T M v) / 2 + sum c^l_ki v_k (M v)_l, along the fields X of velocities."""
     rng = np.random.default_rng([seed, 32])
     m = random_mechanism(rng, 1 + seed % 5, types=("spherical", "free", "revolute", "prismatic"))
     model = m.build()
@@ -96,7 +96,7 @@ def test_the_transpose_is_a_slope_of_the_energy(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_index_identities_of_the_thesis(seed):
     """COR-10, E:T4 (A): on a path i, j, k outward, with B = B(S_k, I^C_k), Gamma_ijk = S_i^T B S_j and
-    Gamma_kij = S_i^T ((I S_k) x-bar* - B) S_j. With the printed condition, j outward of k, the first fails."""
+    Gamma_kij = S_i^T ((I S_k) x-bar* - B) S_j. With the printed condition, j outward of k, it fails."""
     rng = np.random.default_rng([seed, 33])
     m = random_mechanism(
         rng, 5, types=("revolute", "prismatic"), chain=1.0, roots=0.0, rotors=0.0, mimics=0.0
