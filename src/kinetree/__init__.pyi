@@ -14,6 +14,7 @@ from kinetree import interop as interop
 from kinetree import ops as ops
 from kinetree import pictures as pictures
 from kinetree import robots as robots
+from kinetree import scale as scale
 from kinetree import spatial as spatial
 from kinetree import textbook as textbook
 from kinetree import zoo as zoo
