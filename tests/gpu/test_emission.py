@@ -32,28 +32,28 @@ def test_every_function_becomes_ptx(name):
     program = job(name, None).program()
     if name == "mass_matrix_logdet":
         with pytest.raises(kt.errors.CompileError, match="log cannot run on a GPU"):
-            emit_gpu(program, "float64", True)
+            emit_gpu(program, "float64", "rows")
         return
-    for dtype, rows, large in (("float64", True, False), ("float32", False, True)):
-        text = cuda.assemble(emit_gpu(program, dtype, rows, large=large).text, "sm_70")
+    for dtype, layout, large in (("float64", "rows", False), ("float32", "any", True)):
+        text = cuda.assemble(emit_gpu(program, dtype, layout, large=large).text, "sm_70")
         assert ".entry states" in text and ".target sm_70" in text
 
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
 def test_loops_and_amd(name):
     program = job(name, "looped").program()
-    assert ".entry states" in cuda.assemble(emit_gpu(program, "float64", True).text, "sm_90")
+    assert ".entry states" in cuda.assemble(emit_gpu(program, "float64", "rows").text, "sm_90")
     target = llvm.Target.from_triple(AMD.triple)
     machine = target.create_target_machine(cpu="gfx90a", opt=2)
     head = f'target triple = "{AMD.triple}"\ntarget datalayout = "{machine.target_data}"\n'
-    module = llvm.parse_assembly(head + emit_gpu(program, "float32", True, AMD).text)
+    module = llvm.parse_assembly(head + emit_gpu(program, "float32", "rows", AMD).text)
     module.verify()
     assert "s_endpgm" in machine.emit_assembly(module)
 
 
 @pytest.mark.skipif(shutil.which("ptxas") is None, reason="ptxas is not installed")
 def test_ptxas_takes_it(tmp_path):
-    text = cuda.assemble(emit_gpu(job("forward_dynamics", None).program(), "float64", True).text, "sm_80")
+    text = cuda.assemble(emit_gpu(job("forward_dynamics", None).program(), "float64", "rows").text, "sm_80")
     (tmp_path / "k.ptx").write_text(text)
     subprocess.run(["ptxas", "-arch=sm_80", "k.ptx", "-o", "k.cubin"], cwd=tmp_path, check=True)
 

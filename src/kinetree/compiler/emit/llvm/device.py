@@ -18,6 +18,7 @@ class Device:
     thread: str  # number of the thread in its block, i32
     block: str  # number of the block, i32
     barrier: str
+    bounds: str  # the attribute that tells how many threads a block has
     declarations: str
 
 
@@ -29,6 +30,7 @@ NVIDIA = Device(
     "call i32 @llvm.nvvm.read.ptx.sreg.tid.x()",
     "call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()",
     "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+    '"nvvm.maxntid"="{0}"',
     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
     "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
     "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)",
@@ -41,6 +43,7 @@ AMD = Device(
     "call i32 @llvm.amdgcn.workitem.id.x()",
     "call i32 @llvm.amdgcn.workgroup.id.x()",
     "call void @llvm.amdgcn.s.barrier()",
+    '"amdgpu-flat-work-group-size"="{0},{0}"',
     "declare i32 @llvm.amdgcn.workitem.id.x()\n"
     "declare i32 @llvm.amdgcn.workgroup.id.x()\n"
     "declare void @llvm.amdgcn.s.barrier()",
@@ -57,6 +60,10 @@ def declarations(number: Number) -> str:
     return "\n".join(lines)
 
 
-ATTRIBUTES = """attributes #0 = { nounwind }
-!0 = !{!"branch_weights", i32 1, i32 100000}
-!1 = !{}"""
+def attributes(device: Device, threads: int) -> str:
+    """What is known of the kernel, and the marks of branches and loads."""
+    return f"""attributes #0 = {{ nounwind {device.bounds.format(threads)} }}
+!0 = !{{!"branch_weights", i32 1, i32 100000}}
+!1 = !{{}}
+!2 = distinct !{{!2, !3}}
+!3 = !{{!"llvm.loop.unroll.disable"}}"""

@@ -1,0 +1,138 @@
+"""Strands: a straight program as several that run side by side for one state, and meet now and then.
+
+A strand is what one warp of a graphics processor runs. The elements of the inputs are dealt out by whoever
+knows what belongs together (limbs of a robot, strand 0 for what joins them). An operation belongs to the
+strand that its operands belong to; operations on numbers of several strands belong to strand 0. What one
+strand computes and another needs is exchanged between phases: within a phase no strand waits for another.
+
+The order of operations within a strand is the program's own, and every operation is done once, so the bits of
+the results are those of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kinetree.compiler.ir.graph import Array, Spoil, Statement
+from kinetree.compiler.ir.program import Program, operands
+from kinetree.ops import Expr
+
+JOINT = 0  # the strand that joins the others
+ROUNDS = 4  # of moving operations to where their results are needed
+
+
+@dataclass
+class Strands:
+    """The statements of each strand and phase, and what is exchanged."""
+
+    phases: list[list[list[Statement]]]  # by phase and strand, in the program's order
+    sent: dict[Expr, tuple[int, int]] = field(default_factory=dict)  # what others need: (strand, phase)
+
+    @property
+    def count(self) -> int:
+        return len(self.phases[0])
+
+    @property
+    def length(self) -> int:
+        """Operations that follow on one another: the longest strand of each phase."""
+        return sum(max(map(len, phase)) for phase in self.phases)
+
+
+def strands(program: Program, owner_of: Callable[[Array, int], int], count: int) -> Strands:
+    """The strands of a straight program; `owner_of(input, element)` says whose an input is."""
+    body = [s for s in program.body.statements if not isinstance(s, Spoil)]
+    owners = _owners(body, owner_of)
+    phase: dict[Statement, int] = {}
+    sent: dict[Expr, tuple[int, int]] = {}
+    for s in body:
+        when = 0
+        for a in _numbers(s):
+            if _is_input(a):
+                continue
+            apart = owners[a] != owners[s]
+            when = max(when, phase[a] + apart)
+            if apart:
+                sent[a] = (owners[a], phase[a])
+        phase[s] = when
+    last = max(phase.values(), default=0)
+    phases: list[list[list[Statement]]] = [[[] for _ in range(count)] for _ in range(last + 1)]
+    for s in body:
+        phases[phase[s]][owners[s]].append(s)
+    return Strands(phases, sent)
+
+
+def one_strand(program: Program) -> Strands:
+    """The whole program as one strand."""
+    return Strands([[[s for s in program.body.statements if not isinstance(s, Spoil)]]])
+
+
+def pressure(program: Program) -> int:
+    """The most numbers of a straight program that are alive at a time."""
+    last: dict[Expr, int] = {}
+    for k, s in enumerate(program.body.statements):
+        for a in _numbers(s):
+            last[a] = k
+    ends: dict[int, int] = {}
+    alive = most = 0
+    for k, s in enumerate(program.body.statements):
+        if isinstance(s, Expr) and s in last and not _is_input(s):
+            alive += 1
+            ends[last[s]] = ends.get(last[s], 0) + 1
+        most = max(most, alive)
+        alive -= ends.pop(k, 0)
+    return most
+
+
+def _is_input(e: Expr) -> bool:
+    """Inputs are at hand for every strand."""
+    return e.op == "load" and e.args[0].kind in ("input", "table")
+
+
+def _numbers(s: Statement) -> list[Expr]:
+    return [a for a in operands(s) if type(a) is Expr]
+
+
+def _owners(body: Sequence[Statement], owner_of: Callable[[Array, int], int]) -> dict[Statement, int]:
+    """Whose each statement is."""
+    owners: dict[Statement, int] = {}
+    users: dict[Statement, list[Statement]] = {}
+    deep: set[Statement] = set()  # of strand 0, and made of what other strands computed
+    for s in body:
+        if isinstance(s, Expr) and _is_input(s):
+            array, index = s.args
+            owners[s] = owner_of(array, index) if array.kind == "input" else JOINT
+            continue
+        given = _numbers(s)
+        for a in given:
+            users.setdefault(a, []).append(s)
+        others = {owners[a] for a in given} - {JOINT}
+        owners[s] = others.pop() if len(others) == 1 else JOINT
+    for _ in range(ROUNDS):
+        deep = _deep(body, owners)
+        moved = 0
+        for s in reversed(body):
+            if owners[s] == JOINT or not isinstance(s, Expr) or _is_input(s):
+                continue
+            if any(a in deep for a in _numbers(s)) and all(owners[u] == JOINT for u in users.get(s, ())):
+                owners[s] = JOINT
+                moved += 1
+        if not moved:
+            break
+    return owners
+
+
+def _deep(body: Sequence[Statement], owners: dict[Statement, int]) -> set[Statement]:
+    """The statements of strand 0 that depend on what another strand computed."""
+    after: set[Statement] = set()
+    deep: set[Statement] = set()
+    for s in body:
+        given = _numbers(s)
+        if any(a in after or (owners[a] != JOINT and not _is_input(a)) for a in given):
+            after.add(s)
+            if owners[s] == JOINT:
+                deep.add(s)
+    return deep
+
+
+__all__ = ["Strands", "one_strand", "pressure", "strands"]

@@ -1,0 +1,235 @@
+"""The code of a job on GPUs: emitted, proved, loaded and started.
+
+A kernel proves itself before it is trusted: some states run on both sides, and their bits are compared. What
+fails is built again at a lower level of optimisation, or refused; the level that passed is kept in the cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import llvmlite
+import numpy as np
+
+from kinetree.compiler.emit.llvm.gpu import emit_gpu
+from kinetree.compiler.emit.llvm.layout import table_bytes
+from kinetree.compiler.ir.program import walk
+from kinetree.compiler.passes.strands import Strands, pressure, strands
+from kinetree.compiler.runtime import cache, cuda
+from kinetree.errors import CompileError
+from kinetree.ops import Expr
+from kinetree.stages.job import Job
+from kinetree.stages.target import TARGETS
+from kinetree.stages.targets.limbs import owners
+
+PROOF = 96  # states on which a kernel proves itself
+LEVELS = (4, 1, 0)  # of optimisation in the driver: what fails its proof is tried lower
+WAVES = 8  # blocks on each processor where work arrays are in the device's memory
+# numbers alive at a time, beyond which limbs have warps of their own
+PRESSED = {"float64": 100, "float32": 200}
+
+
+class Ptx(NamedTuple):
+    """PTX, and what launching it needs."""
+
+    text: str
+    tile: int
+    threads: int
+    shared: int
+    work: int  # numbers of a thread
+
+    def packed(self) -> bytes:
+        return f"// {self.tile} {self.threads} {self.shared} {self.work}\n{self.text}".encode()
+
+    @staticmethod
+    def unpacked(data: bytes) -> Ptx:
+        text = data.decode()
+        return Ptx(text, *(int(x) for x in text[3 : text.index("\n")].split()))
+
+
+class Notes:
+    """What kernels on one stream note: the first state that a guard refuses, and the last large angle."""
+
+    def __init__(self, where: cuda.Device, stream: int):
+        self.device, self.stream = where, stream
+        self.memory, self.host = cuda.Memory(where, 16), cuda.Pinned(where, 16)
+        self.numbers = self.host.bytes[:16].view(np.int64)
+        self.reset()
+
+    def reset(self) -> None:
+        with self.device.current():
+            for offset, value, count in ((0, 2**32 - 1, 2), (8, 0, 2)):
+                status = cuda.driver().cuMemsetD32Async(
+                    self.memory.pointer + offset, value, count, self.stream
+                )
+                cuda.check(status, "preparing a kernel")
+
+    def copy(self) -> None:
+        """Have them on the host when the stream has come here; the device must be current."""
+        status = cuda.driver().cuMemcpyDtoHAsync_v2(self.host.pointer, self.memory.pointer, 16, self.stream)
+        cuda.check(status, "copying from the device")
+
+    def refused(self) -> int | None:
+        """The first state that was refused, once the stream is done; None if there is none."""
+        cuda.wait(self.device, self.stream)
+        worst = int(self.numbers[0])
+        if worst < 0:
+            return None
+        self.reset()
+        return worst
+
+
+class Loaded(NamedTuple):
+    """A kernel on one device, with what it needs there."""
+
+    launcher: cuda.Launcher
+    large: cuda.Launcher | None  # for large angles, started behind the other; returns if there were none
+    tile: int
+    tables: cuda.Memory
+    work: cuda.Memory
+    blocks: int  # at most
+
+
+class Code:
+    """The kernels of one job, on every device that it has run on."""
+
+    def __init__(self, job: Job):
+        self.job, self.dtype = job, np.dtype(job.dtype)
+        self.program = job.program(0)
+        self.turns = any(isinstance(s, Expr) and s.op in ("sin", "cos") for s in walk(self.program.body))
+        self.guarded = self.program.guard is not None
+        self._loaded: dict[tuple[int, str], Loaded] = {}
+        self._notes: dict[tuple[int, int], Notes] = {}  # by device and stream
+        self._epoch = itertools.count(1)
+
+    # -- running
+
+    def start(self, form: Any, pointers: list[int], where: cuda.Device, stream: int) -> Notes | None:
+        """Start the kernel for the arrays of a call; the notes to look at later, if it has a guard."""
+        loaded = self._loaded.get((where.number, form.layout)) or self.load(where, form.layout)
+        notes = self._notes.get((where.number, stream))
+        if notes is None:
+            notes = self._notes[where.number, stream] = Notes(where, stream)
+        arguments: list[int] = []
+        for pointer, strides in zip(pointers, form.strides):
+            arguments += (pointer, *strides)
+        with where.current():
+            self._launch(loaded, arguments, form.states, notes)
+            if self.guarded:
+                notes.copy()
+        return notes if self.guarded else None
+
+    def _launch(self, loaded: Loaded, arguments: list[int], count: int, notes: Notes) -> None:
+        blocks = min(-(-count // loaded.tile), loaded.blocks)
+        epoch = next(self._epoch) & (2**31 - 1)
+        arguments += (loaded.tables.pointer, loaded.work.pointer, notes.memory.pointer, count, blocks, epoch)
+        loaded.launcher.launch(arguments, blocks, notes.stream)
+        if loaded.large is not None:
+            few = min(blocks, notes.device.processors * WAVES)
+            arguments[-2] = few
+            loaded.large.launch(arguments, few, notes.stream)
+
+    # -- code
+
+    def strands(self) -> Strands | None:
+        """What the warps of a block run, if the program is one for several."""
+        if not self.program.is_straight or pressure(self.program) <= PRESSED[str(self.dtype)]:
+            return None
+        owner, count = owners(self.job, self.program)
+        return strands(self.program, owner, count) if count > 1 else None
+
+    def ptx(self, layout: str, where: cuda.Device, large: bool = False) -> Ptx:
+        """The PTX for one layout of the arrays, from the cache if it is there."""
+        key, name = self.job.key, ""
+        if key is not None:
+            facts = (llvmlite.__version__, where.architecture, layout, large, where.shared, self.dtype, key)
+            name = hashlib.sha256(f"ptx\0{facts!r}".encode()).hexdigest()
+            found = cache.load(name)
+            if found is not None:
+                return Ptx.unpacked(found)
+        made = emit_gpu(
+            self.program,
+            str(self.dtype),
+            layout,
+            large=large,
+            strands=self.strands() if layout == "rows" else None,
+            shared=where.shared,
+        )
+        text = cuda.assemble(made.text, where.architecture)
+        ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers)
+        if name:
+            cache.store(name, ptx.packed())
+        return ptx
+
+    def load(self, where: cuda.Device, layout: str) -> Loaded:
+        """The kernel on a device, once it has proved itself there."""
+        near = self.ptx(layout, where)
+        texts = [near, self.ptx(layout, where, True)] if self.turns else [near]
+        blocks = where.processors * WAVES if near.work else 2**31 - 1
+        work = cuda.Memory(where, near.work * self.dtype.itemsize * blocks * near.threads if near.work else 0)
+        tables = table_bytes(self.program, str(self.dtype))
+        constants = cuda.Memory(where, len(tables))
+        constants.put(np.frombuffer(tables, np.uint8))
+        known = self._level(near, where)
+        for level in LEVELS if known is None else LEVELS[LEVELS.index(known) :]:
+            launchers = [cuda.Launcher(t.text, where, level, t.threads, t.shared) for t in texts]
+            made = Loaded(
+                launchers[0], launchers[1] if self.turns else None, near.tile, constants, work, blocks
+            )
+            if self._proves_itself(made, where):
+                if level != LEVELS[0] and known is None:
+                    self._keep_level(near, where, level)
+                self._loaded[where.number, layout] = made
+                return made
+        raise CompileError(
+            f"{self.job.function.name}: the kernel that the graphics driver made differs from what the CPU "
+            "computes, at every level of optimisation: use target='cpu', and report the model and the "
+            "driver's version"
+        )
+
+    @staticmethod
+    def _name_of_level(near: Ptx, where: cuda.Device) -> str:
+        facts = f"level\0{where.architecture}\0{cuda.driver_version()}\0{near.text}"
+        return hashlib.sha256(facts.encode()).hexdigest()
+
+    def _level(self, near: Ptx, where: cuda.Device) -> int | None:
+        """The level of optimisation that a kernel is known to need; None if nothing is known against it."""
+        found = cache.load(self._name_of_level(near, where))
+        return int(found) if found in (b"1", b"0") else None
+
+    def _keep_level(self, near: Ptx, where: cuda.Device, level: int) -> None:
+        cache.store(self._name_of_level(near, where), str(level).encode())
+
+    def _proves_itself(self, made: Loaded, where: cuda.Device) -> bool:
+        """Whether some states have the same bits on both sides, by each of the kernels."""
+        states = self.job.samples(PROOF)
+        expected = TARGETS["cpu"].executable(self.job)(*states)
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        held = [cuda.array(x, where.number) for x in states]
+        inputs, outputs = self.job.shapes
+        results = [cuda.DeviceArray((PROOF, *s), self.dtype, where) for s in outputs]
+        arguments: list[int] = []
+        for array, shape in zip([*held, *results], [*inputs, *outputs], strict=True):
+            arguments += (array.memory.pointer, math.prod(shape), 1)
+        notes = Notes(where, 0)
+        blocks = min(-(-PROOF // made.tile), made.blocks)
+        arguments += (made.tables.pointer, made.work.pointer, notes.memory.pointer, PROOF, blocks, 0)
+        for launcher in (made.launcher, made.large):
+            if launcher is not None:  # epoch 0 has been noted: the one for large angles runs too
+                with where.current():
+                    launcher.launch(arguments, blocks, 0)
+                cuda.wait(where)
+                pairs = zip(results, expected, strict=True)
+                if not all(same_bits(r.numpy(), np.asarray(e)) for r, e in pairs):
+                    return False
+        return True
+
+
+def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays are the same, bit by bit; a NaN is like any other."""
+    kind = np.dtype(f"i{a.dtype.itemsize}")
+    equal = np.ascontiguousarray(a).view(kind) == np.ascontiguousarray(b).view(kind)
+    return bool(np.all(equal | (np.isnan(a) & np.isnan(b))))
