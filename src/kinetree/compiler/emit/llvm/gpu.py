@@ -11,12 +11,9 @@ from kinetree.compiler.emit.llvm.device import AMD, NVIDIA, Device
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
 from kinetree.compiler.emit.llvm.gpu_scattered import OWN_BYTES, Scattered
 from kinetree.compiler.emit.llvm.gpu_tiles import Tiled, fits, planned
-from kinetree.compiler.emit.llvm.instructions import LIBRARY
 from kinetree.compiler.emit.llvm.types import Number
-from kinetree.compiler.ir.program import Program, walk
+from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.strands import Strands, one_strand
-from kinetree.errors import CompileError
-from kinetree.ops import Expr
 
 SHARED = 96 << 10  # bytes that a block can have on every device
 
@@ -40,11 +37,6 @@ def emit_gpu(
         strands: what the warps of a block run, for robots with limbs.
         shared: bytes of shared memory that a block can have.
     """
-    refused = sorted({s.op for s in walk(program.body) if isinstance(s, Expr) and s.op in LIBRARY})
-    if refused:
-        raise CompileError(
-            f"{program.name}: {', '.join(refused)} cannot run on a GPU; use target='cpu' for this function"
-        )
     number = Number(dtype, 1)
     if layout == "rows" and fits(program):
         strands = strands or one_strand(program)

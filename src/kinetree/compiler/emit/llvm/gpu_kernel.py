@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from kinetree.compiler.emit.llvm import sincos
+from kinetree.compiler.emit.llvm import elementary, sincos
 from kinetree.compiler.emit.llvm.body import Printer
 from kinetree.compiler.emit.llvm.device import Device, attributes, declarations
 from kinetree.compiler.emit.llvm.layout import layout
@@ -102,6 +102,7 @@ class GpuKernel(Printer):
         if self.needs_sincos:
             functions.append(sincos.define(number, True, "alwaysinline nounwind", near=not self.large))
             functions += [sincos.define_large("addrspace(4)")] if self.large else []
+        functions += [elementary.define(op, number, "alwaysinline nounwind") for op in sorted(self.library)]
         functions.append(f"define {device.kernel} void @states({self.parameters()}) #0 {{\n{body}\n}}")
         functions += [device.declarations, declarations(number), attributes(device, self.threads)]
         return "\n\n".join(functions)
@@ -197,15 +198,15 @@ class GpuKernel(Printer):
     def part(self, part: Part) -> None:
         self.statements(part.body.statements)
 
-    def _sincos(self, e: Expr) -> None:
-        if not self.large and self._find(("sincos", e.args[0])) is None:
-            scalar, angle = self.number.scalar, self._operand(e.args[0])
+    def _pair(self, angle: str, pair_type: str) -> str:
+        if not self.large:
+            scalar = self.number.scalar
             size = self._fresh(f"call {scalar} @llvm.fabs.{self.number.suffix}({scalar} {angle})")
             most = self.number.constant(sincos.FAR[self.number.dtype])
             beyond = self._fresh(f"fcmp ogt {scalar} {size}, {most}")
             known = self._fresh("load i1, ptr %beyond")
             self._lines.append(f"  store i1 {self._fresh(f'or i1 {beyond}, {known}')}, ptr %beyond")
-        super()._sincos(e)
+        return super()._pair(angle, pair_type)
 
     # -- notes
 
