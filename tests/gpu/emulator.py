@@ -201,6 +201,13 @@ class FakeDriver:
         np.ctypeslib.as_array((ctypes.c_uint32 * count).from_address(to))[:] = value
         return 0
 
+    def cuMemcpy2DAsync_v2(self, found: Any, _: Any) -> int:
+        facts = found._obj
+        for k in range(facts.height):
+            source, target = facts.source + k * facts.source_pitch, facts.target + k * facts.target_pitch
+            ctypes.memmove(target, source, facts.width)
+        return 0
+
     # -- kernels: what is loaded is LLVM text
 
     def cuModuleLoadDataEx(self, found: Any, text: Any, *_: Any) -> int:

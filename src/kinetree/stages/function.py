@@ -19,13 +19,14 @@ import numpy as np
 
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.runtime.fastcall import Forms, by_forms
+from kinetree.compiler.runtime.on_device import is_on_device, kind_of
 from kinetree.errors import KinetreeError, ShapeError
 from kinetree.model import Model
 from kinetree.names import MODULE_OF
 from kinetree.stages.arguments import bound, chosen, documentation, signature
 from kinetree.stages.job import Job
 from kinetree.stages.splice import inlined
-from kinetree.stages.target import TARGETS, chosen_target, kind_of
+from kinetree.stages.target import TARGETS, chosen_target
 from kinetree.sweep.numbers import holds_expressions, origin
 from kinetree.sweep.signature import MODEL_INPUTS, Argument
 
@@ -241,7 +242,7 @@ def doubles(arrays: list) -> list | None:
         if type(a) is float:  # the machine code takes it as it is
             single = False
         elif type(a) is not ndarray or a.dtype is not FLOAT64:
-            if hasattr(a, "__cuda_array_interface__"):
+            if is_on_device(a):
                 return None
             try:
                 a = np.asarray(a)

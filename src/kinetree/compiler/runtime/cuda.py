@@ -20,6 +20,7 @@ import numpy as np
 
 from kinetree.compiler.emit.llvm.gpu import NVIDIA
 from kinetree.compiler.runtime import dlpack, machine, native
+from kinetree.compiler.runtime.on_device import CUDA
 from kinetree.errors import KinetreeError
 
 LEAST = (7, 0)  # compute capability
@@ -43,6 +44,7 @@ SIGNATURES = {
     "cuMemcpyHtoDAsync_v2": (_number, _pointer, _size, _pointer),
     "cuMemcpyDtoHAsync_v2": (_pointer, _number, _size, _pointer),
     "cuMemsetD32Async": (_number, _int, _size, _pointer),
+    "cuMemcpy2DAsync_v2": (_pointer, _pointer),
     "cuPointerGetAttribute": (_pointer, ctypes.c_int, _number),
 }
 _lock = threading.RLock()
@@ -231,6 +233,11 @@ class DeviceArray:
         self.memory = Memory(where, math.prod(self.shape) * self.dtype.itemsize)
 
     @property
+    def ndim(self) -> int:
+        """How many axes it has."""
+        return len(self.shape)
+
+    @property
     def strides(self) -> tuple[int, ...]:
         """In bytes, as NumPy counts them."""
         steps, size = [0] * len(self.shape), self.dtype.itemsize
@@ -247,7 +254,7 @@ class DeviceArray:
         return facts | {"version": 3}
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return dlpack.CUDA, self.memory.device.number
+        return CUDA, self.memory.device.number
 
     def __dlpack__(self, **_: Any) -> Any:
         """What is written is there already: calls that make such arrays wait for them."""
@@ -352,6 +359,33 @@ def wait(where: Device, stream: int = 0) -> None:
     """Until everything on a stream is done."""
     with where.current():
         check(driver().cuStreamSynchronize(stream), "a kernel failed on the device")
+
+
+class _Copy(ctypes.Structure):
+    """What the driver wants to know of a copy of rows (CUDA_MEMCPY2D)."""
+
+    _fields_ = [
+        ("source_x", _size), ("source_y", _size), ("source_kind", _int), ("source_host", _pointer),
+        ("source", _number), ("source_array", _pointer), ("source_pitch", _size),
+        ("target_x", _size), ("target_y", _size), ("target_kind", _int), ("target_host", _pointer),
+        ("target", _number), ("target_array", _pointer), ("target_pitch", _size),
+        ("width", _size), ("height", _size),
+    ]  # fmt: skip
+
+
+def copy_rows(
+    where: Device, source: tuple[int, int], target: tuple[int, int], width: int, rows: int, stream: int
+) -> None:
+    """Copy rows of `width` bytes within a device; `source` and `target` are addresses and distances."""
+    if not width or not rows:
+        return
+    pitches = [max(pitch, width) for _, pitch in (source, target)]
+    facts = _Copy(
+        source_kind=2, source=source[0], source_pitch=pitches[0], target_kind=2, target=target[0],
+        target_pitch=pitches[1], width=width, height=rows,
+    )  # fmt: skip
+    with where.current():
+        check(driver().cuMemcpy2DAsync_v2(ctypes.byref(facts), stream), "copying within the device")
 
 
 class Stream:

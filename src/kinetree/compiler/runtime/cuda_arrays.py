@@ -93,20 +93,12 @@ class View(NamedTuple):
         return state, element
 
 
-def is_on_device(array: Any) -> bool:
-    """Whether an array is in the memory of a GPU."""
-    if isinstance(array, np.ndarray):
-        return False
-    return hasattr(array, "__cuda_array_interface__") or _by_capsule(array)
-
-
-def _by_capsule(array: Any) -> bool:
-    ask = getattr(array, "__dlpack_device__", None)
-    return ask is not None and int(ask()[0]) == dlpack.CUDA
-
-
 def readable(array: Any, stream: int) -> Any:
     """Something that says where an array stands: itself, or what its library hands over."""
+    if getattr(array, "requires_grad", False):
+        raise ShapeError(
+            "a tensor that requires derivatives goes through kinetree.bridges.torch: or give x.detach()"
+        )
     return array if hasattr(array, "__cuda_array_interface__") else dlpack.Taken(array, stream)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-CUDA = 2  # kDLCUDA
+from kinetree.compiler.runtime.on_device import CUDA
+
 KINDS = {0: "i", 1: "u", 2: "f"}
 
 
