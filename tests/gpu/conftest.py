@@ -23,7 +23,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
     monkeypatch.setattr(cuda, "SIGNATURES", {})
     monkeypatch.setattr(cuda, "assemble", lambda text, _: text)
     monkeypatch.setattr("kinetree.stages.targets.cuda_code.PROOF", 5)
-    monkeypatch.setattr("kinetree.compiler.emit.llvm.gpu_tiles.TILES", (32,))
+    monkeypatch.setattr("kinetree.compiler.emit.llvm.gpu_plan.TILES", (32,))
     monkeypatch.setattr(cache, "load", lambda _: None)
     monkeypatch.setattr(cache, "store", lambda *_: None)
     yield library

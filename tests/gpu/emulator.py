@@ -21,12 +21,22 @@ from kinetree.compiler.passes.strands import Strands
 from kinetree.compiler.runtime.machine import host, lock
 
 SHARED = 227 << 10
+DECLARATIONS = """declare i32 @thread_number()
+declare i32 @block_number()
+declare void @block_barrier()
+define internal void @arriving.commit.group() { ret void }
+define internal void @arriving.wait.group(i32 %n) { ret void }
+""" + "\n".join(
+    f"define internal void @arriving.ca.shared.global.{size}(ptr %to, ptr %from) {{\n"
+    f"  %x = load {kind}, ptr %from, align {size}\n  store {kind} %x, ptr %to, align {size}\n  ret void\n}}"
+    for size, kind in ((4, "i32"), (8, "i64"), (16, "<2 x i64>"))
+)
 BUILT_IN = {
     NVIDIA.thread: "call i32 @thread_number()",
     NVIDIA.block: "call i32 @block_number()",
     NVIDIA.barrier: "call void @block_barrier()",
-    NVIDIA.declarations: "declare i32 @thread_number()\ndeclare i32 @block_number()\n"
-    "declare void @block_barrier()",
+    NVIDIA.declarations: DECLARATIONS,
+    "@llvm.nvvm.cp.async.": "@arriving.",
     "define ptx_kernel": "define",
     "addrspace(1)": "",
     "addrspace(3)": "",
@@ -86,9 +96,12 @@ class Emulated:
         large: bool = False,
         strands: Strands | None = None,
         shared: int = SHARED,
+        ahead: bool = False,
     ):
         self.program, self.dtype, self.large = program, np.dtype(dtype), large
-        self.made = emit_gpu(program, dtype, "rows", large=large, strands=strands, shared=shared)
+        self.made = emit_gpu(
+            program, dtype, "rows", large=large, strands=strands, shared=shared, ahead=ahead
+        )
         self.block = Block(self.made.text)
 
     def __call__(self, *inputs: np.ndarray, blocks: int = 0) -> tuple[list[np.ndarray], np.ndarray]:
@@ -162,8 +175,10 @@ class FakeDriver:
         return 0
 
     def cuFuncGetAttribute(self, found: Any, *_: Any) -> int:
-        found._obj.value = 32
+        found._obj.value = 1
         return 0
+
+    cuOccupancyMaxActiveBlocksPerMultiprocessor = cuFuncGetAttribute
 
     def cuPointerGetAttribute(self, found: Any, *_: Any) -> int:
         found._obj.value = 0

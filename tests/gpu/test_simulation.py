@@ -21,7 +21,7 @@ def wave(model, t, q, v, gain):
     return gain * kt.ops.sin(3.0 * t) - 0.1 * v - q
 
 
-@kt.function("q, v, seen -> tau, seen")
+@kt.function("q, v, seen(nv) -> tau, seen(nv)")
 def remembering(model, q, v, seen):
     """A law that sums up what it has seen."""
     return -0.5 * v - 0.1 * seen, seen + 0.001 * q

@@ -88,7 +88,7 @@ class DeviceTrajectory:
             last = int(good[index].sum()) - 1
             reason = f"the motion diverges or cannot be trusted after {self.t[last]:g} s"
             failed.append(Failure(index, float(self.t[last]), "", reason, q[index][last], v[index][last]))
-        rest = {"failed": tuple(failed), "settings": self.settings, **given}
+        rest: dict[str, Any] = {"failed": tuple(failed), "settings": self.settings, **given}
         return Trajectory(self.model, self.t, q, v, tau, f_ext=f_ext, extra=extra, **rest)
 
     def __repr__(self) -> str:

@@ -118,7 +118,16 @@ class Function(ABC):
                 if call is not None:
                     arrays = [given[k] for k in plan.arrays]
                     return call(*arrays) if out is None else call(*arrays, out=out)
+            kernel = self._on_device(known, names, args, keywords)
+            if kernel is not None:
+                return self._finished(kernel(*args, *keywords.values(), out=out))
         return self._first_call(model, args, keywords, out, target)
+
+    def _on_device(self, known: dict, names: tuple, args: tuple, keywords: dict) -> Any:
+        """The kernel that such a call with arrays of a device has used before, if there was one."""
+        if args and type(args[0]) is not ndarray and is_on_device(args[0]):
+            return known.get((names, "device", args[0].dtype))
+        return None
 
     def _first_call(self, model: Model, args: tuple, keywords: dict, out: Any, target: str | None) -> Any:
         """A call of a form that is not known yet, or that is not for machine code."""
@@ -138,6 +147,10 @@ class Function(ABC):
         executable = TARGETS[target].executable(job)
         if target == "cpu" and dtype == "float64":
             self._remember(job, executable, args, keywords)
+        given_in_order = (*self.order[: len(args)], *keywords)
+        if target == "cuda" and tuple(arrays) == given_in_order and is_on_device(args[0] if args else None):
+            known = model._memo.setdefault(self, {})
+            known[(len(args), *keywords), "device", args[0].dtype] = executable
         keywords = {} if out is None else {"out": out}
         return self._finished(executable(*arrays.values(), **keywords))
 

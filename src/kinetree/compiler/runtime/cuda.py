@@ -10,8 +10,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -25,6 +24,8 @@ from kinetree.errors import KinetreeError
 
 LEAST = (7, 0)  # compute capability
 NEWEST = (9, 0)  # that LLVM is asked for: newer devices run its code too
+SMALL, KEPT = 1 << 20, 32  # bytes of a piece of memory that is kept for later; how many of one size
+OUT_OF_MEMORY = 2
 LEAST_DRIVER = 11000  # CUDA 11.0, as the driver counts
 FREE_SHARED = 48 << 10  # bytes of shared memory that need not be asked for
 _pointer, _size, _int, _number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_uint64
@@ -117,7 +118,7 @@ def check(status: int, what: str) -> None:
         text = ctypes.c_char_p()
         driver().cuGetErrorString(status, ctypes.byref(text))
         reason = text.value.decode() if text.value else f"error {status}"
-        remedy = ": use smaller batches, or free memory on the device" if status == 2 else ""
+        remedy = ": use smaller batches, or free memory on the device" if status == OUT_OF_MEMORY else ""
         raise CudaError(f"{what}: {reason}{remedy}")
 
 
@@ -141,6 +142,7 @@ class Device:
 
     def __init__(self, number: int):
         self.number, self.library = number, driver()
+        self.kept: dict[int, list[int]] = {}  # small pieces of memory that nobody uses, by size
         handle = ctypes.c_int()
         check(driver().cuDeviceGet(ctypes.byref(handle), number), f"device {number}")
         self.capability = tuple(self._attribute(handle, k) for k in (75, 76))
@@ -167,20 +169,28 @@ class Device:
         major, minor = min(self.capability, NEWEST)
         return f"sm_{major}{minor}"
 
-    @contextmanager
-    def current(self) -> Iterator[None]:
-        """Within this block, the driver works on this device."""
+    def current(self) -> Device:
+        """Within `with device.current():`, the driver works on this device."""
+        return self
+
+    def __enter__(self) -> None:
         if _forked:
             raise CudaError("a GPU cannot be used in a forked process: start processes with 'spawn'")
         check(self.library.cuCtxPushCurrent_v2(self.context), f"device {self.number}")
-        try:
-            yield
-        finally:
-            self.library.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+
+    def __exit__(self, *_: object) -> None:
+        self.library.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+
+    def give_back(self) -> None:
+        """Free the pieces of memory that nobody uses."""
+        kept, self.kept = self.kept, {}
+        for pointers in kept.values():
+            for pointer in pointers:
+                self.release("cuMemFree_v2", pointer)
 
     def release(self, how: str, what: Any) -> None:
         """Give back what was taken on this device, unless it is gone already."""
-        if what and not _forked and not sys.is_finalizing():
+        if what and not _forked and sys is not None and not sys.is_finalizing():
             with self.current():
                 getattr(self.library, how)(what)
 
@@ -193,17 +203,36 @@ def device(number: int = 0) -> Device:
 
 
 class Memory:
-    """Memory of a device, freed with its last reference."""
+    """Memory of a device, given back with its last reference.
+
+    Small pieces are kept for the next that asks for as much: the driver takes long to give and take.
+    """
 
     def __init__(self, where: Device, size: int):
         self.device, self.size = where, size
+        self._room = max(256, 1 << (size - 1).bit_length()) if size <= SMALL else size
+        kept = where.kept.get(self._room)
+        if kept:
+            self.pointer = kept.pop()
+            return
         pointer = ctypes.c_uint64()
         with where.current():
-            check(driver().cuMemAlloc_v2(ctypes.byref(pointer), max(size, 16)), f"{size} bytes")
+            status = driver().cuMemAlloc_v2(ctypes.byref(pointer), self._room)
+        if status == OUT_OF_MEMORY and where.kept:
+            where.give_back()
+            with where.current():
+                status = driver().cuMemAlloc_v2(ctypes.byref(pointer), self._room)
+        check(status, f"{size} bytes")
         self.pointer = pointer.value
 
     def __del__(self) -> None:
-        self.device.release("cuMemFree_v2", getattr(self, "pointer", 0))
+        pointer = getattr(self, "pointer", 0)
+        if pointer and self._room <= SMALL and not _forked:
+            kept = self.device.kept.setdefault(self._room, [])
+            if len(kept) < KEPT:
+                kept.append(pointer)
+                return
+        self.device.release("cuMemFree_v2", pointer)
 
     def put(self, array: np.ndarray) -> None:
         """Copy an array from the host."""
@@ -231,6 +260,10 @@ class DeviceArray:
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.order = tuple(order)
         self.memory = Memory(where, math.prod(self.shape) * self.dtype.itemsize)
+        self.__cuda_array_interface__ = {
+            "shape": self.shape, "typestr": self.dtype.str, "data": (self.memory.pointer, False),
+            "strides": self.strides if self.order else None, "version": 3,
+        }  # fmt: skip
 
     @property
     def ndim(self) -> int:
@@ -245,13 +278,6 @@ class DeviceArray:
             steps[axis] = size
             size *= self.shape[axis]
         return tuple(steps)
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        strides = self.strides if self.order else None
-        data = (self.memory.pointer, False)
-        facts = {"shape": self.shape, "typestr": self.dtype.str, "data": data, "strides": strides}
-        return facts | {"version": 3}
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return CUDA, self.memory.device.number
@@ -338,6 +364,16 @@ class Launcher:
             found[name] = value.value
         return found
 
+    def resident(self) -> int:
+        """How many blocks a processor holds at a time."""
+        count = ctypes.c_int()
+        with self.device.current():
+            status = driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                ctypes.byref(count), self.function, self.threads, ctypes.c_size_t(self.shared)
+            )
+            check(status, "a kernel")
+        return max(1, count.value)
+
     def launch(self, arguments: Sequence[int], blocks: int, stream: int = 0) -> None:
         """Start the kernel; `arguments` are 64 bits each. The device must be current."""
         with self._lock:  # the arguments are copied before the launch returns
@@ -421,6 +457,14 @@ class Pinned:
 def only_one() -> bool:
     """Whether there is no second device."""
     return device_count() == 1
+
+
+def free_bytes(number: int = 0) -> int:
+    """Memory of a device that nobody has taken."""
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    with device(number).current():
+        check(driver().cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)), "asking the device")
+    return free.value
 
 
 def device_of(pointer: int) -> int:

@@ -14,15 +14,16 @@ def is_on_device(array: Any) -> bool:
     """Whether an array is in the memory of a GPU."""
     if isinstance(array, HOST):
         return False
+    torch_says = getattr(array, "is_cuda", None)
+    if torch_says is not None:
+        return bool(torch_says)
     try:
         if hasattr(array, "__cuda_array_interface__"):
             return True
         ask = getattr(array, "__dlpack_device__", None)
         return ask is not None and int(ask()[0]) == CUDA
-    except (TypeError, ValueError):  # a tracer, which is nowhere
+    except (TypeError, ValueError, RuntimeError):  # a tracer, which is nowhere
         return False
-    except RuntimeError:  # PyTorch's, of a tensor whose derivatives are recorded
-        return True
 
 
 def kind_of(array: Any) -> np.dtype:

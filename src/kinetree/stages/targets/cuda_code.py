@@ -28,8 +28,11 @@ from kinetree.stages.targets.limbs import owners
 PROOF = 96  # states on which a kernel proves itself
 LEVELS = (4, 1, 0)  # of optimisation in the driver: what fails its proof is tried lower
 WAVES = 8  # blocks on each processor where work arrays are in the device's memory
+AHEAD = (8, 0)  # the capability of devices on which rows arrive while others are computed
+MANY = 2**31 - 1  # blocks that a launch can have
 # numbers alive at a time, beyond which limbs have warps of their own
-PRESSED = {"float64": 100, "float32": 200}
+PRESSED = {"float64": 220, "float32": 300}
+RESIDENT = {"float64": 2, "float32": 3}  # blocks of such warps that a processor shall hold
 
 
 class Ptx(NamedTuple):
@@ -40,14 +43,17 @@ class Ptx(NamedTuple):
     threads: int
     shared: int
     work: int  # numbers of a thread
+    persistent: int  # 1: a block is best given many tiles
 
     def packed(self) -> bytes:
-        return f"// {self.tile} {self.threads} {self.shared} {self.work}\n{self.text}".encode()
+        facts = " ".join(map(str, self[1:]))
+        return f"// {facts}\n{self.text}".encode()
 
     @staticmethod
     def unpacked(data: bytes) -> Ptx:
         text = data.decode()
-        return Ptx(text, *(int(x) for x in text[3 : text.index("\n")].split()))
+        head, _, rest = text.partition("\n")
+        return Ptx(rest, *map(int, head[3:].split()))
 
 
 class Notes:
@@ -135,11 +141,14 @@ class Code:
     # -- code
 
     def strands(self) -> Strands | None:
-        """What the warps of a block run, if the program is one for several."""
-        if not self.program.is_straight or pressure(self.program) <= PRESSED[str(self.dtype)]:
+        """What the warps of a block run, of a straight program: one, unless it keeps too much alive."""
+        if not self.program.is_straight:
             return None
-        owner, count = owners(self.job, self.program)
-        return strands(self.program, owner, count) if count > 1 else None
+        owner, weights = owners(self.job, self.program)
+        one = strands(self.program, owner, weights, 1)
+        if len(weights) == 1 or pressure(one) <= PRESSED[str(self.dtype)]:
+            return one
+        return strands(self.program, owner, weights, len(weights))
 
     def ptx(self, layout: str, where: cuda.Device, large: bool = False) -> Ptx:
         """The PTX for one layout of the arrays, from the cache if it is there."""
@@ -150,16 +159,20 @@ class Code:
             found = cache.load(name)
             if found is not None:
                 return Ptx.unpacked(found)
+        dealt = self.strands() if layout == "rows" else None
+        several = dealt is not None and dealt.count > 1
         made = emit_gpu(
             self.program,
             str(self.dtype),
             layout,
             large=large,
-            strands=self.strands() if layout == "rows" else None,
+            strands=dealt,
             shared=where.shared,
+            ahead=where.capability >= AHEAD,
+            resident=RESIDENT[str(self.dtype)] if several else 0,
         )
         text = cuda.assemble(made.text, where.architecture)
-        ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers)
+        ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers, int(made.persistent))
         if name:
             cache.store(name, ptx.packed())
         return ptx
@@ -168,7 +181,7 @@ class Code:
         """The kernel on a device, once it has proved itself there."""
         near = self.ptx(layout, where)
         texts = [near, self.ptx(layout, where, True)] if self.turns else [near]
-        blocks = where.processors * WAVES if near.work else 2**31 - 1
+        blocks = where.processors * WAVES if near.work else MANY
         work = cuda.Memory(where, near.work * self.dtype.itemsize * blocks * near.threads if near.work else 0)
         tables = table_bytes(self.program, str(self.dtype))
         constants = cuda.Memory(where, len(tables))
@@ -176,6 +189,8 @@ class Code:
         known = self._level(near, where)
         for level in LEVELS if known is None else LEVELS[LEVELS.index(known) :]:
             launchers = [cuda.Launcher(t.text, where, level, t.threads, t.shared) for t in texts]
+            if near.persistent:
+                blocks = where.processors * launchers[0].resident()
             made = Loaded(
                 launchers[0], launchers[1] if self.turns else None, near.tile, constants, work, blocks
             )

@@ -1,7 +1,7 @@
 """The limbs of a robot, for targets that compute them side by side.
 
-The trunk is what joins the limbs: the way from the roots to where the tree branches last. It belongs to
-strand 0, together with limbs that are too small for a strand of their own.
+The trunk is what joins the limbs: the way from the roots to where the tree branches last. It is limb 0,
+together with limbs that are too small to be one of their own.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from kinetree.compiler.ir.program import Program
 from kinetree.model import Model
 from kinetree.stages.job import Job
 
-MOST = 5  # strands: a trunk and four limbs
-FOLLOWING = 2  # coordinates that the bodies of a limb have at least, to be worth a strand
+MOST = 5  # limbs, with the trunk
+FOLLOWING = 2  # coordinates that the bodies of a limb have at least, to be one
 
 
-def limbs(model: Model) -> tuple[list[int], int]:
-    """The strand of each node, and how many strands there are."""
+def limbs(model: Model) -> tuple[list[int], list[float]]:
+    """The limb of each node, and how many velocities each limb has."""
     children: dict[int, list[int]] = {-1: []}
     for node in model.nodes:
         children[node.number] = []
@@ -36,14 +36,18 @@ def limbs(model: Model) -> tuple[list[int], int]:
         heaviest = max(branching, key=lambda k: weight[k])
         tops = [k for k in tops if k != heaviest] + _fork(children, heaviest)
     tops = sorted((k for k in tops if weight[k] >= FOLLOWING), key=lambda k: -weight[k])[: MOST - 1]
-    strand = [0] * len(model.nodes)
+    tops = tops if len(tops) > 1 else []
+    limb = [0] * len(model.nodes)
     for number, top in enumerate(tops, 1):
-        strand[top] = number
+        limb[top] = number
     for node in model.nodes:
         before = node.predecessor[0]
-        if before >= 0 and strand[before]:
-            strand[node.number] = strand[before]
-    return (strand, len(tops) + 1) if len(tops) > 1 else ([0] * len(model.nodes), 1)
+        if before >= 0 and limb[before]:
+            limb[node.number] = limb[before]
+    sizes = [0.0] * (len(tops) + 1)
+    for node in model.nodes:
+        sizes[limb[node.number]] += len(node.v_index)
+    return limb, sizes
 
 
 def _fork(children: dict[int, list[int]], top: int) -> list[int]:
@@ -53,13 +57,13 @@ def _fork(children: dict[int, list[int]], top: int) -> list[int]:
     return children[top]
 
 
-def owners(job: Job, program: Program) -> tuple[Callable[[Array, int], int], int]:
-    """Whose each element of the inputs is, and how many strands there are."""
+def owners(job: Job, program: Program) -> tuple[Callable[[Array, int], int], list[float]]:
+    """To which limb each element of the inputs belongs, and how much work each limb is."""
     model = job.model
-    strand, count = limbs(model)
+    limb, sizes_of_limbs = limbs(model)
     places: dict[str, dict[int, int]] = {"nq": {}, "nv": {}, "nb": {}}
     for node in model.nodes:
-        mine = strand[node.number]
+        mine = limb[node.number]
         places["nq"] |= dict.fromkeys(node.q_index, mine)
         places["nv"] |= dict.fromkeys(node.v_index, mine)
         places["nb"] |= {member.body - 1: mine for member in node.members if member.body}
@@ -77,4 +81,4 @@ def owners(job: Job, program: Program) -> tuple[Callable[[Array, int], int], int
         mine, width = by_array[array]
         return mine.get(int(index) // width, 0)
 
-    return owner, count
+    return owner, sizes_of_limbs

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from kinetree.compiler.emit.llvm.device import AMD, NVIDIA, Device
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
+from kinetree.compiler.emit.llvm.gpu_plan import fits, planned
 from kinetree.compiler.emit.llvm.gpu_scattered import OWN_BYTES, Scattered
-from kinetree.compiler.emit.llvm.gpu_tiles import Tiled, fits, planned
+from kinetree.compiler.emit.llvm.gpu_tiles import Tiled
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.strands import Strands, one_strand
@@ -27,6 +28,8 @@ def emit_gpu(
     large: bool = True,
     strands: Strands | None = None,
     shared: int = SHARED,
+    ahead: bool = False,
+    resident: int = 0,
 ) -> GpuModule:
     """The module of a program.
 
@@ -36,13 +39,15 @@ def emit_gpu(
         large: for angles of any size.
         strands: what the warps of a block run, for robots with limbs.
         shared: bytes of shared memory that a block can have.
+        ahead: the rows of a block's next tile arrive while it computes, as devices can from sm_80 on.
+        resident: blocks that a processor shall hold at a time, if not as many as registers allow.
     """
     number = Number(dtype, 1)
     if layout == "rows" and fits(program):
         strands = strands or one_strand(program)
-        plan = planned(program, number, strands, shared)
+        plan = planned(program, number, strands, shared, 2 if ahead else 1)
         if plan is not None:
-            return Tiled(program, number, device, large, strands, plan).module()
+            return Tiled(program, number, device, large, strands, plan, ahead, resident).module()
     return Scattered(program, number, layout != "any", device, large).module()
 
 

@@ -34,6 +34,7 @@ class GpuModule:
     threads: int  # of a block
     shared_bytes: int  # that are asked for when it is launched
     work_numbers: int  # for each thread in `work`; 0 if its work arrays stay with it
+    persistent: bool  # a block is best given many tiles
 
 
 class Counter(str):
@@ -44,6 +45,7 @@ class GpuKernel(Printer):
     """Prints a program for the threads of a block."""
 
     tile = threads = 128
+    resident = 0
 
     def __init__(self, program: Program, number: Number, device: Device, large: bool):
         super().__init__(program, number, layout(program, number, 0, 1), {}, True)
@@ -62,7 +64,10 @@ class GpuKernel(Printer):
         found += ["ptr addrspace(1) %notes", "i64 %n", "i64 %blocks", "i64 %epoch"]
         return ", ".join(found)
 
-    def head(self, before: str = "entry", again: str = "latch") -> None:
+    def enter(self) -> None:
+        """What is done once, before the loop."""
+
+    def head(self) -> None:
         """Up to the loop over states: the numbers of thread and block; whether there is anything to do."""
         self._lines += [
             f"  %tid32 = {self.device.thread}",
@@ -77,19 +82,26 @@ class GpuKernel(Printer):
             f"  %wanted = {'icmp eq i32 %asked, %epoch32' if self.large else 'icmp eq i32 0, 0'}",
             "  %inside.any = icmp slt i64 %first, %n",
             "  %any = and i1 %inside.any, %wanted",
-            "  br i1 %any, label %states, label %finish",
+            "  br i1 %any, label %enter, label %finish",
+            "enter:",
+        ]
+        self._label = "enter"
+        self.enter()
+        before = self._label
+        self._lines += [
+            "  br label %states",
             "states:",
-            f"  %base = phi i64 [ %first, %{before} ], [ %base.next, %{again} ]",
+            f"  %base = phi i64 [ %first, %{before} ], [ %base.next, %latch ]",
         ]
         self._label = "states"
 
-    def foot(self, again: str = "states") -> None:
+    def foot(self) -> None:
         self._lines += [
             "  br label %latch",
             "latch:",
             "  %base.next = add i64 %base, %step",
             "  %more = icmp slt i64 %base.next, %n",
-            f"  br i1 %more, label %{again}, label %finish",
+            "  br i1 %more, label %states, label %finish",
             "finish:",
             "  ret void",
         ]
@@ -104,7 +116,8 @@ class GpuKernel(Printer):
             functions += [sincos.define_large("addrspace(4)")] if self.large else []
         functions += [elementary.define(op, number, "alwaysinline nounwind") for op in sorted(self.library)]
         functions.append(f"define {device.kernel} void @states({self.parameters()}) #0 {{\n{body}\n}}")
-        functions += [device.declarations, declarations(number), attributes(device, self.threads)]
+        functions += [device.declarations, declarations(number)]
+        functions.append(attributes(device, self.threads, self.resident))
         return "\n\n".join(functions)
 
     def reserve(self, name: str, kind: str) -> None:

@@ -56,7 +56,7 @@ class Scattered(GpuKernel):
         self._judge()
         self.ask()
         self.foot()
-        return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers)
+        return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, False)
 
     # -- memory
 
