@@ -31,9 +31,8 @@ def test_every_function_becomes_ptx(name, tmp_path):
     program = job(name, None).program(0)
     number = NAMES.index(name)
     dtype, large = ("float64", "float32")[number % 2], number % 4 > 1
-    architecture, layout, ahead = (("sm_70", "rows", False), ("sm_70", "any", False), ("sm_80", "rows", True))[
-        number % 3
-    ]
+    kinds = (("sm_70", "rows", False), ("sm_70", "any", False), ("sm_80", "rows", True))
+    architecture, layout, ahead = kinds[number % 3]
     text = cuda.assemble(emit_gpu(program, dtype, layout, large=large, ahead=ahead).text, architecture)
     assert ".entry states" in text and f".target {architecture}" in text
     if shutil.which("ptxas") and number % 3:
