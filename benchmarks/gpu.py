@@ -143,7 +143,7 @@ def simulation_row(
 ) -> dict[str, Any]:
     """Steps a second of a time loop; `joints`: with damping, friction and stops at limits."""
     function = rollout((), 1, STEPS)
-    options = function.chosen(integrator=integrator, passive=joints, limits=joints)
+    options = function.chosen(integrator=integrator, passive=joints, limits=joints, constraints=())
     job = Job(function, ROBOTS[robot](), function.present(()), options, dtype)
     ready = Prepared(job, states)
     seconds = clock.seconds(ready.start, 2)

@@ -20,7 +20,7 @@ from kinetree.errors import ArgumentError, ShapeError
 from kinetree.model import Model
 from kinetree.motion.inputs import Acting
 from kinetree.motion.joint_forces import effort_limits
-from kinetree.motion.rollout import NEXT, SATURATED, SERIES, Rollout, rollout
+from kinetree.motion.rollout import NEXT, OPTIONS, SATURATED, SERIES, Rollout, rollout
 from kinetree.motion.simulation import recorded
 from kinetree.motion.trajectory import Failure, Trajectory
 from kinetree.stages.job import Job
@@ -163,7 +163,7 @@ class DeviceRun:
         self.where = arrays_of.device_of("simulate", (q, v))
         self.library = arrays_of.library_of(q)
         self.stream = arrays_of.stream_of(self.library, self.where)
-        self.options = {name: settings[name] for name in ("integrator", "passive", "limits")}
+        self.options = {name: settings[name] for name in OPTIONS}
         self.watched = bool(settings["limits"] and acting.drives and effort_limits(model))
         self.timed = any(a.name == "t" for f in acting.functions for a in f.own_inputs)
         self.start = [View.of(arrays_of.readable(x, self.stream)) for x in (q, v)]

@@ -11,6 +11,7 @@ import numpy as np
 
 from kinetree import functions as of
 from kinetree.compiler.runtime.on_device import is_on_device
+from kinetree.constraints import Constraint
 from kinetree.errors import ArgumentError, ShapeError, SimulationError
 from kinetree.model import Model
 from kinetree.motion import adaptive, inputs
@@ -50,6 +51,7 @@ def simulate(
     gravity: Any = None,
     t0: float = 0.0,
     tolerance: float = 1e-9,
+    constraints: Sequence[Constraint] = (),
 ) -> Trajectory:
     """The motion from (`q0`, `v0`) on, for `duration` seconds in steps of `dt`.
 
@@ -91,6 +93,9 @@ def simulate(
         parameters, gravity: instead of the model's own, also by state: (..., nb, 10), (..., 3).
         t0: the time at the beginning, s.
         tolerance: of integrators with error control, relative and absolute.
+        constraints: what is kept to rounding in every step of "discrete" and "rk4", as in
+            `kt.constrained_dynamics`, which also gives the forces: constrained_dynamics(model, run.q, run.v,
+            run.tau, constraints). `q0` and `v0` should keep them already (`kt.project`).
 
     Returns:
         A `Trajectory`.
@@ -108,10 +113,13 @@ def simulate(
         raise ArgumentError(f"simulate: unknown integrator {integrator!r}; choose from {', '.join(known)}")
     if target not in TARGETS or target == "c":
         raise ArgumentError(f"simulate: unknown target {target!r}; choose 'cpu', 'cuda' or 'eager'")
+    if constraints and integrator not in ("discrete", "rk4"):
+        raise ArgumentError(f"simulate: {integrator} takes no constraints: use 'discrete' or 'rk4'")
     steps, dt = inputs.whole_steps(duration, dt, record)
     given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint}
     settings = {
-        "integrator": integrator, "dt": dt, "record": record, "passive": passive, "limits": limits, "t0": t0
+        "integrator": integrator, "dt": dt, "record": record, "passive": passive, "limits": limits, "t0": t0,
+        "constraints": tuple(constraints),
     }  # fmt: skip
     if is_on_device(q0) or is_on_device(v0):
         given |= {"parameters": parameters, "gravity": gravity}

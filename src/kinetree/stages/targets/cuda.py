@@ -22,7 +22,7 @@ from kinetree.errors import ShapeError
 from kinetree.stages.batches import delivered
 from kinetree.stages.job import Job
 from kinetree.stages.target import Target
-from kinetree.stages.targets.cuda_code import Code
+from kinetree.stages.targets.cuda_code import Code, Loaded
 from kinetree.stages.targets.cuda_host import from_host
 
 FORMS = 256  # of calls that are remembered
@@ -49,12 +49,16 @@ class Form(NamedTuple):
 
 
 class CudaKernel:
-    """A function of a model on GPUs: `kernel(*arrays, out=None)`, batch axes lead."""
+    """A function of a model on GPUs: `kernel(*arrays, out=None)`, batch axes lead.
 
-    def __init__(self, job: Job):
+    Args:
+        silent: a state that the function refuses is NaN, and nobody waits to hear of it.
+    """
+
+    def __init__(self, job: Job, silent: bool = False):
         cuda.driver()
         self.job, self.name, self.dtype = job, job.function.name, np.dtype(job.dtype)
-        self.code = Code(job)
+        self.code = Code(job, silent)
         self.input_shapes, self.output_shapes = job.shapes
         self._forms: dict[Any, Form] = {}
 
@@ -67,6 +71,15 @@ class CudaKernel:
     def source(self) -> str:
         """The PTX for rows without gaps."""
         return self.code.ptx("rows", cuda.device()).text
+
+    @property
+    def tables(self) -> bytes:
+        """The constant tables of the program."""
+        return self.code.tables
+
+    def placed(self, where: cuda.Device) -> Loaded:
+        """The kernel for rows on one device, proven."""
+        return self.code.load(where, "rows")
 
     def report(self) -> str:
         """What the kernel is, as a few lines of text."""

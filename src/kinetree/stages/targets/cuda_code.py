@@ -17,6 +17,7 @@ import numpy as np
 from kinetree.compiler.emit.llvm.gpu import emit_gpu
 from kinetree.compiler.emit.llvm.layout import table_bytes
 from kinetree.compiler.ir.program import walk
+from kinetree.compiler.passes.spoil import refuse_silently
 from kinetree.compiler.passes.strands import Strands, pressure, strands
 from kinetree.compiler.runtime import cache, cuda
 from kinetree.errors import CompileError
@@ -97,16 +98,18 @@ class Loaded(NamedTuple):
     tables: cuda.Memory
     work: cuda.Memory
     blocks: int  # at most
+    work_numbers: int  # of each thread
 
 
 class Code:
     """The kernels of one job, on every device that it has run on."""
 
-    def __init__(self, job: Job):
-        self.job, self.dtype = job, np.dtype(job.dtype)
-        self.program = job.program(0)
+    def __init__(self, job: Job, silent: bool = False):
+        self.job, self.dtype, self.silent = job, np.dtype(job.dtype), silent
+        self.program = refuse_silently(job.program(0)) if silent else job.program(0)
+        self.tables = table_bytes(self.program, str(self.dtype))
         self.turns = any(isinstance(s, Expr) and s.op in ("sin", "cos") for s in walk(self.program.body))
-        self.guarded = self.program.guard is not None
+        self.guarded = self.program.guard is not None and not silent
         self._loaded: dict[tuple[int, str], Loaded] = {}
         self._notes: dict[tuple[int, int], Notes] = {}  # by device and stream
         self._epoch = itertools.count(1)
@@ -115,7 +118,7 @@ class Code:
 
     def start(self, form: Any, pointers: list[int], where: cuda.Device, stream: int) -> Notes | None:
         """Start the kernel for the arrays of a call; the notes to look at later, if it has a guard."""
-        loaded = self._loaded.get((where.number, form.layout)) or self.load(where, form.layout)
+        loaded = self.load(where, form.layout)
         notes = self._notes.get((where.number, stream))
         if notes is None:
             notes = self._notes[where.number, stream] = Notes(where, stream)
@@ -154,7 +157,7 @@ class Code:
         """The PTX for one layout of the arrays, from the cache if it is there."""
         key, name = self.job.key, ""
         if key is not None:
-            facts = (llvmlite.__version__, where.architecture, layout, large, where.shared, self.dtype, key)
+            facts = (llvmlite.__version__, where.architecture, layout, large, where.shared, self.silent, self.dtype, key)
             name = hashlib.sha256(f"ptx\0{facts!r}".encode()).hexdigest()
             found = cache.load(name)
             if found is not None:
@@ -179,21 +182,24 @@ class Code:
 
     def load(self, where: cuda.Device, layout: str) -> Loaded:
         """The kernel on a device, once it has proved itself there."""
+        found = self._loaded.get((where.number, layout))
+        if found is not None:
+            return found
         near = self.ptx(layout, where)
         texts = [near, self.ptx(layout, where, True)] if self.turns else [near]
         blocks = where.processors * WAVES if near.work else MANY
         work = cuda.Memory(where, near.work * self.dtype.itemsize * blocks * near.threads if near.work else 0)
-        tables = table_bytes(self.program, str(self.dtype))
-        constants = cuda.Memory(where, len(tables))
-        constants.put(np.frombuffer(tables, np.uint8))
+        constants = cuda.Memory(where, len(self.tables))
+        constants.put(np.frombuffer(self.tables, np.uint8))
         known = self._level(near, where)
         for level in LEVELS if known is None else LEVELS[LEVELS.index(known) :]:
             launchers = [cuda.Launcher(t.text, where, level, t.threads, t.shared) for t in texts]
             if near.persistent:
                 blocks = where.processors * launchers[0].resident()
             made = Loaded(
-                launchers[0], launchers[1] if self.turns else None, near.tile, constants, work, blocks
-            )
+                launchers[0], launchers[1] if self.turns else None, near.tile, constants, work, blocks,
+                near.work,
+            )  # fmt: skip
             if self._proves_itself(made, where):
                 if level != LEVELS[0] and known is None:
                     self._keep_level(near, where, level)

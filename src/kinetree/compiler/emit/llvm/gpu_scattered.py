@@ -129,7 +129,12 @@ class Scattered(GpuKernel):
                 before = self._fresh(f"load {scalar}, ptr %poison")
                 self._lines.append(f"  store {scalar} {self.nothing(before, value)}, ptr %poison")
         total = self._fresh(f"load {scalar}, ptr %poison")
-        with self.rarely(self._fresh(f"fcmp une {scalar} {total}, {zero}")):
+        bad = self._fresh(f"fcmp une {scalar} {total}, {zero}")
+        if s.silent:
+            trust = self._fresh(f"load {scalar}, ptr %guard")
+            low = self._fresh(f"fcmp ult {scalar} {trust}, {self.number.constant(1.0)}")
+            bad = self._fresh(f"or i1 {bad}, {low}")
+        with self.rarely(bad):
             for array in s.outputs:
                 self._fill(array, self.number.constant(float("nan")))
             if s.guard is not None:

@@ -44,6 +44,8 @@ class Tiled(GpuKernel):
         self.exchange = {e: k for k, e in enumerate(strands.sent)}
         self.stored: set[tuple[Array, int]] = set()
         self.staged = [(k, a) for k, a in enumerate(program.inputs) if a in plan.start and a.size]
+        rule = program.spoil
+        self.silent = rule is not None and rule.silent  # states that the guard refuses are NaN
         self.seen: set[tuple[Array, int]] = set()  # elements of inputs that some strand has read
 
     def module(self) -> GpuModule:
@@ -85,7 +87,7 @@ class Tiled(GpuKernel):
         return self._fresh(f"getelementptr i64, ptr {self.device.shared} @marks, i64 {k}")
 
     def _note(self, k: int) -> None:
-        """Mark this tile: 0: an input is not finite; 1: an angle is too large."""
+        """Mark this tile: 0: a result is NaN, since an input is not finite; 1: an angle is too large."""
         self._lines.append(f"  store i64 %base, ptr {self.device.shared} {self._mark(k)}")
 
     def _marked(self, k: int) -> str:
@@ -333,10 +335,11 @@ class Tiled(GpuKernel):
     def store(self, s: Store) -> None:
         value = self._operand(s.value)
         if s.array is self.program.guard:
-            one = self.number.constant(1.0)
-            self._lines.append(
-                f"  store i1 {self._fresh(f'fcmp ult {self.number.scalar} {value}, {one}')}, ptr %low"
-            )
+            low = self._fresh(f"fcmp ult {self.number.scalar} {value}, {self.number.constant(1.0)}")
+            self._lines.append(f"  store i1 {low}, ptr %low")
+            if self.silent:
+                with self.rarely(low):
+                    self._note(0)
             return
         plan = self.plan
         if s.array in plan.packed:
@@ -360,7 +363,7 @@ class Tiled(GpuKernel):
 
     def _judge(self) -> None:
         """Note states that the guard refuses; angles that are too large leave that to the other kernel."""
-        if self.program.guard is None:
+        if self.program.guard is None or self.silent:
             return
         low = self._fresh("load i1, ptr %low")
         if not self.large:
@@ -388,7 +391,10 @@ class Tiled(GpuKernel):
                     self._give_rows(k, array, target)
         with self.rarely(self._marked(0)):
             self._barrier()
-            with self.rarely(self._is_spoiled()):
+            spoiled = self._is_spoiled()
+            if self.silent:
+                spoiled = self._fresh(f"or i1 {spoiled}, {self._fresh('load i1, ptr %low')}")
+            with self.rarely(spoiled):
                 for k, array in enumerate(self.program.outputs):
                     target = self.row(f"out{k}", "%state")
                     if array.size:
