@@ -202,6 +202,7 @@ class DeviceRun:
         slabs["q"].copy(self.start[0], 0, self)
         slabs["v"].copy(self.start[1], 0, self)
         times = self._there("t", self.t0 + self.dt * np.arange(self.steps)) if self.timed else None
+        self.length = self._there("dt", self.dt)
         memory = {name: self.constant[name] for name in shape.memory}
         first = 0
         for count in pieces(records):
@@ -213,8 +214,7 @@ class DeviceRun:
                 slab.copy(slab.part(records - 1, None), records, self)
             elif name == SATURATED:
                 slab.copy(self._there(name, np.zeros((*self.batch, *slab.core))), records, self)
-        if arrays_of.waits(self.library):
-            cuda.wait(self.where, self.stream)
+        cuda.wait(self.where, self.stream)  # what is held here is used until then
         arrays = {n: arrays_of.handed_over(self.library, slab.array) for n, slab in slabs.items()}
         t = self.t0 + self.dt * (self.record * np.arange(records + 1))
         q, v = arrays.pop("q"), arrays.pop("v")
@@ -231,7 +231,7 @@ class DeviceRun:
     ) -> dict[str, View]:
         """Make some records, from record `first` on; what the controls remember then."""
         given = self.constant | memory | {name: slabs[name].part(first, None) for name in ("q", "v")}
-        given["dt"] = self._there("dt", self.dt)
+        given["dt"] = self.length
         row, n = first * self.record, count * self.record
         if times is not None:
             given["each_t"] = _rows(times, 0, row, n, self.dtype)

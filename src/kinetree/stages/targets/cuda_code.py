@@ -157,7 +157,8 @@ class Code:
         """The PTX for one layout of the arrays, from the cache if it is there."""
         key, name = self.job.key, ""
         if key is not None:
-            facts = (llvmlite.__version__, where.architecture, layout, large, where.shared, self.silent, self.dtype, key)
+            device = where.architecture, where.shared
+            facts = (llvmlite.__version__, *device, layout, large, self.silent, self.dtype, key)
             name = hashlib.sha256(f"ptx\0{facts!r}".encode()).hexdigest()
             found = cache.load(name)
             if found is not None:

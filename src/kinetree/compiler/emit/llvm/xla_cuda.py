@@ -185,8 +185,8 @@ define internal i32 @launch(ptr %place, ptr %context, ptr %stream, i64 %notes, i
   %shared.at = getelementptr i64, ptr %place, i64 {Place.SHARED:d}
   %shared.word = load i64, ptr %shared.at
   %shared = trunc i64 %shared.word to i32
-  %s4 = call i32 @cuLaunchKernel(ptr %function, i32 %grid, i32 1, i32 1, i32 %threads, i32 1, i32 1, i32 %shared,
-    ptr %stream, ptr %pointers, ptr null)
+  %s4 = call i32 @cuLaunchKernel(ptr %function, i32 %grid, i32 1, i32 1, i32 %threads, i32 1, i32 1,
+    i32 %shared, ptr %stream, ptr %pointers, ptr null)
   %first = or i32 %s2, %s3
   %begun = or i32 %first, %s4
   %large.at = getelementptr i64, ptr %place, i64 {Place.LARGE:d}
@@ -194,8 +194,8 @@ define internal i32 @launch(ptr %place, ptr %context, ptr %stream, i64 %notes, i
   %none = icmp eq ptr %large, null
   br i1 %none, label %done, label %again
 again:
-  %s5 = call i32 @cuLaunchKernel(ptr %large, i32 %grid, i32 1, i32 1, i32 %threads, i32 1, i32 1, i32 %shared,
-    ptr %stream, ptr %pointers, ptr null)
+  %s5 = call i32 @cuLaunchKernel(ptr %large, i32 %grid, i32 1, i32 1, i32 %threads, i32 1, i32 1,
+    i32 %shared, ptr %stream, ptr %pointers, ptr null)
   br label %done
 done:
   %last = phi i32 [ 0, %0 ], [ %s5, %again ]
