@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kinetree.cli import main
 
-COMMANDS = tuple("info check convert simulate view bench export zoo tables examples demo completion".split())
+COMMANDS = tuple("info check convert simulate sweep view bench export zoo tables examples demo completion".split())
 
 
 def kinetree(
