@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -72,3 +74,14 @@ def test_what_is_too_long_stays_as_it_is(monkeypatch):
     monkeypatch.setattr(rings, "EFFORT", 10)
     e = (sp.cos(X) + sp.sin(Y) + M) ** 6
     assert kt.symbolic.simplified(e) is e
+
+
+def test_bad_input_is_named(monkeypatch):
+    with pytest.raises(kt.errors.ArgumentError, match="got a str"):
+        kt.symbolic.simplified("cos(x)")
+    with pytest.raises(kt.errors.ArgumentError, match="must be a kinetree Model, got a int"):
+        kt.symbolic.equations(3)
+    assert sp.sympify(kt.symbolic.simplified(float("nan"))) is sp.nan
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    with pytest.raises(kt.errors.MissingPackageError, match=r"pip install 'kinetree\[symbolic\]'"):
+        kt.symbolic.equations(kt.zoo.pendulum())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree import functions
-from kinetree.errors import ShapeError
+from kinetree.errors import ArgumentError, ShapeError
 from kinetree.extras import needed
 from kinetree.interpreters.symbolic import Trace
 from kinetree.joints import CoordinateJoint
@@ -124,6 +124,10 @@ def equations(model: Model, q: Any = None, v: Any = None, a: Any = None) -> Equa
     Reference: Echeandia (2020) section 3.3.2 and Table 3.3; Concurrent Dynamics (2017), equations M4 and N4.
     """
     needed("sympy", "kt.symbolic.equations")
+    if not isinstance(model, Model):
+        raise ArgumentError(
+            f"equations: the first argument must be a kinetree Model, got a {type(model).__name__}"
+        )
     return Equations(model, q, v, a)
 
 

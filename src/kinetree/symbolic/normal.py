@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from kinetree.errors import ArgumentError
 from kinetree.extras import needed
 from kinetree.interpreters.symbolic import Trace, as_sympy, is_symbol
 from kinetree.symbolic.rings import Form, Powers, Ring, TooLongError, Waves
@@ -38,6 +40,8 @@ def simplified(x: Any) -> Any:
         for index in np.ndindex(given.shape):
             found[index] = simplified(given[index])
         return found if isinstance(x, np.ndarray) else type(x)(found.tolist())
+    if not is_symbol(x) and not isinstance(x, Real):
+        raise ArgumentError(f"simplified: expected expressions of SymPy or numbers, got a {type(x).__name__}")
     expression = as_sympy(x)
     return shortest([(ring, _read(expression, ring)) for ring in (Waves(), Powers())], expression)
 
