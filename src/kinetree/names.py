@@ -55,7 +55,7 @@ HOMES = {
     "kinetree.io.save": "save",
     "kinetree.joints": "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free",
     "kinetree.model": "Model ModelBuilder",
-    "kinetree.soa": "operators",
+    "kinetree.soa": "operators letters function_of identities",
     "kinetree.spatial.inertia": "Inertia",
     "kinetree.spatial.pose": "Pose",
     "kinetree.spatial.rotation": "Rotation",

@@ -33,7 +33,7 @@ def test_covariance_of_the_process(case):
     op = s.op
     x = spread(op.phi, root)
     size = float(np.abs(x).max(initial=1))
-    for R, place in zip(op.R.blocks, op.R.rows.index):
+    for R, place in zip(op.R.blocks, op.places(op.R.rows)):
         assert_close(x[place, place], R, 1e-12, size)
     assert_close(spread(op.H @ op.phi, root), run(s, "mass_matrix", s.q), 1e-12, size)
 
@@ -56,7 +56,7 @@ def test_prediction_errors(case):
     error_of_w = op.phi - estimate
     assert_close(error_of_w.dense(), op.psi.dense(), 1e-11, float(np.abs(op.phi.dense()).max(initial=1)))
     P = spread(op.psi, root)
-    for block, place in zip(op.P.blocks, op.P.rows.index):
+    for block, place in zip(op.P.blocks, op.places(op.P.rows)):
         assert_close(P[place, place], block, 1e-11, float(np.abs(P).max(initial=1)))
 
 
