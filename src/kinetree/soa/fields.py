@@ -16,9 +16,11 @@ from kinetree.spatial import Coordinates, Factored, Force, Inertia, Matrix, Moti
 from kinetree.spatial.value import Tensor
 
 # Which sweep makes the quantities that a letter needs.
-NEEDS = {"R": "composite", "P": "articulated", "U": "articulated", "D": "articulated", "psi": "articulated",
-         "Upsilon": "compliances", "M": "inertias", "O": "referenced", "E_I": "referenced", "phi_I": "referenced",
-         "H_I": "referenced", "M_I": "referenced"}  # fmt: skip
+NEEDS = (
+    {"R": "composite", "M": "inertias", "Upsilon": "compliances"}
+    | dict.fromkeys(("P", "U", "D", "psi"), "articulated")
+    | dict.fromkeys(("O", "E_I", "phi_I", "H_I", "M_I"), "referenced")
+)
 
 
 def bare(A: Operator) -> set[str]:

@@ -68,6 +68,8 @@ Vector = Stacked | Few
 def _met(letter: Operator, letters: tuple[Operator, ...]) -> tuple[Operator, ...]:
     """A letter before others; U and D, which are known, take the place of P H^T, H U and H P."""
     if letters and isinstance(letter, Letter) and isinstance(letters[0], Letter):
+        if letter.turned == letters[0]:
+            return letters[1:]
         known = _MEETING.get((str(letter), str(letters[0])))
         if known:
             return (letter.home.read(known), *letters[1:])
@@ -213,6 +215,8 @@ class Lowering:
 
     def gathered(self, A: Letter, u: Stacked) -> Stacked:
         """s with s_p = sum of X^T (u + m s): m is 0 for a shift, 1 for phi, taubar for psi."""
+        if not u.terms:
+            return Stacked(A.rows, ())
         key = ("gather", A, u.terms)
         s = self.swept.get(key)
         if s is None:
@@ -231,6 +235,8 @@ class Lowering:
 
     def scattered(self, A: Letter, w: Stacked, before: bool = False, world: Any = None) -> Stacked:
         """y = w + m^T t with t_i = X_i y_p; with `before` t itself, what arrives before a node's own."""
+        if not w.terms and world is None:
+            return Stacked(A.rows, ())
         key = ("scatter", A, w.terms, id(world))
         known = self.swept.get(key)
         if known is None:
@@ -250,11 +256,11 @@ class Lowering:
         return Stacked(A.rows, (Term(1, (), known[before]),))
 
     def _boundary(self, A: Letter, x: Vector) -> Vector:
-        tree, E_phi = self.tree, A.home.letter("E_phi")
+        tree, E_phi, still = self.tree, A.home.letter("E_phi"), self.fields.still(self.tree, _kind(A.rows))
         if A.name == "E" and not A.transposed:
             assert isinstance(x, Stacked)
-            (term,) = self.gathered(E_phi, x).terms
-            return Few(A.rows, (term.source.field[tree.world],))
+            terms = self.gathered(E_phi, x).terms
+            return Few(A.rows, tuple(t.source.field[tree.world] for t in terms) or (still,))
         if A.name == "E":
             assert isinstance(x, Few)
             return self.scattered(E_phi.T, Stacked(A.rows, ()), before=True, world=x.values[0])
@@ -265,7 +271,6 @@ class Lowering:
             plan = _plan(x.terms)
             for i in tree.outward():
                 field[i] = self._value(i, plan, x.space)
-            still = self.fields.still(tree, Motion)
             return Few(A.rows, tuple(still if b is tree.world else X @ field[b] for b, X in places))
         assert isinstance(x, Few)
         s = _Source(tree.sums(Force))

@@ -33,9 +33,10 @@ OPR-10 | composite decomposition         | R + phi_tilde @ R + R @ phi_tilde.T -
 OPR-10 | composite decomposition         | phi @ R + R @ phi_tilde.T -> phi @ M @ phi.T
 OPR-10 | composite decomposition         | phi @ R + R @ phi.T - R -> phi @ M @ phi.T
 OPR-11 | gain                            | U @ D.inverse -> G
-OPR-11 | articulated inertia at a joint  | P @ H.T -> G @ D
-OPR-11 | articulated inertia at a joint  | U -> G @ D
-OPR-11 | inertia along the joints        | H @ P @ H.T -> D
+OPR-11 | gain                            | G @ D -> U
+OPR-11 | articulated inertia at a joint  | P @ H.T -> U
+OPR-11 | inertia along the joints        | H @ U -> D
+OPR-11 | gain inboard                    | E_phi @ U -> K @ D
 OPR-11 | gain inboard                    | E_phi @ G -> K
 OPR-11 | gain inboard                    | phi_tilde @ G -> phi @ K
 OPR-11 | projection                      | G @ H -> tau
@@ -72,6 +73,11 @@ OPR-12 | projections                     | E_psi @ G -> 0 * K
 OPR-12 | projections                     | psi_tilde @ G -> 0 * K
 OPR-12 | projections                     | psi_tilde @ tau -> 0 * tau
 OPR-12 | projections                     | psi @ G -> G
+OPR-12 | projections                     | taubar @ U -> 0 * U
+OPR-12 | projections                     | tau @ U -> U
+OPR-12 | projections                     | E_psi @ U -> 0 * U
+OPR-12 | projections                     | psi_tilde @ U -> 0 * U
+OPR-12 | projections                     | psi @ U -> U
 OPR-13 | Riccati                         | P - E_psi @ P @ E_psi.T -> M
 OPR-13 | Riccati                         | P - E_psi @ P @ E_phi.T -> M
 OPR-13 | Riccati                         | P - E_phi @ P @ E_phi.T + K @ D @ K.T -> M
@@ -160,7 +166,7 @@ def _both(law: Law) -> Iterator[Rule]:
     left = letters.read(law.left)
     right = like(left, law.right)
     yield Rule(law.source, law.name, left, right)
-    if left != left.T:
+    if left.T not in (left, right):
         yield Rule(law.source, law.name, left.T, right.T)
 
 
