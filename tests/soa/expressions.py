@@ -23,7 +23,9 @@ def alphabet() -> list[Operator]:
 LETTERS = alphabet()
 
 
-def random_expression(rng: np.random.Generator, length: int = 5, columns: Any = None, rows: Any = None) -> Operator:
+def random_expression(
+    rng: np.random.Generator, length: int = 5, columns: Any = None, rows: Any = None
+) -> Operator:
     """A product of random letters that fit, in which some factors are sums, from one space to another."""
     columns = SPACES[rng.integers(4)] if columns is None else columns
     A: Any = None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from tests.reference.random_mechanism import random_mechanism
@@ -11,8 +9,7 @@ from tests.soa.expressions import random_expression, size
 from tests.soa.mechanisms import SHAPES
 
 import kinetree as kt
-from kinetree.errors import ArgumentError, KinetreeError, ShapeError, SingularError
-from kinetree.soa.alphabet import EFFORTS, MOTIONS, VELOCITIES
+from kinetree.soa.alphabet import EFFORTS, VELOCITIES
 from kinetree.soa.operator import Operator
 from kinetree.soa.rewriting import size as letters_in
 

@@ -50,7 +50,7 @@ def test_y_sees_accelerations_outboard_alone(name):
 
 @pytest.mark.parametrize("name", UNGROUPED)
 def test_own_inertia_and_the_rest(name):
-    """f = M alpha + rest, the first decomposition: the rest of a body is what its children hand on, and forces."""
+    """f = M alpha + rest: the rest of a body is what its children hand on, and gyroscopic forces."""
     s, op = state(name), state(name).op
     a = s.rng.normal(size=s.model.nv)
     wrenches = run(s, "joint_wrenches", s.q, s.v, a).ravel()

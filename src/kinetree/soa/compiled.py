@@ -41,7 +41,7 @@ class OperatorFunction(SweepFunction):
         return super().lower(model, inputs, options, mode)
 
     def __reduce__(self) -> Any:
-        return function_of, (self.expression, self.text, self.name)
+        return _made, (self.expression, self.text, self.name)
 
     def __repr__(self) -> str:
         return f"<function {self.name} of a model: {self.expression}>"
@@ -172,7 +172,7 @@ def _body(A: Operator, with_vector: bool, name: str) -> Any:
                 _write(tree, lowering, out, lowering.apply(A, _input(lowering, A.columns, e)), e.velocity)
             return out
         for k in range(int(columns[0])):
-            unit = [int(n == k) for n in range(int(columns[0]))]
+            unit = [float(n == k) for n in range(int(columns[0]))]
             _write(tree, lowering, out, lowering.apply(A, lowering.few(A.columns, unit)), k)
         return out
 

@@ -179,7 +179,7 @@ class Lowering:
         found = []
         size = 6 * self.count(A.columns)
         for k in range(size):
-            y = self.apply(A, self.few(A.columns, [int(n == k) for n in range(size)]))
+            y = self.apply(A, self.few(A.columns, [float(n == k) for n in range(size)]))
             assert isinstance(y, Few)
             found.append([n for value in y.values for n in self.fields.numbers(value)])
         return found
