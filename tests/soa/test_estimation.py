@@ -2,7 +2,7 @@
 
     x = E_phi x + w        y = H x        w independent from body to body with covariance M
 
-Every covariance is found exactly, from the factors of M, and not by drawing numbers.
+Every covariance is found exactly, from the factors of M, and once more by drawing numbers.
 """
 
 from __future__ import annotations
@@ -70,3 +70,23 @@ def test_the_gain_is_optimal(case):
         excess = left @ P @ left.T - least
         expected = (other - G) @ D @ (other - G).T
         assert_close(excess, expected, 1e-11, float(np.abs(P).max() + np.abs(left @ P @ left.T).max()))
+
+
+@pytest.mark.parametrize("name", ["arm7", "forest 1", "rotors 0", "mimic 2"])
+def test_sampled(name):
+    """Covariances of 20,000 samples: each entry within six standard errors of R, the mass matrix, D and zero."""
+    s, count = state(name), 20_000
+    w, x, y, new = s.op.noise(np.random.default_rng(7), count)
+    assert w.shape == x.shape == (s.op.size(s.op.M.rows), count) and y.shape == new.shape
+
+    def near(samples, truth):
+        found = samples @ samples.T / count
+        spreads = np.diag(truth)
+        error = np.sqrt((np.outer(spreads, spreads) + truth**2) / count)  # of a product of two normal numbers
+        assert (np.abs(found - truth) <= 6 * error + 1e-12 * np.abs(truth).max()).all()
+
+    near(y, run(s, "mass_matrix", s.q))
+    near(new, s.op.D.dense())
+    near(x, (s.op.phi @ s.op.M @ s.op.phi.T).dense())
+    for place, R in zip(s.op.places(s.op.R.rows), s.op.R.blocks):
+        near(x[place], R)

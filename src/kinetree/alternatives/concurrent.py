@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kinetree.alternatives.equations import Equation, equations
 from kinetree.errors import ShapeError
 from kinetree.interpreters.eager import CoordinateInput, EagerSweep
 from kinetree.interpreters.results import Handle
@@ -26,28 +27,10 @@ from kinetree.model import Model
 from kinetree.soa import InfluenceMatrix
 from kinetree.soa.blocks import as_rows
 from kinetree.spatial import Detached, Force, Motion, Stack, Subspace, Transform
-from kinetree.spatial.vector import cross, sub
+from kinetree.spatial.vector import add, cross, sym_matrix
 from kinetree.textbook.adapters import concurrent as notation
 
 Array = np.ndarray
-
-
-class Equation(NamedTuple):
-    """A numbered equation at one state and one choice of accelerations: its text and its two sides."""
-
-    number: str
-    text: str
-    left: Array
-    right: Array
-
-    @property
-    def residual(self) -> float:
-        """The largest difference of the sides, relative to their size."""
-        size = max(float(np.abs(self.left).max(initial=0)), float(np.abs(self.right).max(initial=0)), 1e-300)
-        return float(np.abs(self.left - self.right).max(initial=0)) / size
-
-    def __repr__(self) -> str:
-        return f"({self.number})  {self.text}    residual {self.residual:.1e}"
 
 
 class _Body(NamedTuple):
@@ -111,7 +94,8 @@ class ConcurrentEquations:
     # -- blocks
 
     @cached_property
-    def _parts(self) -> list[slice]:
+    def parts(self) -> list[slice]:
+        """Where each node stands."""
         ends = np.cumsum([0, *(6 * len(body.inertias) for body in self._bodies)]).tolist()
         return list(map(slice, ends[:-1], ends[1:]))
 
@@ -145,17 +129,22 @@ class ConcurrentEquations:
     def G(self) -> Array:
         """The motions of the joints."""
         found = np.zeros((self.size, self.model.nv))
-        for place, columns, body in zip(self._parts, self._coordinates, self._bodies, strict=True):
+        for place, columns, body in zip(self.parts, self._coordinates, self._bodies, strict=True):
             found[place, columns] = as_rows(body.G, len(columns))
         return found
 
     @property
+    def inertias(self) -> list[Any]:
+        """The inertia of each moving part about its joint."""
+        return [I for body in self._bodies for I in body.inertias]
+
+    @property
     def size(self) -> int:
-        return self._parts[-1].stop if self._parts else 0
+        return self.parts[-1].stop if self.parts else 0
 
     def _diagonal(self, make: Any) -> Array:
         found = np.zeros((self.size, self.size))
-        for place, body in zip(self._parts, self._bodies, strict=True):
+        for place, body in zip(self.parts, self._bodies, strict=True):
             for k, I in enumerate(body.inertias):
                 own = slice(place.start + 6 * k, place.start + 6 * k + 6)
                 found[own, own] = make(I)
@@ -175,7 +164,7 @@ class ConcurrentEquations:
     def M(self) -> Array:
         """(16): inertias about the joints."""
         made = notation.joint_centred_inertia
-        return self._diagonal(lambda I: made(I.mass, I.com, _symmetric(I.about_com)))
+        return self._diagonal(lambda I: made(I.mass, I.com, sym_matrix(I.about_com)))
 
     @cached_property
     def Y(self) -> Array:
@@ -211,7 +200,7 @@ class ConcurrentEquations:
     @cached_property
     def v_bar(self) -> Array:
         """The velocities of the centres of mass."""
-        return self._column(lambda I, V: Motion(V.angular, _sum(V.linear, cross(V.angular, I.com))))
+        return self._column(lambda I, V: Motion(V.angular, add(V.linear, cross(V.angular, I.com))))
 
     @cached_property
     def A(self) -> Array:
@@ -302,7 +291,7 @@ class ConcurrentEquations:
         The columns of G^ are orthonormal and G^T G^ = 0, so F = G (G^T G)^-1 f + G^ f^c.
         """
         F, found = self.forces(a), np.zeros((self.model.nbodies, 6))
-        for k, (place, body) in enumerate(zip(self._parts, self._bodies, strict=True)):
+        for k, (place, body) in enumerate(zip(self.parts, self._bodies, strict=True)):
             i, wrenches = Handle(k), F[place].reshape(-1, 6).tolist()
             stack = Stack(map(Force.from_components, wrenches))
             held = _each(self._tree.gathered(i, body.D, stack if len(wrenches) > 1 else stack.values[0]))
@@ -322,53 +311,9 @@ class ConcurrentEquations:
             found.append(turn.between(None, None) @ complement)
         return found
 
-    # -- the equations
-
     def equations(self, a: Any) -> list[Equation]:
-        """Equations (1) to (18) for the accelerations `a` of the joints."""
-        a = self._given(a)
-        S, G, M, Phi, Psi = self.S, self.G, self.M, self.Phi_D, self.Psi_D
-        dv, dv_bar, F = self.accelerations(a), self.accelerations_of_com(a), self.forces(a)
-        f, turning = G.T @ F, G @ a + self.A
-        moments, forces = self._balances(dv_bar, F)
-        rows = {
-            "1": ("v-bar = S v", self.v_bar, S @ self.v),
-            "3": ("v-bar' = S v' + A-bar", dv_bar, S @ dv + self.A_bar),
-            "4": ("v = Phi_D v + G q'", self.v, Phi @ self.v + G @ self.rates),
-            "6": ("v' = Phi_D v' + G q'' + A", dv, Phi @ dv + turning),
-            "7": ("v' = Psi_D (G q'' + A)", dv, Psi @ turning),
-            "8": ("v-bar' = S Psi_D (G q'' + A) + A-bar", dv_bar, S @ (Psi @ turning) + self.A_bar),
-            "9": ("moments of each body about its centre of mass", *moments),
-            "10": ("forces on each body", *forces),
-            "12": ("F - Phi_D^T F = S^T M-bar v-bar' + B-bar - Y^T F-bar", F - Phi.T @ F,
-                   S.T @ self.M_bar @ dv_bar + self.B_bar - self.loads),
-            "13": ("F = Psi_D^T (S^T M-bar v-bar' + B-bar - Y^T F-bar)", F, self.forces_about_com(a)),
-            "15": ("F = Psi_D^T M Psi_D G q'' + Psi_D^T (M Psi_D A + B - Y^T F-bar)", F,
-                   Psi.T @ (M @ (Psi @ (G @ a))) + Psi.T @ (M @ (Psi @ self.A) + self.B - self.loads)),
-            "16": ("M = S^T M-bar S", M, S.T @ self.M_bar @ S),
-            "17": ("B = S^T M-bar A-bar + B-bar", self.B, S.T @ self.M_bar @ self.A_bar + self.B_bar),
-            "18": ("mass matrix q'' = f - C", self.mass_matrix @ a, f - self.C),
-        }  # fmt: skip
-        return [Equation(number, *row) for number, row in rows.items()]
-
-    def _balances(self, dv_bar: Array, F: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        """Both sides of Euler's equation (9) and Newton's (10), body by body."""
-        handed = self.Phi_D.T @ F  # D^T F of the children: their torques and d x their forces
-        inertias = [I for body in self._bodies for I in body.inertias]
-        sides: tuple[Any, ...] = ([], [], [], [])
-        external = self.Y.T @ self.F_bar
-        for k, I in enumerate(inertias):
-            place, s = slice(6 * k, 6 * k + 6), np.array(I.com, float)
-            (tau, f), (tau_c, f_c), (tau_e, f_e) = (x[place].reshape(2, 3) for x in (F, handed, external))
-            J, omega = np.array(_symmetric(I.about_com), float), self.v[place][:3]
-            spin, push = dv_bar[place].reshape(2, 3)
-            sides[0].append(tau - np.cross(s, f))
-            gyroscopic, outer = np.cross(omega, J @ omega), tau_e - np.cross(s, f_e)
-            sides[1].append(J @ spin + gyroscopic - outer + tau_c - np.cross(s, f_c))
-            sides[2].append(f)
-            sides[3].append(I.mass * push - f_e - self.weight[place][3:] + f_c)
-        left, right, below, above = (np.array(side).ravel() for side in sides)
-        return (left, right), (below, above)
+        """Equations (1) to (18) for the accelerations `a` of the joints, each with its two sides."""
+        return equations(self, self._given(a))
 
     def _given(self, a: Any) -> Array:
         return _checked(self.model, "a", a, (self.model.nv,))
@@ -379,15 +324,6 @@ class ConcurrentEquations:
 
 def _each(value: Any) -> tuple[Any, ...]:
     return value.values if isinstance(value, Stack) else (value,)
-
-
-def _sum(a: Any, b: Any) -> Any:
-    return sub(a, tuple(-x for x in b))
-
-
-def _symmetric(moments: Any) -> Any:
-    xx, yy, zz, xy, xz, yz = moments
-    return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
 
 
 def _checked(model: Model, name: str, value: Any, shape: tuple[int, ...]) -> Array:
