@@ -74,7 +74,7 @@ def test_the_gain_is_optimal(case):
 
 @pytest.mark.parametrize("name", ["arm7", "forest 1", "rotors 0", "mimic 2"])
 def test_sampled(name):
-    """Covariances of 20,000 samples: each entry within six standard errors of R, the mass matrix, D and zero."""
+    """Covariances of 20,000 samples: within six standard errors of R, the mass matrix and D."""
     s, count = state(name), 20_000
     w, x, y, new = s.op.noise(np.random.default_rng(7), count)
     assert w.shape == x.shape == (s.op.size(s.op.M.rows), count) and y.shape == new.shape

@@ -4,7 +4,8 @@ They are imported when a picture is asked for; without them, the error says what
 """
 
 from kinetree.pictures.drawings import posture, tree
+from kinetree.pictures.operators import flow, sparsity
 from kinetree.pictures.plots import plot
 from kinetree.pictures.viewer import Viewer, show
 
-__all__ = ["Viewer", "plot", "posture", "show", "tree"]
+__all__ = ["Viewer", "flow", "plot", "posture", "show", "sparsity", "tree"]
