@@ -172,8 +172,8 @@ def _step(axis: Any, factor: Operator, place: Any, parents: Any, before: Any, af
         if used:
             tail, head = ((x0, y0), (x1, y1)) if outward and not inward else ((x1, y1), (x0, y0))
             style = "<|-|>" if outward and inward else "-|>"
-            axis.annotate("", head, tail, zorder=2, arrowprops={
-                "arrowstyle": style, "color": _INK, "shrinkA": 5, "shrinkB": 5, "linewidth": 1.3})  # fmt: skip
+            drawn = {"arrowstyle": style, "color": _INK, "shrinkA": 5, "shrinkB": 5, "linewidth": 1.3}
+            axis.annotate("", head, tail, zorder=2, arrowprops=drawn)
     axis.scatter(*place[0], s=28, marker="s", color="0.35", zorder=3)
     for i in range(1, len(parents) + 1):
         full = stacked and bool(after[i - 1])

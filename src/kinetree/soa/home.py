@@ -26,6 +26,10 @@ class Home:
         """An expression of letters of this home, as Python writes it."""
         return eval(text, {"__builtins__": {}}, _Names(self))
 
+    def rules(self, use: str) -> tuple[Any, ...]:
+        """The rules that rewrite expressions of this home; `use` as in `rules.py`."""
+        return ()
+
     def places(self, space: Space) -> tuple[Any, ...]:
         """Where the part of each node stands in vectors of a space: slices or lists of indices."""
         raise KinetreeError(f"{self!r} have no numbers: bring the expression to a state by A.at(op)")

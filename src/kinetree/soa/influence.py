@@ -23,6 +23,7 @@ from kinetree.model.topology import Topology
 from kinetree.soa.alphabet import Space, Spec
 from kinetree.soa.blocks import WORLD, Blocks
 from kinetree.soa.operator import Letter
+from kinetree.soa.rules import Rule
 from kinetree.soa.trees import TreeHome, stacked_slices
 
 Array = np.ndarray
@@ -71,6 +72,12 @@ class InfluenceMatrix(TreeHome):
         if name not in _LETTERS:
             raise KinetreeError(f"an influence matrix has the letters Phi and Psi, not {name!r}")
         return Letter.of(self, name, _LETTERS[name]).T
+
+    def rules(self, use: str) -> tuple[Any, ...]:
+        if use != "->":
+            return ()
+        pairs = [(1 - A, B.turned) for A, B in ((self.Phi, self.Psi), (self.Phi.T, self.Psi.T))]
+        return tuple(Rule("OPR-6", "resolvent", left, right) for left, right in pairs)
 
     def places(self, space: Space) -> tuple[Any, ...]:
         return self._parts

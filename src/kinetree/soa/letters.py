@@ -11,15 +11,11 @@ from kinetree.soa.home import Home
 from kinetree.soa.operator import Letter, Operator
 
 
-class _Named:
+class _Named(property):
     """An attribute that is the letter of its name."""
 
     def __init__(self, name: str):
-        self.name = name
-        self.__doc__ = ALPHABET[name].meaning
-
-    def __get__(self, home: Any, kind: Any = None) -> Letter:
-        return self if home is None else home.letter(self.name)  # type: ignore[return-value]
+        super().__init__(lambda home: home.letter(name), doc=ALPHABET[name].meaning)
 
 
 class Alphabet(Home):
@@ -48,6 +44,11 @@ class Alphabet(Home):
         if text not in self._read:
             self._read[text] = super().read(text)
         return self._read[text]
+
+    def rules(self, use: str) -> tuple[Any, ...]:
+        from kinetree.soa.rules import rules
+
+        return rules(use)
 
     def B(self, frames: str | Sequence[str]) -> Letter:
         """Forces at frames, in their axes, as forces on bodies. Its transpose picks the motions of frames."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from numbers import Number
 from typing import Any
 
@@ -128,6 +129,11 @@ class Operator:
 
     # -- rewriting
 
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The letters of the expression, as they are written."""
+        return frozenset(str(letter) for letter in letters_of(self))
+
     @property
     def inverse(self) -> Operator:
         """The operator that undoes this one, as the rules of the algebra find it; `derivation()` says how."""
@@ -152,12 +158,14 @@ class Operator:
         return self.with_parts(tuple(part.at(home) for part in self.parts())).moved(home)
 
     def moved(self, home: Any) -> Operator:
+        """The expression itself, without its parts, in another home."""
         return replace(self, home=home, history=())
 
     # -- numbers
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Rows and columns of the matrix."""
         return (self.home.size(self.rows), self.home.size(self.columns))
 
     def dense(self) -> Array:
@@ -233,19 +241,21 @@ class Letter(Operator):
     def of(cls, home: Any, name: str, spec: Spec, args: tuple[str, ...] = ()) -> Letter:
         return cls(home, spec.rows, spec.columns, name, spec, args)
 
-    @property
-    def T(self) -> Letter:
+    @cached_property
+    def T(self) -> Letter:  # type: ignore[override]
         if self.spec.symmetric:
             return self
         flipped = replace(self, transposed=not self.transposed, history=())
-        return replace(flipped, rows=self.columns.dual, columns=self.rows.dual)
+        flipped = replace(flipped, rows=self.columns.dual, columns=self.rows.dual)
+        flipped.__dict__["T"] = self
+        return flipped
 
-    @property
+    @cached_property
     def turned(self) -> Letter:
         """The letter of the inverse, with nothing asked of the rules."""
-        return replace(
-            self, rows=self.columns, columns=self.rows, inverted=not self.inverted, history=()
-        )
+        found = replace(self, rows=self.columns, columns=self.rows, inverted=not self.inverted, history=())
+        found.__dict__["turned"] = self
+        return found
 
     @property
     def plain(self) -> Letter:

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from typing import Any, NamedTuple
 
 from kinetree.errors import KinetreeError, SingularError
-from kinetree.soa.letters import letters
+from kinetree.soa.letters import Alphabet, letters
 from kinetree.soa.operator import (
     Identity,
     Inverse,
@@ -27,9 +26,10 @@ from kinetree.soa.operator import (
     terms_of,
     total,
 )  # fmt: skip
-from kinetree.soa.rules import Rule, rules
+from kinetree.soa.rules import Rule
 
 LIMIT = 500  # steps; no expression that people write comes near
+SUMS = 3  # in a product, up to which it is tried to multiply it out
 
 
 class Step(NamedTuple):
@@ -41,7 +41,7 @@ class Step(NamedTuple):
 
 
 class Derivation:
-    """The steps of a derivation; printed, a line for each."""
+    """The steps of a derivation; printed, each with the rule that it follows by."""
 
     def __init__(self, start: Operator, steps: tuple[Step, ...]):
         self.start, self.steps = start, steps
@@ -64,10 +64,10 @@ class Derivation:
         return len(self.steps)
 
     def __str__(self) -> str:
-        rows = [("", str(self.start), "")]
-        rows += [("=", str(step.expression), f"{step.source}  {step.name}".strip()) for step in self.steps]
-        width = max(len(text) for _, text, _ in rows)
-        return "\n".join(f"{sign:1} {text:{width}}  {why}".rstrip() for sign, text, why in rows)
+        lines = [f"  {self.start}"]
+        for step in self.steps:
+            lines += [f"= {step.expression}", f"      {step.source} {step.name}".replace("       ", "      ")]
+        return "\n".join(lines)
 
     __repr__ = __str__
 
@@ -106,6 +106,11 @@ def _inverse_letter(A: Letter) -> Operator:
 
 def _followed(A: Operator, step: Any) -> Operator:
     """A rewritten by `step` until nothing changes, with its history."""
+    if isinstance(A.home, Alphabet) and A.home is not letters:  # rules are about letters, whatever the state
+        found = _followed(replace(A.at(letters), history=()), step)
+        steps = [s._replace(expression=s.expression.at(A.home)) for s in found.history]
+        known = A.history or steps[:1]
+        return replace(found.at(A.home), history=(*known, *steps[1:])) if steps else A
     current = replace(A, history=())
     history = list(A.history) or [Step("", "", current)]
     for _ in range(LIMIT):
@@ -122,7 +127,12 @@ Found = tuple[Any, Operator] | None
 
 def _simplify(A: Operator) -> Found:
     """One step anywhere in A, innermost first."""
-    return _inside(A, _simplify) or _tidy(A) or _by_rules(A, "->")
+    if "simple" in A.__dict__:  # nothing was found before
+        return None
+    found = _inside(A, _simplify) or _tidy(A) or _by_rules(A, "->")
+    if found is None:
+        A.__dict__["simple"] = True
+    return found
 
 
 def _inside(A: Operator, step: Any) -> Found:
@@ -180,18 +190,13 @@ def _like_terms(A: Sum) -> Found:
 
 def _by_rules(A: Operator, use: str) -> Found:
     """The first rule that fits A itself."""
-    for rule in _rules_for(use, A.home):
+    for rule in A.home.rules(use):
+        if not rule.left.words <= A.words:
+            continue
         made = _in_sum(A, rule) if isinstance(rule.left, Sum) else _in_product(A, rule)
         if made is not None:
             return rule, made
     return _by_expansion(A) if use == "->" else None
-
-
-@cache
-def _rules_for(use: str, home: Any) -> tuple[Rule, ...]:
-    if home is letters:
-        return rules(use)
-    return tuple(rule._replace(left=rule.left.at(home), right=rule.right.at(home)) for rule in rules(use))
 
 
 def _in_product(A: Operator, rule: Rule) -> Operator | None:
@@ -228,10 +233,10 @@ def _in_sum(A: Operator, rule: Rule) -> Operator | None:
 
 def _by_expansion(A: Operator) -> Found:
     """A product with a sum in it, multiplied out, if the rules then leave fewer letters."""
-    if not isinstance(A, Product):
+    if not isinstance(A, Product) or sum(isinstance(factor, Sum) for factor in A.factors) > SUMS:
         return None
     for k, factor in enumerate(A.factors):
-        if isinstance(factor, Sum) and len(A.factors) > 1:
+        if isinstance(factor, Sum):
             terms = [(c, product(*A.factors[:k], t, *A.factors[k + 1 :])) for c, t in factor.terms]
             expanded = total(A, terms)
             if size(simplified(expanded)) < size(A):

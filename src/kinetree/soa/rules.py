@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from kinetree.soa.letters import letters
-from kinetree.soa.operator import Operator, Sum, terms_of
+from kinetree.soa.operator import Operator, Sum, letters_of, terms_of
 
 TABLE = """
 OPR-2  | phi is a resolvent              | 1 - E_phi -> phi.inverse
@@ -97,6 +97,7 @@ OPR-15 | what the innovations see        | psi @ K @ (1 + H @ phi @ K) -> phi @ 
 OPR-16 | articulated decomposition       | P + phi_tilde @ P + P @ phi_tilde.T +
     phi @ K @ D @ K.T @ phi.T -> phi @ M @ phi.T
 OPR-16 | articulated decomposition       | P + psi_tilde @ P + P @ psi_tilde.T -> psi @ M @ psi.T
+OPR-16 | articulated decomposition       | psi @ P + P @ psi_tilde.T -> psi @ M @ psi.T
 OPR-16 | covariance of innovations       | H @ psi @ M @ psi.T @ H.T -> D
 OPR-17 | operational space               | psi.T @ H.T @ D.inverse @ H @ psi -> Omega
 OPR-17 | operational space               | Omega = phi.T @ H.T @ inverse_mass_matrix @ H @ phi
@@ -158,8 +159,9 @@ def laws() -> tuple[Law, ...]:
 
 @cache
 def rules(use: str) -> tuple[Rule, ...]:
-    """The rules that are used one way, each also transposed where that is another one."""
-    return tuple(rule for law in laws() if law.use == use for rule in _both(law))
+    """The rules that are used one way, each also transposed where that is another one; the longest first."""
+    found = [rule for law in laws() if law.use == use for rule in _both(law)]
+    return tuple(sorted(found, key=lambda rule: -sum(1 for _ in letters_of(rule.left))))
 
 
 def _both(law: Law) -> Iterator[Rule]:

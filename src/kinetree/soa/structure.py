@@ -126,7 +126,8 @@ class Cost(NamedTuple):
     operations: int | None = None
 
     def __str__(self) -> str:
-        sweeps = f"{self.gathers} gathers, {self.scatters} scatters, {self.products} local products"
+        counts = {"gather": self.gathers, "scatter": self.scatters, "local product": self.products}
+        sweeps = ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for what, n in counts.items())
         return sweeps if self.operations is None else f"{sweeps}: {self.operations:,} operations"
 
 
