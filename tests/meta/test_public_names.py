@@ -108,7 +108,8 @@ MODEL = """
 """.split()
 VALUES = {"frame": "pole", "frames": "pole", "forces": {}, "impulse": np.zeros(6), "C": np.zeros((2, 2))}
 ELSEWHERE = """
-    Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators letters function_of identities interop
+    Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators letters
+    function_of identities interop
     jvp vjp jvp_of vjp_of jacobian_of base_parameters identify regressor_columns
     Trajectory jax torch
 """.split()

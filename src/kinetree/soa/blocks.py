@@ -82,20 +82,18 @@ class Blocks:
 
     def __init__(self, find: Callable[[str], list[Any]], frame: Callable[[str], Any]):
         self._find, self.frame = find, frame
-        self._known: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        if name not in self._known:
-            self._known[name] = self._find(name)
-        return self._known[name]
+        found = self.__dict__[name] = self._find(name)
+        return found
 
     def step(self, family: str) -> Any:
         return getattr(self, family)
 
-    def loose(self, family: str, motion: Any) -> Any:
-        return motion
+    def loose(self, family: str) -> Any:
+        return lambda motion: motion
 
     def compliance(self, i: int, f: Array) -> Array:
         return self.Y[i] @ f

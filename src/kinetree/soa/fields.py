@@ -94,9 +94,9 @@ class Fields:
         """The transforms along the edges: X between bodies, N about the world origin."""
         return getattr(self, family)
 
-    def loose(self, family: str, motion: Any) -> Any:
-        """A motion of the predecessor, without the tag of its frame where all have one origin."""
-        return motion if family == "X" else motion.tagged(None)
+    def loose(self, family: str) -> Any:
+        """What is done to motions of a predecessor: where all have one origin, the tag of its frame goes."""
+        return (lambda motion: motion) if family == "X" else (lambda motion: motion.tagged(None))
 
     # -- the operational space
 

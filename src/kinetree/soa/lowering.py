@@ -100,14 +100,13 @@ ACTIONS: dict[str, tuple[Action, Action | None]] = {
 }
 
 
-def act(fields: Any, letter: Operator, i: Any, x: Any) -> Any:
-    """A local letter at node i."""
+def action_of(letter: Operator) -> Action:
+    """How a local letter acts at a node."""
     if isinstance(letter, Identity):
-        return fields.dual(i, x)
+        return lambda f, i, x: f.dual(i, x)
     assert isinstance(letter, Letter)
     forward, backward = ACTIONS[letter.name + ".inverse" * letter.inverted]
-    action = backward if letter.transposed and backward is not None else forward
-    return action(fields, i, x)
+    return backward if letter.transposed and backward is not None else forward
 
 
 class Lowering:
@@ -154,7 +153,7 @@ class Lowering:
         for c, part in A.terms:
             found = self.apply(part, x)
             assert isinstance(found, Few)
-            values = [_added(a, c, b) for a, b in zip(values, found.values, strict=True)]
+            values = [a + b * c for a, b in zip(values, found.values, strict=True)]
         return Few(A.rows, tuple(values))
 
     def _factor(self, factors: list[Operator], x: Vector) -> Vector:
@@ -228,9 +227,9 @@ class Lowering:
             if A.spec.kind == "resolvent":
                 own = Stacked(u.space, (Term(1, (), s),))
                 sent = u.plus(self.apply(A.home.read("taubar"), own) if A.name == "psi" else own)  # type: ignore[arg-type]
-            plan = _plan(sent.terms)
+            value = self.values(sent)
             for i in tree.inward():
-                s.field.add(tree.parent(i), X[i].T @ self._value(i, plan, sent.space))
+                s.field.add(tree.parent(i), X[i].T @ value(i))
         return Stacked(A.rows, (Term(1, (), s),))
 
     def scattered(self, A: Letter, w: Stacked, before: bool = False, world: Any = None) -> Stacked:
@@ -249,10 +248,10 @@ class Lowering:
             if A.spec.kind == "resolvent":
                 own = Stacked(w.space, (Term(1, (), t),))
                 made = w.plus(self.apply(A.home.read("taubar.T"), own) if A.name == "psi" else own)  # type: ignore[arg-type]
-            plan = _plan(made.terms)
+            value, loose = self.values(made), self.fields.loose(A.spec.family)
             for i in tree.outward():
-                t.field[i] = X[i] @ self.fields.loose(A.spec.family, y.field[tree.parent(i)])
-                y.field[i] = self._value(i, plan, made.space)
+                t.field[i] = X[i] @ loose(y.field[tree.parent(i)])
+                y.field[i] = value(i)
         return Stacked(A.rows, (Term(1, (), known[before]),))
 
     def _boundary(self, A: Letter, x: Vector) -> Vector:
@@ -268,9 +267,9 @@ class Lowering:
         if A.transposed:
             assert isinstance(x, Stacked)
             (field,) = tree.fields(Motion)
-            plan = _plan(x.terms)
+            value = self.values(x)
             for i in tree.outward():
-                field[i] = self._value(i, plan, x.space)
+                field[i] = value(i)
             return Few(A.rows, tuple(still if b is tree.world else X @ field[b] for b, X in places))
         assert isinstance(x, Few)
         s = _Source(tree.sums(Force))
@@ -285,16 +284,27 @@ class Lowering:
 
     def values(self, x: Stacked) -> Callable[[Any], Any]:
         """What the vector is at a node."""
-        plan = _plan(x.terms)
-        return lambda i: self._value(i, plan, x.space)
+        return self._value(x.terms) or (lambda i: self.fields.nothing(i, x.space))
 
-    def _value(self, i: Any, plan: _Plan, space: Space) -> Any:
-        result = None
-        for c, source in plan.plain:
-            result = _added(result, c, source[i])
-        for c, letter, inner in plan.nested:
-            result = _added(result, c, act(self.fields, letter, i, self._value(i, inner, letter.columns)))
-        return self.fields.nothing(i, space) if result is None else result
+    def _value(self, terms: tuple[Term, ...]) -> Callable[[Any], Any] | None:
+        """The sum of some terms at a node, those with the same first letter together; None without terms."""
+        total: Any = None
+        groups: dict[Operator, list[Term]] = {}
+        for t in terms:
+            if t.letters:
+                groups.setdefault(t.letters[0], []).append(t)
+            else:
+                total = _added(total, t.factor, t.source.__getitem__)
+        for letter, group in groups.items():
+            first = group[0].factor
+            c = first if all(abs(t.factor) == abs(first) for t in group) else 1
+            rest = [Term(t.factor / c if c != 1 else t.factor, t.letters[1:], t.source) for t in group]
+            total = _added(total, c, self._acting(action_of(letter), self._value(tuple(rest))))
+        return total
+
+    def _acting(self, action: Action, inner: Any) -> Callable[[Any], Any]:
+        fields = self.fields
+        return lambda i: action(fields, i, inner(i))
 
 
 class _Source:
@@ -309,32 +319,15 @@ class _Source:
         return self.field[i]
 
 
-class _Plan(NamedTuple):
-    """Terms, by their first letter: (c, source) without one, and (c, letter, plan of the rest)."""
-
-    plain: tuple[tuple[Any, Any], ...]
-    nested: tuple[tuple[Any, Operator, Any], ...]
-
-
-def _plan(terms: tuple[Term, ...]) -> _Plan:
-    plain = tuple((t.factor, t.source) for t in terms if not t.letters)
-    groups: dict[Operator, list[Term]] = {}
-    for t in terms:
-        if t.letters:
-            groups.setdefault(t.letters[0], []).append(t)
-    nested = []
-    for letter, group in groups.items():
-        first = group[0].factor
-        c = first if all(abs(t.factor) == abs(first) for t in group) else 1
-        rest = tuple(Term(t.factor / c if c != 1 else t.factor, t.letters[1:], t.source) for t in group)
-        nested.append((c, letter, _plan(rest)))
-    return _Plan(plain, tuple(nested))
-
-
-def _added(total: Any, c: Any, value: Any) -> Any:
+def _added(total: Any, c: Any, value: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A sum at each node, and a multiple of another term."""
     if total is None:
-        return value if c == 1 else -value if c == -1 else value * c
-    return total + value if c == 1 else total - value if c == -1 else total + value * c
+        if c == 1:
+            return value
+        return (lambda i: -value(i)) if c == -1 else (lambda i: value(i) * c)
+    if c == 1:
+        return lambda i: total(i) + value(i)
+    return (lambda i: total(i) - value(i)) if c == -1 else (lambda i: total(i) + value(i) * c)
 
 
 def _kind(space: Space) -> Any:
