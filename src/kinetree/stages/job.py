@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from kinetree.compiler.ir.program import Program
-from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.passes.pipeline import optimize, without_garbage_collection
 from kinetree.compiler.passes.split import PART_SIZE
 from kinetree.compiler.runtime.source import source_digest
 from kinetree.errors import ArgumentError, KinetreeError, ShapeError, SingularError
@@ -72,7 +72,8 @@ class Job:
 
     def program(self, part_size: int = PART_SIZE) -> Program:
         """The program that printers print: after all passes; `part_size` as the target says."""
-        return optimize(self.lowered(), part_size)
+        with without_garbage_collection():
+            return optimize(self.lowered(), part_size)
 
     @property
     def key(self) -> str | None:
@@ -101,6 +102,8 @@ class Job:
                 numbers = model.random_state(rng, count)[0]
             elif argument.name == "parameters":
                 numbers = model.parameters * rng.uniform(0.8, 1.2, (count, 1, 1))
+            elif argument.name in ("dt", "kp", "kd", "added"):  # a step is short; gains and masses positive
+                numbers = rng.uniform(0.5, 1.5, shape) * (1e-3 if argument.name == "dt" else 1.0)
             else:
                 numbers = rng.normal(size=shape)
             found.append(np.ascontiguousarray(numbers, self.dtype).reshape(shape))
