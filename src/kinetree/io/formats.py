@@ -14,6 +14,7 @@ from kinetree.io.mjcf import read_mjcf
 from kinetree.io.report import Log, Where, refuse
 from kinetree.io.save_mjcf import write_mjcf
 from kinetree.io.save_urdf import write_urdf
+from kinetree.io.sdf import read_sdf
 from kinetree.io.splice import Splice
 from kinetree.io.urdf import read_urdf
 from kinetree.model import Model
@@ -36,10 +37,11 @@ class Format(NamedTuple):
 FORMATS = {
     "urdf": Format((".urdf",), read_urdf, fix_urdf, write_urdf, ("robot",)),
     "mjcf": Format((".mjcf", ".xml"), read_mjcf, fix_mjcf, write_mjcf, ("mujoco", "mujocoinclude")),
+    "sdf": Format((".sdf", ".world"), read_sdf, None, None, ("sdf",)),
     "json": Format((".json",), read_json, None, write_json, opening="{"),
 }
 
-_REMEDIES = {"sdf": "Convert the SDF to URDF or MJCF first.", "xacro": "Expand it with xacro first."}
+_REMEDIES = {"xacro": "Expand it with xacro first."}
 
 
 def format_of(document: Document, name: str | None) -> Format:

@@ -20,7 +20,7 @@ def check_meshes(
     """Record mesh references that lead outside of the given directories, or to no file."""
     roots = [Path(path) for path in package_dirs]
     for uri, element in list(_references(root).items())[:_CHECKED]:
-        inside = [path for path in _candidates(uri, directory, roots) if path is not None]
+        inside = [path for path in candidates(uri, directory, roots) if path is not None]
         if not inside and not uri.startswith(("http:", "https:")):
             problem = f"mesh {shorten(uri)!r} lies outside of the package directories"
             log.add("mesh-outside", element.where, problem)
@@ -30,7 +30,7 @@ def check_meshes(
 
 def mesh_file(uri: str, directory: Path | None, roots: list[Path]) -> Path | None:
     """The file that a mesh reference leads to, if there is one inside of the given directories."""
-    return next((path for path in _candidates(uri, directory, roots) if path and path.is_file()), None)
+    return next((path for path in candidates(uri, directory, roots) if path and path.is_file()), None)
 
 
 def _references(root: Element) -> dict[str, Element]:
@@ -43,7 +43,7 @@ def _references(root: Element) -> dict[str, Element]:
     return found
 
 
-def _candidates(uri: str, directory: Path | None, roots: list[Path]) -> Iterator[Path | None]:
+def candidates(uri: str, directory: Path | None, roots: list[Path]) -> Iterator[Path | None]:
     """Where a reference may lead; None stands for a place outside."""
     scheme, separator, rest = uri.partition("://")
     if not separator:

@@ -76,7 +76,7 @@ def _geom_inertia(element: Element, compiler: Compiler, where: Where, log: Log) 
     size, pose = shape
     if element.get("shellinertia") == "true":
         log.add("unsupported", element.where, "shellinertia is not modelled: the geom counts as solid")
-    volume, moments = _solid(kind, size)
+    volume, moments = solid(kind, size)
     mass = density * volume if given is None else given
     return Inertia(mass, inertia=scale(moments, mass)).congruence(pose.transform())
 
@@ -121,7 +121,7 @@ def _between(
     return (*across, half) if kind in ("capsule", "cylinder") else (*across, *across, half), pose
 
 
-def _solid(kind: str, size: tuple[float, ...]) -> tuple[float, tuple[float, float, float]]:
+def solid(kind: str, size: tuple[float, ...]) -> tuple[float, tuple[float, float, float]]:
     """Volume of a solid primitive, and its principal moments for unit mass."""
     match kind, size:
         case "sphere", (r,):
