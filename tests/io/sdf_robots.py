@@ -38,7 +38,7 @@ def pose_text(T: np.ndarray, rng: np.random.Generator) -> tuple[str, str]:
     kind = rng.integers(3)
     if kind == 0:
         x, y, z, w = kt.Rotation(R).as_quaternion()
-        return ' rotation_format="quat_xyzw"', numbers((*p, 2 * x, 2 * y, 2 * z, 2 * w))
+        return ' rotation_format="quat_xyzw"', numbers((*p, x, y, z, w))
     rpy = np.array(
         [np.arctan2(R[2, 1], R[2, 2]), np.arcsin(-np.clip(R[2, 0], -1, 1)), np.arctan2(R[1, 0], R[0, 0])]
     )

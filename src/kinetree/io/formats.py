@@ -14,6 +14,7 @@ from kinetree.io.mjcf import read_mjcf
 from kinetree.io.report import Log, Where, refuse
 from kinetree.io.save_mjcf import write_mjcf
 from kinetree.io.save_urdf import write_urdf
+from kinetree.io.save_sdf import write_sdf
 from kinetree.io.sdf import read_sdf
 from kinetree.io.splice import Splice
 from kinetree.io.urdf import read_urdf
@@ -37,7 +38,7 @@ class Format(NamedTuple):
 FORMATS = {
     "urdf": Format((".urdf",), read_urdf, fix_urdf, write_urdf, ("robot",)),
     "mjcf": Format((".mjcf", ".xml"), read_mjcf, fix_mjcf, write_mjcf, ("mujoco", "mujocoinclude")),
-    "sdf": Format((".sdf", ".world"), read_sdf, None, None, ("sdf",)),
+    "sdf": Format((".sdf", ".world"), read_sdf, None, write_sdf, ("sdf",)),
     "json": Format((".json",), read_json, None, write_json, opening="{"),
 }
 

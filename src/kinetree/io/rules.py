@@ -72,7 +72,7 @@ RULES: dict[str, Rule] = {
     # joints
     "joint-type": Rule("error", "the motion is unknown", "Use a type that the format knows."),
     "axis-zero": Rule("error", "a joint without an axis has no motion", _FIX, True),
-    "axis-not-unit": Rule("note", "the axis was normalised; tools that do not do so move by another amount",
+    "axis-not-unit": Rule("note", "it was normalised; tools that do not do so move by another amount",
         "Write a unit vector.", True),
     "axis-missing": Rule("note", "the default axis of the format was used: 1 0 0 in URDF, 0 0 1 in SDF",
         "Write the axis if this is meant."),

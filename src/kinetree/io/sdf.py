@@ -12,8 +12,10 @@ from kinetree.io.attributes import shorten
 from kinetree.io.description import WORLD, Description, Frame, Joint, Link, Names
 from kinetree.io.files import Document
 from kinetree.io.graph import Connection, span
+from kinetree.io.mjcf_parts import fuse
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log
+from kinetree.io.save_sdf import BASE, NAME, ORDER, PART, ROTOR
 from kinetree.io.sdf_frames import SEPARATOR, Node
 from kinetree.io.sdf_inertia import read_inertia
 from kinetree.io.sdf_joint import (
@@ -38,7 +40,6 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import dot, mat_vec
 
 GRAVITY = (0.0, 0.0, -9.8)  # of a world that says nothing
-BASE, ORDER, ROTOR = "kinetree:base", "kinetree:order", "kinetree:rotor"
 _PARALLEL = 1e-6
 
 
@@ -78,7 +79,7 @@ class _Reader:
 
     def read(self, world: str) -> None:
         spec, robot = self.spec, self.robot
-        robot.name = self.sole.removesuffix(SEPARATOR) or world or "robot"
+        robot.name = (self._label(spec.top[0]) if self.sole else world) or "robot"
         for key in spec.links:
             self._add_link(key, self.frames.nodes[key])
         parts = self._in_parts()
@@ -100,7 +101,8 @@ class _Reader:
         return (node.element.get("type") or "").lower()
 
     def _label(self, key: str) -> str:
-        return key.removeprefix(self.sole)
+        node = self.frames.nodes.get(key)
+        return (node.element.get(NAME) if node is not None else None) or key.removeprefix(self.sole)
 
     def _add_link(self, key: str, node: Node) -> None:
         name, element = self._label(key), node.element
@@ -108,6 +110,7 @@ class _Reader:
             name += "_link"
         self.links[key] = name
         link = self.robot.links[name] = Link(name, element.where, source=element)
+        link.virtual = element.find(PART) is not None
 
         def placed(part: Element) -> Pose:
             pose = part.find("pose")
@@ -293,6 +296,7 @@ class _Reader:
             joint.placement, joint.home = joint.home, HERE
             extend(joint, element, log)
         robot.joints = {joint.name: joint for joint in robot.joints.values()}
+        fuse(robot, log)
         models = [self.frames.nodes[key].element for key in self.spec.top]
         if any(model.find(ORDER) is not None for model in models):
             place = {name: k for k, name in enumerate(robot.links)}

@@ -45,8 +45,8 @@ class Axis(NamedTuple):
     spring_reference: float
 
 
-def read_axis(element: Element, node: Node, key: str, frames: Frames, log: Log, free: bool = False) -> Axis:
-    """One axis of a joint; `free` ones have no bounds of position."""
+def read_axis(element: Element, node: Node, key: str, frames: Frames, log: Log) -> Axis:
+    """One axis of a joint."""
     where = node.element.where
     limit, dynamics = element.find("limit"), element.find("dynamics")
     values = dict.fromkeys(("damping", "friction", "spring_stiffness"), 0.0)
@@ -58,7 +58,7 @@ def read_axis(element: Element, node: Node, key: str, frames: Frames, log: Log, 
             if x < 0:
                 log.repairable("coefficient-negative", where, f"{name} is {x:g}", f"{name} set to 0")
                 values[name] = 0.0
-    limits = _limits(limit, node.element, free, log)
+    limits = _limits(limit, node.element, log)
     return Axis(direction(element, node, key, frames, log), limits, *values.values(), rest)
 
 
@@ -83,13 +83,14 @@ def direction(element: Element, node: Node, key: str, frames: Frames, log: Log) 
     return own if found is None else unit(mat_vec(frames.relative(key, found).R, own))
 
 
-def _limits(limit: Element | None, element: Element, free: bool, log: Log) -> Limits:
+def _limits(limit: Element | None, element: Element, log: Log) -> Limits:
+    kind = (element.get("type") or "").lower()
     if limit is None:
-        if not free:
+        if kind in ("revolute", "prismatic"):
             log.add("limits-missing", element.where, "an <axis> without <limit>")
         return Limits()
     lower, upper = bound_in(limit, "lower", -inf, log), bound_in(limit, "upper", inf, log)
-    if free:
+    if kind == "continuous":
         lower, upper = -inf, inf
     if lower > upper:
         problem = f"the lower limit {lower:g} is above the upper limit {upper:g}"
@@ -119,7 +120,7 @@ def read_joint(name: str, node: Node, key: str, frames: Frames, log: Log) -> Joi
             log.add("axis-missing", element.where, f"a {kind} joint without <{tag}>")
             found = Element(tag, {}, element.file, element.line)
             found.children.append(Element("xyz", {}, element.file, element.line))
-        axes.append(read_axis(found, node, key, frames, log, kind != "revolute" and kind != "prismatic"))
+        axes.append(read_axis(found, node, key, frames, log))
     joint = Joint(name, element.where, Fixed(), "", "", source=element)
     joint.motion = _motion(kind, motion, [axis.direction for axis in axes], element, log)
     if count == 0:

@@ -75,10 +75,13 @@ def pose_in(parent: Element, log: Log) -> Pose:
 
 def _from_quaternion(element: Element, values: tuple[float, ...], log: Log) -> Pose:
     x, y, z, w = values[3:]
-    if hypot(x, y, z, w) < 1e-12:
+    length = hypot(x, y, z, w)
+    if length < 1e-12:
         problem = f"pose {shorten(element.text.strip())!r} has a zero quaternion"
         log.repairable("quaternion", element.where, problem, "set to the identity")
         return Pose(p=values[:3])
+    if abs(length - 1) > 1e-3:
+        log.repairable("axis-not-unit", element.where, f"the quaternion has length {length:.6g}", "normalised")
     return Pose(from_wxyz((w, x, y, z)), values[:3])
 
 
