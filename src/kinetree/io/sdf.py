@@ -61,7 +61,7 @@ def read_sdf(document: Document, log: Log) -> Description:
     log.checkpoint()
     _Reader(robot, spec, log).read(container.get("name") or "")
     check_sdf_words(spec.elements, log)
-    if not robot.links:
+    if not (robot.links or robot.frames):
         log.add("tree-empty", root.where, "there is no link")
     return robot
 
