@@ -10,7 +10,7 @@ from kinetree.errors import MissingPackageError
 # package -> the extra that brings it
 EXTRAS = {
     "matplotlib": "plots", "viser": "view", "trimesh": "view", "casadi": "casadi", "scipy": "solvers",
-    "jax": "jax", "torch": "torch",
+    "jax": "jax", "torch": "torch", "pxr": "usd",
 }  # fmt: skip
 
 

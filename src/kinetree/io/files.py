@@ -15,19 +15,23 @@ from kinetree.errors import FileError
 from kinetree.io.report import Where, refuse
 from kinetree.io.xml import LIMITS, Element, read_xml
 
+TEXTS = ("<", "{", "#usda ")  # what a text begins with, and a path does not
+LAYERS = (".usd", ".usda", ".usdc", ".usdz")
+LARGEST_LAYER = 256 * 2**20  # bytes
+_HEAD = 4096
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a regular file, refused if it is larger than any document may be."""
+def read_bytes(path: str | os.PathLike[str], largest: int = LIMITS.size, most: int | None = None) -> bytes:
+    """The bytes of a regular file, at `most` so many of them, refused if it is larger than `largest`."""
     name = os.fspath(path)
     where = Where(name if isinstance(name, str) and name.isprintable() else repr(name), 0, "file")
     try:
-        _refuse_special(os.stat(path), where)  # before it is opened: opening may block, or do something
+        _refuse_special(os.stat(path), where, largest)  # before it is opened: opening may block, or do something
         descriptor = os.open(path, _READ)
         with open(descriptor, "rb") as stream:
-            _refuse_special(os.fstat(descriptor), where)
-            return stream.read(LIMITS.size + 1)
+            _refuse_special(os.fstat(descriptor), where, largest)
+            return stream.read(largest + 1 if most is None else most)
     except FileError:
         raise
     except (OSError, ValueError) as error:
@@ -35,15 +39,15 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         refuse("file", where, f"cannot be read: {reason}", _path_remedy(name))
 
 
-def _refuse_special(status: os.stat_result, where: Where) -> None:
+def _refuse_special(status: os.stat_result, where: Where, largest: int) -> None:
     if not stat.S_ISREG(status.st_mode):
         refuse("file", where, "this is a directory, a pipe or a device, not a file")
-    if status.st_size > LIMITS.size:
-        refuse("xml-limit", where, f"the file has {status.st_size} bytes; at most {LIMITS.size} are read")
+    if status.st_size > largest:
+        refuse("xml-limit", where, f"the file has {status.st_size} bytes; at most {largest} are read")
 
 
 def _path_remedy(name: str | bytes) -> str:
-    text = "must begin with '<' or '{'."
+    text = "must begin with '<', '{' or '#usda'."
     return f"Check the path; a text {text}" if len(name) < 200 else f"A text {text}"
 
 
@@ -147,8 +151,13 @@ def open_document(source: Source) -> Document:
         return source
     if isinstance(source, (bytes, bytearray)):
         return Document(bytes(source), "<text>", None)
-    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n")[:1] in ("<", "{"):
+    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith(TEXTS):
         return Document(source.lstrip("\ufeff"), "<text>", None)
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"load needs a path or a text, got {type(source).__name__}")
-    return Document(read_bytes(source), os.fspath(source), Path(source).resolve().parent)
+    path = Path(source)
+    if path.suffix.lower() in LAYERS:  # which USD reads itself
+        content = read_bytes(source, LARGEST_LAYER, _HEAD)
+    else:
+        content = read_bytes(source)
+    return Document(content, os.fspath(source), path.resolve().parent)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kinetree.io.description import Description
-from kinetree.io.files import Document
+from kinetree.io.files import LAYERS, Document
 from kinetree.io.fix_mjcf import fix_mjcf
 from kinetree.io.fix_urdf import fix_urdf
 from kinetree.io.jsonfile import read_json, write_json
@@ -18,6 +18,7 @@ from kinetree.io.save_sdf import write_sdf
 from kinetree.io.sdf import read_sdf
 from kinetree.io.splice import Splice
 from kinetree.io.urdf import read_urdf
+from kinetree.io.usd import read_usd
 from kinetree.model import Model
 
 
@@ -32,13 +33,14 @@ class Format(NamedTuple):
     repair: Callable[[Splice, Description, Description], None] | None  # edits, the robot after and before
     write: Callable[[Model], str] | None
     roots: tuple[str, ...] = ()  # tags of its root element, if it is XML
-    opening: str = "<"  # its first character
+    opening: str = "<"  # the characters that it may begin with
 
 
 FORMATS = {
     "urdf": Format((".urdf",), read_urdf, fix_urdf, write_urdf, ("robot",)),
     "mjcf": Format((".mjcf", ".xml"), read_mjcf, fix_mjcf, write_mjcf, ("mujoco", "mujocoinclude")),
     "sdf": Format((".sdf", ".world"), read_sdf, None, write_sdf, ("sdf",)),
+    "usd": Format(LAYERS, read_usd, None, None, opening="#P"),
     "json": Format((".json",), read_json, None, write_json, opening="{"),
 }
 
@@ -52,7 +54,7 @@ def format_of(document: Document, name: str | None) -> Format:
         refuse("value", where, f"format={name!r}", f"Use one of: {', '.join(FORMATS)}, or None.")
     candidates = [FORMATS[name]] if name is not None else list(FORMATS.values())
     for format in candidates:
-        if not format.roots and (name is not None or document.opening == format.opening):
+        if not format.roots and (name is not None or (document.opening or "?") in format.opening):
             return format
     root = document.root
     for format in candidates:

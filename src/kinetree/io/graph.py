@@ -36,7 +36,13 @@ class Connection:
     last: bool = False  # the one to cut where it is part of a loop
 
 
-def span(robot: Description, connections: Iterable[Connection], homes: dict[str, Pose], log: Log) -> None:
+def span(
+    robot: Description,
+    connections: Iterable[Connection],
+    homes: dict[str, Pose],
+    log: Log,
+    bases: Iterable[str] = (),
+) -> None:
     """Give the robot the joints of a tree on the world.
 
     The first joint on a link carries it. A further one carries its parent, read backwards, if nothing else
@@ -45,6 +51,7 @@ def span(robot: Description, connections: Iterable[Connection], homes: dict[str,
     Args:
         robot: with all its links; its joints are set here.
         homes: the pose in the world of every link, in the configuration that the file draws.
+        bases: links to begin with where something floats.
     """
     known = [each for each in connections if _ends_exist(robot, each.joint, homes, log)]
     kept, uncarried = _kept(robot, known, log)
@@ -55,7 +62,7 @@ def span(robot: Description, connections: Iterable[Connection], homes: dict[str,
     reached, names = {WORLD}, Names(each.joint.name for each in known)
     _walk(WORLD, on, reached)
     floating = []
-    for name in (*uncarried, *robot.links):
+    for name in (*bases, *uncarried, *robot.links):
         if name in reached:
             continue
         label = names.claim(f"{name}_joint" if floating else "root_joint")
@@ -121,7 +128,8 @@ def _kept(
 
 
 def _report_cut(robot: Description, joint: Joint, carrier: Connection | None, log: Log) -> None:
-    by = f" by joint {carrier.joint.name!r} (line {carrier.joint.where.line})" if carrier else ""
+    line = f" (line {carrier.joint.where.line})" if carrier and carrier.joint.where.line else ""
+    by = f" by joint {carrier.joint.name!r}{line}" if carrier else ""
     problem = f"links {joint.parent!r} and {joint.child!r} are connected already{by}: this joint was cut"
     log.add("tree-two-parents", joint.where, problem)
     robot.left_out.append(joint)

@@ -40,6 +40,7 @@ RULES: dict[str, Rule] = {
         "Expand it first: xacro robot.urdf.xacro > robot.urdf"),
     "include": Rule("error", "a part of the model is missing", "Keep included files beside the main file."),
     "json": Rule("error", "nothing can be read", "Write the file with kt.save(model, 'robot.json')."),
+    "usd": Rule("error", "nothing can be read", "Check the file with usdchecker, or export it anew."),
     # numbers and names
     "number": Rule("error", "the value is unknown",
         "Write plain decimal numbers with a point, such as 0.5 or 1e-3."),

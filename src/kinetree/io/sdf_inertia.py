@@ -94,7 +94,7 @@ def shape_inertia(shape: Element, density: float, link: Element, log: Log) -> In
         log.add("value", shape.where, f"a {kind} needs positive sizes", "Give its size.")
         return None
     if kind == "cone":
-        return _cone(density, *size)
+        return cone(density, *size)
     volume, moments = solid(kind, size)
     return Inertia(density * volume, inertia=scale(moments, density * volume))
 
@@ -115,7 +115,7 @@ def size_of(shape: Element, log: Log) -> tuple[str, tuple[float, ...]] | None:
     return None
 
 
-def _cone(density: float, radius: float, half: float) -> Inertia:
+def cone(density: float, radius: float, half: float) -> Inertia:
     """A cone with its tip up and the origin half way: its centre of mass is a quarter of the way from the base."""
     height = 2 * half
     mass = density * pi * radius**2 * height / 3
