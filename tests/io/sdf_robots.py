@@ -106,16 +106,18 @@ def random_robot(seed: int, floating: bool = False, count: int = 6) -> Robot:
         a, b = (np.asarray(v / np.linalg.norm(v)) for v in rng.standard_normal((2, 3)))
         pitch = rng.uniform(-0.3, 0.3)
         motion = {
-            "revolute": lambda: kt.Revolute(a), "continuous": lambda: kt.Revolute(a),
-            "prismatic": lambda: kt.Prismatic(a), "screw": lambda: kt.Helical(a, pitch / (2 * np.pi)),
-            "universal": lambda: kt.Universal(a, b), "revolute2": lambda: kt.Universal(a, b),
-            "ball": kt.Spherical, "fixed": kt.Fixed,
-        }[kind]()  # fmt: skip
+            "revolute": kt.Revolute(a), "continuous": kt.Revolute(a), "prismatic": kt.Prismatic(a),
+            "screw": kt.Helical(a, pitch / (2 * np.pi)), "universal": kt.Universal(a, b),
+            "revolute2": kt.Universal(a, b), "ball": kt.Spherical(), "fixed": kt.Fixed(),
+        }[kind]  # fmt: skip
         damping = rng.uniform(0, 1, motion.nv) if kind != "ball" else np.full(3, rng.uniform())
-        axes = [(a, "axis"), (b, "axis2")][: {"fixed": 0, "ball": 0, "universal": 2, "revolute2": 2}.get(kind, 1)]
+        axes = [(a, "axis"), (b, "axis2")][
+            : {"fixed": 0, "ball": 0, "universal": 2, "revolute2": 2}.get(kind, 1)
+        ]
         inner = ""
         for i, (axis, tag) in enumerate(axes):
-            limit = "<limit><lower>-1.5</lower><upper>1e16</upper><effort>-1</effort><velocity>3</velocity></limit>"
+            bounds = {"lower": "-1.5", "upper": "1e16", "effort": "-1", "velocity": "3"}
+            limit = "<limit>" + "".join(f"<{name}>{x}</{name}>" for name, x in bounds.items()) + "</limit>"
             dynamics = (
                 f"<dynamics><damping>{float(damping[i])!r}</damping><friction>0.125</friction>"
                 "<spring_stiffness>2</spring_stiffness><spring_reference>0.25</spring_reference></dynamics>"
@@ -158,6 +160,8 @@ def random_robot(seed: int, floating: bool = False, count: int = 6) -> Robot:
     rng.shuffle(lines)
     M = world["__model__"]
     extra, text = pose_text(M, rng)
-    robot.text = f'<sdf version="1.11"><model name="robot"><pose{extra}>{text}</pose>{"".join(lines)}</model></sdf>'
+    robot.text = (
+        f'<sdf version="1.11"><model name="robot"><pose{extra}>{text}</pose>{"".join(lines)}</model></sdf>'
+    )
     robot.model = truth.build()
     return robot

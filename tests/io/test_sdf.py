@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import kinetree as kt
 from tests.io.peers import eager
 from tests.io.sdf_robots import random_robot
+
+import kinetree as kt
 
 
 def assert_same_dynamics(a: kt.Model, b: kt.Model, seed: int = 0, tolerance: float = 1e-12) -> None:

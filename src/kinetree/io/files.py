@@ -27,7 +27,7 @@ def read_bytes(path: str | os.PathLike[str], largest: int = LIMITS.size, most: i
     name = os.fspath(path)
     where = Where(name if isinstance(name, str) and name.isprintable() else repr(name), 0, "file")
     try:
-        _refuse_special(os.stat(path), where, largest)  # before it is opened: opening may block, or do something
+        _refuse_special(os.stat(path), where, largest)  # before it is opened, which may block
         descriptor = os.open(path, _READ)
         with open(descriptor, "rb") as stream:
             _refuse_special(os.fstat(descriptor), where, largest)

@@ -8,13 +8,14 @@ from typing import NamedTuple
 from kinetree.io.description import Description
 from kinetree.io.files import LAYERS, Document
 from kinetree.io.fix_mjcf import fix_mjcf
+from kinetree.io.fix_sdf import fix_sdf
 from kinetree.io.fix_urdf import fix_urdf
 from kinetree.io.jsonfile import read_json, write_json
 from kinetree.io.mjcf import read_mjcf
 from kinetree.io.report import Log, Where, refuse
 from kinetree.io.save_mjcf import write_mjcf
-from kinetree.io.save_urdf import write_urdf
 from kinetree.io.save_sdf import write_sdf
+from kinetree.io.save_urdf import write_urdf
 from kinetree.io.sdf import read_sdf
 from kinetree.io.splice import Splice
 from kinetree.io.urdf import read_urdf
@@ -39,7 +40,7 @@ class Format(NamedTuple):
 FORMATS = {
     "urdf": Format((".urdf",), read_urdf, fix_urdf, write_urdf, ("robot",)),
     "mjcf": Format((".mjcf", ".xml"), read_mjcf, fix_mjcf, write_mjcf, ("mujoco", "mujocoinclude")),
-    "sdf": Format((".sdf", ".world"), read_sdf, None, write_sdf, ("sdf",)),
+    "sdf": Format((".sdf", ".world"), read_sdf, fix_sdf, write_sdf, ("sdf",)),
     "usd": Format(LAYERS, read_usd, None, None, opening="#P"),
     "json": Format((".json",), read_json, None, write_json, opening="{"),
 }

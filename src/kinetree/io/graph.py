@@ -61,7 +61,7 @@ def span(
         on[each.joint.child].append(each)
     reached, names = {WORLD}, Names(each.joint.name for each in known)
     _walk(WORLD, on, reached)
-    floating = []
+    floating: list[Joint] = []
     for name in (*bases, *uncarried, *robot.links):
         if name in reached:
             continue
@@ -91,9 +91,7 @@ def _ends_exist(robot: Description, joint: Joint, homes: dict[str, Pose], log: L
     return True
 
 
-def _kept(
-    robot: Description, connections: list[Connection], log: Log
-) -> tuple[list[Connection], list[str]]:
+def _kept(robot: Description, connections: list[Connection], log: Log) -> tuple[list[Connection], list[str]]:
     """The joints that make a forest, in the order of the file, and the links that none of them carries."""
     group = {name: name for name in (WORLD, *robot.links)}
 
@@ -115,7 +113,7 @@ def _kept(
             tree.add(id(each))
         else:
             later.append(each)
-    for each in later:
+    for each in sorted(later, key=lambda each: each.last):
         joint = each.joint
         turns = joint.child in carrier or joint.child == WORLD
         if leader(joint.parent) == leader(joint.child) or (turns and type(joint.motion) not in REVERSIBLE):

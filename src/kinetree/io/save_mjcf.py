@@ -60,7 +60,8 @@ def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
         for k, (name, step) in enumerate(zip(names, steps, strict=True)):
             tied = leader(steps, k)
             own = {} if tied != k else _drive(body, step, notes)
-            inner[last].append(_element("joint", name=name, type=step.kind, **_axis(step, seen, owner), **own))
+            where = _axis(step, seen, owner)
+            inner[last].append(_element("joint", name=name, type=step.kind, **where, **own))
             if tied != k:
                 ties.append(_tie(name, names[tied], 0.0, step.ratio / steps[tied].ratio))
             else:
@@ -89,7 +90,7 @@ def _chains(model: Model) -> dict[int, tuple[int, Pose]]:
     """Massless bodies that carry one body alone: the body whose joints theirs become, and where it sees them.
 
     MuJoCo has no moving bodies without mass, and a body may have several joints there instead. For bodies i
-    and j, T_i J_i(q) T_j J_j = (T_i T_j) (T_j^-1 J_i(q) T_j) J_j: the axis of J_i turns and moves with T_j^-1.
+    and j, T_i J_i(q) T_j J_j = (T_i T_j) (T_j^-1 J_i(q) T_j) J_j: the axis of J_i moves with T_j^-1.
     """
     marked = {frame.body for frame in model.frames}
     found: dict[int, tuple[int, Pose]] = {}

@@ -24,6 +24,7 @@ from kinetree.io.text import attributes, escape, number, numbers
 from kinetree.joints import Prismatic, Revolute, Spherical, Universal
 from kinetree.model import Body, Limits, Model
 from kinetree.model.parts import Frame
+from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 
 NAME, BASE, ORDER, ROTOR, PART = (f"kinetree:{x}" for x in ("name", "base", "order", "rotor", "part"))
@@ -117,13 +118,20 @@ class _Writer:
         parts = []
         for k, (name, step) in enumerate(zip(parts_of(body.joint_name, len(steps)), steps)):
             joint = Spherical() if step.axis is None else _STEPS[step.kind](step.axis)
-            own = {
-                field: tuple(getattr(body, field)[i] for i in step.velocities)
-                for field in ("armature", "damping", "friction", "stiffness")
-            }
-            limits = Limits(*(tuple(row[i] for i in step.velocities) for row in body.limits))
-            rest = tuple(body.spring_reference[i] for i in step.positions)
-            part = body._replace(joint=joint, joint_name=name, limits=limits, spring_reference=rest, **own)
+            armature, damping, friction, stiffness = (
+                tuple(values[i] for i in step.velocities)
+                for values in (body.armature, body.damping, body.friction, body.stiffness)
+            )
+            part = body._replace(
+                joint=joint,
+                joint_name=name,
+                limits=Limits(*(tuple(row[i] for i in step.velocities) for row in body.limits)),
+                spring_reference=tuple(body.spring_reference[i] for i in step.positions),
+                armature=armature,
+                damping=damping,
+                friction=friction,
+                stiffness=stiffness,
+            )
             last = k == len(steps) - 1
             parts.append(part if last else part._replace(name=f"{body.name}@{name}"))
         return parts
@@ -135,20 +143,14 @@ class _Writer:
         for part in self.parts[body.joint_name][:-1]:
             yield f"<link{attributes(name=self.links[part.name])}>"
             yield _pose(place, parent)
-            yield "<inertial><mass>0</mass><inertia><ixx>0</ixx><iyy>0</iyy><izz>0</izz></inertia></inertial>"
+            yield inertial(Inertia.zero())
             yield f"<{PART}/>"
             yield "</link>"
             parent, place = self.links[part.name], None
         label = self.bodies[body.name]
         yield f"<link{attributes(name=label, **_true(label, body.name))}>"
         yield _pose(place, parent)
-        xx, yy, zz, xy, xz, yz = body.inertia.about_com
-        moments = {"ixx": xx, "ixy": xy, "ixz": xz, "iyy": yy, "iyz": yz, "izz": zz}
-        yield "<inertial>"
-        yield f"<pose>{numbers(body.inertia.com)} 0 0 0</pose>"
-        yield f"<mass>{number(body.inertia.mass)}</mass>"
-        yield "<inertia>" + "".join(_tag(key, number(x)) for key, x in moments.items()) + "</inertia>"
-        yield "</inertial>"
+        yield inertial(body.inertia)
         if body.joint.is_free and body.parent == 0:
             yield f"<{BASE}{attributes(joint=body.joint_name, **self._beside(body, every=True))}/>"
         yield "</link>"
@@ -225,6 +227,15 @@ class _Writer:
         body = "world" if frame.body == 0 else self.bodies[self.model.body_names[frame.body - 1]]
         given = attributes(name=label, attached_to=body, **_true(label, frame.name))
         yield f"<frame{given}>{_pose(frame.placement, '')}</frame>"
+
+
+def inertial(inertia: Inertia) -> str:
+    """The text of an `<inertial>` element."""
+    xx, yy, zz, xy, xz, yz = map(number, inertia.about_com)
+    moments = {"ixx": xx, "ixy": xy, "ixz": xz, "iyy": yy, "iyz": yz, "izz": zz}
+    inner = "".join(_tag(key, x) for key, x in moments.items())
+    pose, mass = _tag("pose", f"{numbers(inertia.com)} 0 0 0"), _tag("mass", number(inertia.mass))
+    return f"<inertial>{pose}{mass}<inertia>{inner}</inertia></inertial>"
 
 
 def _claim(names: Names, name: str, suffix: str = "") -> str:

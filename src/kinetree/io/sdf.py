@@ -244,7 +244,9 @@ class _Reader:
             ends.append(hinge)
             signs.append(sign)
         if not all(signs) or ends[1].joint.mimic is not None or ends[0] is ends[1]:
-            problem = "the gear ratio is not modelled: its axes are not those of the hinges, or these are tied"
+            problem = (
+                "the gear ratio is not modelled: its axes are not those of the hinges, or these are tied"
+            )
             self.log.add("unsupported", element.where, problem)
             return
         ratio = -gear_ratio(element, self.log) * signs[0] / signs[1]

@@ -121,7 +121,7 @@ class Frames:
         return self.first.get(key) or self.first_model.get(key)
 
     def settle(self, models: Iterable[str]) -> None:
-        """Find what every frame is placed in, then where placement frames put the models, inner ones first."""
+        """Find what every frame is placed in, and where placement frames put models, inner ones first."""
         for key, node in self.nodes.items():
             if node.element.tag == "joint" and not node.relative_to:
                 found = self.find(node.scope, node.fixed_to or "")  # unknown children are said with the joint
@@ -159,7 +159,9 @@ class Frames:
         while a != b:
             self._steps += 1
             if self._steps > _STEPS:
-                refuse("xml-limit", self.nodes[b if b != WORLD else a].element.where, "too many frames in a row")
+                refuse(
+                    "xml-limit", self.nodes[b if b != WORLD else a].element.where, "too many frames in a row"
+                )
             if self._depths[a] > self._depths[b]:
                 to_a, a = self._pose(a) @ to_a, self._anchors[a]
             else:

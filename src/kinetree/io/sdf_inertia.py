@@ -53,9 +53,7 @@ def _moments(element: Element | None, where: Where, log: Log) -> Matrix:
     return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
 
 
-def _from_shapes(
-    link: Element, inertial: Element, placed: Callable[[Element], Pose], log: Log
-) -> Inertia:
+def _from_shapes(link: Element, inertial: Element, placed: Callable[[Element], Pose], log: Log) -> Inertia:
     """The sum over the collision shapes, each with its own density; scaled to the mass if that is given."""
     density = number_in(inertial, "density", _DENSITY, log)
     total = Inertia.zero()
@@ -109,14 +107,14 @@ def size_of(shape: Element, log: Log) -> tuple[str, tuple[float, ...]] | None:
         case "ellipsoid":
             return "ellipsoid", vector_in(shape, "radii", (1.0, 1.0, 1.0), log)
         case "cylinder" | "capsule" | "cone":
-            radius, length = (number_in(shape, name, default, log) for name, default in
-                              (("radius", 0.5 if shape.tag != "cylinder" else 1.0), ("length", 1.0)))  # fmt: skip
+            radius = number_in(shape, "radius", 1.0 if shape.tag == "cylinder" else 0.5, log)
+            length = number_in(shape, "length", 1.0, log)
             return shape.tag, (radius, length / 2)
     return None
 
 
 def cone(density: float, radius: float, half: float) -> Inertia:
-    """A cone with its tip up and the origin half way: its centre of mass is a quarter of the way from the base."""
+    """A cone with its tip up and the origin half way; its centre of mass is a quarter up from the base."""
     height = 2 * half
     mass = density * pi * radius**2 * height / 3
     across = mass * (3 / 20 * radius**2 + 3 / 80 * height**2)

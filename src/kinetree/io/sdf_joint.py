@@ -59,7 +59,8 @@ def read_axis(element: Element, node: Node, key: str, frames: Frames, log: Log) 
                 log.repairable("coefficient-negative", where, f"{name} is {x:g}", f"{name} set to 0")
                 values[name] = 0.0
     limits = _limits(limit, node.element, log)
-    return Axis(direction(element, node, key, frames, log), limits, *values.values(), rest)
+    damping, friction, stiffness = values.values()
+    return Axis(direction(element, node, key, frames, log), limits, damping, friction, stiffness, rest)
 
 
 def direction(element: Element, node: Node, key: str, frames: Frames, log: Log) -> Vector:
@@ -137,9 +138,7 @@ def read_joint(name: str, node: Node, key: str, frames: Frames, log: Log) -> Joi
     return joint
 
 
-def _motion(
-    kind: str, motion: type[Motion], directions: list[Vector], element: Element, log: Log
-) -> Motion:
+def _motion(kind: str, motion: type[Motion], directions: list[Vector], element: Element, log: Log) -> Motion:
     if kind == "screw":
         return Helical(directions[0], _pitch(element, log))
     if len(directions) == 2 and hypot(*cross(*directions)) < 1e-6:

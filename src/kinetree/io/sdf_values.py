@@ -81,7 +81,9 @@ def _from_quaternion(element: Element, values: tuple[float, ...], log: Log) -> P
         log.repairable("quaternion", element.where, problem, "set to the identity")
         return Pose(p=values[:3])
     if abs(length - 1) > 1e-3:
-        log.repairable("axis-not-unit", element.where, f"the quaternion has length {length:.6g}", "normalised")
+        log.repairable(
+            "axis-not-unit", element.where, f"the quaternion has length {length:.6g}", "normalised"
+        )
     return Pose(from_wxyz((w, x, y, z)), values[:3])
 
 

@@ -1,4 +1,4 @@
-"""The words of SDF, 1.6 to 1.12: what is read, what acts on the motion but is not modelled, what does neither.
+"""The words of SDF, 1.6 to 1.12: what is read, what acts and is not modelled, what has no part in the motion.
 
 In an entry, `@name` is an attribute and any other word an element. What stands inside of an idle element is
 not looked at.
@@ -90,10 +90,13 @@ def _attributes(words: str) -> str:
     return " ".join(word[1:] for word in words.split() if word.startswith("@"))
 
 
-_APART = {  # the same table with attributes and elements apart
-    tag: Words(*map(_attributes, of[:3]), " ".join(w for w in of.attributes if not w.startswith("@")))
-    for tag, of in SDF.items()
-}
+def _apart(words: Words) -> Words:
+    """An entry with attributes and elements apart."""
+    read, acting, idle = map(_attributes, words[:3])
+    return Words(read, acting, idle, " ".join(w for w in words.attributes if not w.startswith("@")))
+
+
+_APART = {tag: _apart(words) for tag, words in SDF.items()}
 
 
 def _below(element: Element) -> Iterator[Element]:

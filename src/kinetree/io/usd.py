@@ -38,7 +38,9 @@ def read_usd(document: Document, log: Log) -> Description:
     robot.name = default.GetName() if default else "robot"
     reader.read()
     if not robot.links:
-        log.add("tree-empty", Where(document.file, 0, "stage"), "no prim is a rigid body (PhysicsRigidBodyAPI)")
+        log.add(
+            "tree-empty", Where(document.file, 0, "stage"), "no prim is a rigid body (PhysicsRigidBodyAPI)"
+        )
     return robot
 
 
@@ -70,7 +72,9 @@ class _Reader:
             connections += self._joint(prim, joints.claim(labels[str(prim.GetPath())]), homes)
         connections += self._still(joints)
         span(self.robot, connections, homes, self.log, self._bases())
-        check_usd_words([*self.scenes, *(b.prim for b in self.bodies.values()), *self.joints], self.stage, self.log)
+        check_usd_words(
+            [*self.scenes, *(b.prim for b in self.bodies.values()), *self.joints], self.stage, self.log
+        )
 
     def _collect(self, prims: Iterable[Any]) -> None:
         """Sort the prims: bodies, colliders of bodies, joints, scenes, articulations."""
@@ -120,7 +124,9 @@ class _Reader:
             enabled = self.stage.get(body.prim, "physics:rigidBodyEnabled")
             kinematic = self.stage.get(body.prim, "physics:kinematicEnabled")
             if kinematic:
-                self.log.add("unsupported", body.where, "a kinematic body stands still: nothing moves it here")
+                self.log.add(
+                    "unsupported", body.where, "a kinematic body stands still: nothing moves it here"
+                )
             if kinematic or enabled is False:
                 name = self.names[path]
                 weld = Joint(names.claim(f"{name}_fixed"), body.where, Fixed(), WORLD, name, body.pose)
@@ -165,7 +171,8 @@ class _Reader:
         """The link at one end of a joint, and the joint's frame in it."""
         stage = self.stage
         target = stage.target(prim, f"physics:body{k}")
-        name, frame, scale = WORLD, HERE, (1.0, 1.0, 1.0)
+        name, frame = WORLD, HERE
+        scale: tuple[float, ...] = (1.0, 1.0, 1.0)
         if target:
             owner = stage.owner(target)
             if owner is None:
@@ -189,7 +196,11 @@ def _short(paths: list[str]) -> dict[str, str]:
         for name in tried.values():
             often[name] = often.get(name, 0) + 1
         taken = set(names.values())
-        done = [p for p, name in tried.items() if (often[name] == 1 and name not in taken) or count >= len(parts[p])]
+        done = [
+            p
+            for p, name in tried.items()
+            if (often[name] == 1 and name not in taken) or count >= len(parts[p])
+        ]
         names |= {path: tried[path] for path in done}
         pending = [path for path in pending if path not in names]
         count += 1

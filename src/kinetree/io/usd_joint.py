@@ -51,7 +51,9 @@ def parts_of_joint(prim: Any, stage: Stage, log: Log) -> list[Part]:
             return [Part(Spherical(), ())]
         case "PhysicsJoint":
             return _free_axes(prim, stage, log)
-    log.add("unsupported", stage.where(prim), f"a {kind} is not modelled: the bodies move as if it were not there")
+    log.add(
+        "unsupported", stage.where(prim), f"a {kind} is not modelled: the bodies move as if it were not there"
+    )
     return []
 
 
@@ -69,7 +71,9 @@ def _free_axes(prim: Any, stage: Stage, log: Log) -> list[Part]:
     else:
         parts += [Part(Revolute(AXES[name[-1]]), (name,)) for name in turns]
     if len(turns) == 2:
-        problem = f"the joint turns about {turns[0][-1].lower()}, then about {turns[1][-1].lower()} of the child"
+        problem = (
+            f"the joint turns about {turns[0][-1].lower()}, then about {turns[1][-1].lower()} of the child"
+        )
         log.add("ignored", stage.where(prim), problem)
     return _fused(parts) or [Part(Fixed())]
 
@@ -140,7 +144,9 @@ def _drive(prim: Any, name: str, turns: bool, stage: Stage, log: Log) -> tuple[f
     f = stiffness (target - q) + damping (0 - v), with angles in degrees in the file.
     """
     where, unit = stage.where(prim), radians(1.0) if turns else stage.metres
-    inertia = stage.kilograms * stage.metres**2  # force times length, per angle; force per length times unit^2
+    inertia = (
+        stage.kilograms * stage.metres**2
+    )  # force times length, per angle; force per length times unit^2
     stiffness = stage.number(prim, f"{name}stiffness")
     damping = stage.number(prim, f"{name}damping")
     rest = stage.number(prim, f"{name}targetPosition") * unit

@@ -23,7 +23,7 @@ _PACKAGED = re.compile(r"^(?P<package>[^\[\]]+\.usdz)\[[^\[\]]+\]$")
 
 
 def open_stage(document: Document, directories: list[Path]) -> Any:
-    """The composed stage of a file or a text; FileError if it is not one, reaches outside, or is too large."""
+    """The composed stage of a file or text; FileError if it is not one, reaches outside, or is too large."""
     Sdf = needed("pxr.Sdf", "loading USD")
     Usd = needed("pxr.Usd", "loading USD")
     Tf = needed("pxr.Tf", "loading USD")

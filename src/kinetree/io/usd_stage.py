@@ -1,4 +1,4 @@
-"""What is read of a USD stage: attributes as plain numbers, poses in metres, rigid bodies and their colliders."""
+"""What is read of a USD stage: attributes as plain numbers, poses in metres, bodies and their colliders."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Body:
 
 
 class Stage:
-    """Reads prims of one stage; lengths come out in metres where it says so, all else in the stage's units."""
+    """Reads prims of one stage: poses in metres, all else in the units of the stage."""
 
     def __init__(self, stage: Any, file: str, log: Log) -> None:
         self.stage, self.file, self.log = stage, file, log
@@ -124,7 +124,7 @@ class Stage:
             self.log.add("unsupported", self.where(prim), problem)
         U, _, V = np.linalg.svd(R)
         rows = np.where(np.abs(R.T @ R - np.eye(3)).max() < 1e-14, R, U @ V)
-        rotation = exact(Rotation(tuple(map(tuple, rows.tolist()))))
+        rotation = exact(Rotation.from_matrix(rows.tolist()))
         near = np.where(np.abs(scale - np.round(scale, 6)) < 1e-7, np.round(scale, 6), scale)
         return Pose(rotation, tuple((p * self.metres).tolist())), tuple(near.tolist())
 

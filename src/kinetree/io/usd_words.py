@@ -1,4 +1,4 @@
-"""The attributes of USD physics: what is read, what acts on the motion but is not modelled, what does neither.
+"""The attributes of USD physics: what is read, what acts and is not modelled, what has no part in the motion.
 
 Engines add attributes of their own. Those on bodies and joints that are not listed and say something are
 findings.
@@ -34,7 +34,8 @@ USD = {
         "physics:body0 physics:body1 physics:localPos0 physics:localPos1 physics:localRot0 physics:localRot1 "
         "physics:jointEnabled physics:excludeFromArticulation physics:axis physics:lowerLimit "
         "physics:upperLimit physxJoint:armature physxJoint:maxJointVelocity",
-        "physics:breakForce physics:breakTorque physics:minDistance physics:maxDistance physxJoint:jointFriction",
+        "physics:breakForce physics:breakTorque physics:minDistance physics:maxDistance "
+        "physxJoint:jointFriction",
         "physics:collisionEnabled physics:coneAngle0Limit physics:coneAngle1Limit",
     ),
     "PhysicsLimitAPI": Words("physics:low physics:high"),
