@@ -189,7 +189,7 @@ class _Reader:
         self.homes[middle] = self.homes[joint.child]
         ends = ((joint.parent, middle), (middle, joint.child))
         for k, (tag, axis, (parent, child)) in enumerate(zip(AXES, (motion.axis1, motion.axis2), ends)):
-            part = Joint(f"{joint.name}/{k + 1}", joint.where, Revolute(axis), parent, child)
+            part = Joint(f"{joint.name}/{tag}", joint.where, Revolute(axis), parent, child)
             part.placement = joint.placement if k == 0 else HERE
             part.limits = type(joint.limits)(*(x[k] for x in joint.limits))
             for field in ("armature", "damping", "friction", "stiffness", "spring_reference"):

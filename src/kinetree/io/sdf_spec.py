@@ -16,6 +16,7 @@ from kinetree.io.xml import LIMITS, Element, read_xml
 
 _DEEPEST = 50  # files that include files
 _FILES = 200
+_INCLUDES = 5_000  # models that are included, the same one counted each time
 _LATEST = 1.12
 _OLDEST = 1.06
 
@@ -33,6 +34,8 @@ class Spec:
         self.top: list[str] = []
         self.elements: list[Element] = [root]  # every element that was read, for the check of words
         self._parsed: dict[Path, Element] = {}
+        self._located: dict[str, Path | None] = {}
+        self._includes = 0
         self._size = 0
 
     def read(self, container: Element, version: float, file: Path | None) -> None:
@@ -135,7 +138,12 @@ class Spec:
     def _included(self, element: Element, scope: Scope) -> tuple[Element, Scope] | None:
         """The model that an `<include>` names, and the scope around it as seen from its file."""
         uri = text_in(element, "uri")
-        path = self._locate(element, uri)
+        self._includes += 1
+        if self._includes > _INCLUDES:
+            refuse("xml-limit", element.where, f"more than {_INCLUDES} models are included")
+        if uri not in self._located:
+            self._located[uri] = self._locate(element, uri)
+        path = self._located[uri]
         if path is None:
             return None
         if path in scope.files or len(scope.files) > _DEEPEST:
