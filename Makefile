@@ -27,10 +27,10 @@ demo: $(PLOTS)  ## one robot file all the way: quantities, a race, a motion, con
 	@$(BIN)/python -m kinetree demo --output build/demo
 
 test: lint $(PEERS)  ## lint, then every test (about ten minutes)
-	KINETREE_SCALE=$(SCALE) $(BIN)/python -m pytest -q -n $(JOBS)
+	KINETREE_SCALE=$(SCALE) $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
 
 test-all: lint $(ALL)  ## install every extra, then run every test
-	KINETREE_SCALE=$(SCALE) $(BIN)/python -m pytest -q -n $(JOBS)
+	KINETREE_SCALE=$(SCALE) $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
 
 lint: $(DEVELOP)  ## style, types and layers
 	$(BIN)/ruff check .

@@ -33,7 +33,8 @@ PAGES = {
     "kinematics": Page(
         "Where things are and how they move",
         "Poses, velocities, accelerations and Jacobians of bodies and frames.",
-        "inverse_kinematics kinetree.kinematics.inverse:Solution",
+        "relative_placement relative_velocity relative_acceleration Frames "
+        "kinetree.kinematics.frames:Instant inverse_kinematics kinetree.kinematics.inverse:Solution",
     ),
     "dynamics": Page(
         "Equations of motion",
@@ -51,6 +52,13 @@ PAGES = {
     "energy": Page("Energy and momentum", "What is conserved.", "system_velocity nullify_momentum"),
     "forces": Page(
         "Forces between bodies", "Wrenches through joints and on the ground.", "external_wrenches"
+    ),
+    "constraints": Page(
+        "Constraints",
+        "Points, frames, distances, joints and loops that are kept, and the dynamics under them.",
+        "constrained_dynamics constrained_inverse_dynamics constraint_jacobian constraint_residual delassus "
+        "impact project PointConstraint FrameConstraint DistanceConstraint JointConstraint LoopConstraint "
+        "Constraint",
     ),
     "drives": Page(
         "Drives and springs",
@@ -78,7 +86,8 @@ PAGES = {
     "joints": Page(
         "Joints",
         "Types of joints, and the contract that a type of your own fulfils.",
-        "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free kinetree.joints:Joint",
+        "Fixed Revolute Prismatic Helical Cylindrical Universal Planar PlanarTwist Spherical Free "
+        "kinetree.joints:Joint",
     ),
     "values": Page(
         "Poses, rotations, inertias",

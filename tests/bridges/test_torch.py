@@ -147,6 +147,26 @@ def test_transforms_of_torch_func(rng):
     assert error(hessian, hessian.T) < 1e-12
 
 
+def test_batched_gradients(rng):
+    """What `is_grads_batched` and `vectorize` do: many backward passes as one."""
+    model = floating()
+    f = kt.torch.wrap(kt.forward_dynamics, model)
+    x = given(kt.forward_dynamics, model, rng, 3, requires_grad=True)
+    assert gradcheck(f, x, check_batched_grad=True, check_batched_forward_grad=True, check_forward_ad=True)
+    results, weights = f(*x), torch.randn(5, 3, 7, dtype=torch.float64)
+    found = torch.autograd.grad(results, x, weights, is_grads_batched=True, retain_graph=True)
+    for k in range(5):
+        truth = torch.autograd.grad(results, x, weights[k], retain_graph=True)
+        assert all(error(a[k], b) == 0.0 for a, b in zip(found, truth, strict=True))
+    q, v, tau = (a.detach()[0] for a in x)
+    truth = kt.forward_dynamics_derivatives(model, *(a.numpy() for a in (q, v, tau)))[2]
+    for strategy in ("reverse-mode", "forward-mode"):
+        slope = torch.autograd.functional.jacobian(
+            lambda t: f(q, v, t), tau, vectorize=True, strategy=strategy
+        )
+        assert error(slope, truth) < 1e-11
+
+
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_compiled_graphs(dynamic, rng):
     """One graph without breaks, with its gradient, for batches of any length."""

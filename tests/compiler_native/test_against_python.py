@@ -40,7 +40,7 @@ def assert_close(ours: np.ndarray, theirs: np.ndarray, eps: float = 1e-11) -> No
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(4), *(pytest.param(k, marks=pytest.mark.soak) for k in range(4, MODULES))]
+    "seed", [*range(2), *(pytest.param(k, marks=pytest.mark.soak) for k in range(2, MODULES))]
 )
 def test_ten_thousand_random_programs(seed: int) -> None:
     program = optimize(bundle(seed, PROGRAMS // MODULES))

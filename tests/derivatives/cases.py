@@ -51,15 +51,22 @@ def tree(seed: int, most: int = 8, **options: Any) -> Case:
 
 
 def robot(name: str, *args: Any) -> Case:
-    """A robot of the zoo, or "flying"."""
-    if name == "flying":
-        return flying()
+    """A robot of the zoo, "flying" or "turning"."""
+    if name in ("flying", "turning"):
+        return flying() if name == "flying" else turning()
     return Case(getattr(kt.zoo, name)(*args), np.random.default_rng([*name.encode()]))
 
 
 def flying() -> Case:
     """A free body with another on a ball joint: small, and all increments turn."""
     return tree(1, 2, types=("free", "spherical"))
+
+
+def turning() -> Case:
+    """One free body: what a long function takes instead of two."""
+    inertia = kt.Inertia(2.0, (0.1, -0.2, 0.3), ((0.5, 0.1, 0.0), (0.1, 0.6, 0.05), (0.0, 0.05, 0.7)))
+    model = kt.ModelBuilder("turning").add_body("body", None, kt.Free(), inertia=inertia).build()
+    return Case(model, np.random.default_rng(8))
 
 
 def size_of(*arrays: Any) -> float:

@@ -105,7 +105,7 @@ def test_common_frames_know_where_gravity_and_wrenches_are(seed):
 @pytest.mark.parametrize(("seed", "hold", "mode"), [(3, "body", "unrolled"), (5, "world", "looped")])
 def test_compiled_derivatives(seed, hold, mode):
     """Machine code, straight and with loops, with wrenches and without."""
-    c = tree(seed, 4)
+    c = tree(seed, 3)
     for name, x in (("inverse_dynamics_derivatives", c.a), ("forward_dynamics_derivatives", c.tau)):
         kernel = kt.compile(getattr(kt, name), c.model, mode=mode, inputs=("f_ext",), hold=hold)
         truth = c.run(name, c.q, c.v, x, c.f_ext, hold)

@@ -82,7 +82,7 @@ def test_increments_that_turn_do_not_commute():
     assert error(bends - np.swapaxes(bends, 1, 2), truth, bends) < 1e-13
 
 
-@pytest.mark.parametrize("name", ["cart_pole", "flying"])
+@pytest.mark.parametrize("name", ["cart_pole", "turning", pytest.param("flying", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("integrator", ["rk4", "discrete"])
 def test_discrete_linearization_is_exact_for_the_step(name, integrator):
     c, dt = robot(name), 0.01

@@ -70,9 +70,12 @@ def as_changes(c: Case, function: Any, values: list[Any], options: dict[str, Any
     return rows
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize(
-    "which", ["flying", *(pytest.param(n, marks=pytest.mark.soak) for n in ("arm", "spacecraft"))]
+    ("which", "name"),
+    [
+        *(("turning" if name == "step" else "flying", name) for name in FUNCTIONS),
+        *(pytest.param(n, f, marks=pytest.mark.soak) for n in ("arm", "spacecraft") for f in FUNCTIONS),
+    ],
 )
 def test_all_three_agree_with_complex_steps(which, name):
     c = tree(21, 3, types=("revolute", "universal")) if which == "arm" else robot(which)

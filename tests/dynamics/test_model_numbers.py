@@ -51,7 +51,10 @@ def sample(name: str, batch: int = 3):
 @pytest.mark.parametrize(
     ("name", "target"),
     [(name, "eager") for name in FUNCTIONS if "second" not in name and "hessian" not in name]
-    + [(name, "cpu") for name in FUNCTIONS[::3]],
+    + [
+        pytest.param(name, "cpu", marks=pytest.mark.soak) if "hessian" in name else (name, "cpu")
+        for name in FUNCTIONS[::3]
+    ],
 )
 def test_as_if_the_model_had_them(name, target):
     model, function, inputs, options, numbers = sample(name)

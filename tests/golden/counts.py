@@ -14,7 +14,7 @@ import kinetree as kt
 from kinetree import algorithms
 from kinetree.compiler.ir.program import walk
 from kinetree.compiler.passes.fuse import fuse
-from kinetree.compiler.passes.pipeline import PASSES, optimize
+from kinetree.compiler.passes.pipeline import PASSES, without_garbage_collection
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.stages import sweeps
 from kinetree.sweep import REGISTRY, Algorithm
@@ -85,12 +85,15 @@ def measure(algorithm: Algorithm, model: kt.Model, mode: str) -> dict[str, int]:
     operations there are afterwards. What stands in a loop counts once.
     """
     present = tuple(a.name for a in algorithm.inputs if not a.optional)
-    program = sweeps.lower(algorithm, model, present, static_options(algorithm, model), mode)
-    for step in PASSES[: PASSES.index(fuse)]:
-        program = step(program)
-    counts = {k: n for k, n in program.ops.items() if n}
-    fused = walk(optimize(program).body)
-    counts["instructions"] = sum(isinstance(s, Expr) and bool(PRIMITIVES[s.op].cost) for s in fused)
+    with without_garbage_collection():
+        program = sweeps.lower(algorithm, model, present, static_options(algorithm, model), mode)
+        counts = {}
+        for step in PASSES:
+            if step is fuse:
+                counts = {k: n for k, n in program.ops.items() if n}
+            program = step(program)
+        left = walk(program.body)
+        counts["instructions"] = sum(isinstance(s, Expr) and bool(PRIMITIVES[s.op].cost) for s in left)
     return counts
 
 

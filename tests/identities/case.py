@@ -32,11 +32,14 @@ class Case:
         self.a, self.x = rng.normal(size=self.n), rng.normal(size=self.n)
         self.f_ext = rng.normal(size=(self.nb, 6))
         self.body = int(rng.integers(self.nb))
-        self._known: dict[str, Any] = {}
+        self._known: dict[tuple, Any] = {}
 
     def run(self, name: str, *args: Any, **options: Any) -> Any:
-        """A function of the library on this model."""
-        return self.run_on(self.model, name, self.target)(*args, **options)
+        """A function of the library on this model; remembered, since several laws ask for the same."""
+        given = (name, *(_key(x) for x in args), *((k, _key(x)) for k, x in options.items()))
+        if given not in self._known:
+            self._known[given] = self.run_on(self.model, name, self.target)(*args, **options)
+        return self._known[given]
 
     @staticmethod
     def run_on(model: Any, name: str, target: str) -> Any:
@@ -45,10 +48,7 @@ class Case:
 
     def of(self, name: str) -> Any:
         """A function of (q) or (q, v) at this state, remembered."""
-        if name not in self._known:
-            taken = (self.q, self.v) if name in OF_STATE else (self.q,)
-            self._known[name] = self.run(name, *taken)
-        return self._known[name]
+        return self.run(name, *((self.q, self.v) if name in OF_STATE else (self.q,)))
 
     @cached_property
     def M(self) -> Array:
@@ -108,6 +108,10 @@ class Case:
         """Fail if the two differ, with the name of the model in the message."""
         e = error(value, truth, scale)
         assert e <= tolerance, f"{self.label}: {what} relative error {e:.2e} exceeds {tolerance:.1e}"
+
+
+def _key(value: Any) -> Any:
+    return value.tobytes() if isinstance(value, np.ndarray) else repr(value)
 
 
 OF_STATE = {

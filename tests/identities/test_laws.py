@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.conftest import scale
 from tests.identities.case import Case
-from tests.identities.laws import COSTLY, COVERED, LAWS
+from tests.identities.laws import COVERED, LAWS, broken_laws
 from tests.identities.lies import lying
 from tests.reference.mechanism import ALL_TYPES
 from tests.reference.random_mechanism import random_mechanism
@@ -37,17 +37,6 @@ ZOO = {
 }
 
 
-def broken_laws(case: Case, costly: bool) -> list[str]:
-    """Messages of the laws that this case breaks."""
-    broken = []
-    for name in LAWS if costly else LAWS.keys() - COSTLY:
-        try:
-            LAWS[name](case)
-        except AssertionError as failure:
-            broken.append(f"{name}: {failure}")
-    return broken
-
-
 def random_case(block: int, k: int) -> Case:
     rng = np.random.default_rng([block, k, 10])
     m = random_mechanism(rng, 1 + int(rng.integers(1, 8) * rng.random()), roots=0.1)
@@ -56,13 +45,6 @@ def random_case(block: int, k: int) -> Case:
 
 @pytest.mark.parametrize("block", range(max(1, round(8 * scale()))))
 def test_laws_on_random_mechanisms(block):
-    broken = [message for k in range(BLOCK) for message in broken_laws(random_case(block, k), k % 5 == 0)]
-    assert not broken, "\n".join(broken)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("block", range(1000, 5000))
-def test_laws_on_a_hundred_thousand_mechanisms(block):
     broken = [message for k in range(BLOCK) for message in broken_laws(random_case(block, k), k % 5 == 0)]
     assert not broken, "\n".join(broken)
 

@@ -31,7 +31,7 @@ def compare(pair: str, step: int) -> None:
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_a_sample_of_the_files(pair):
-    compare(pair, 25)
+    compare(pair, 40)
 
 
 @pytest.mark.parametrize("peer", ["pinocchio", "mujoco"])
@@ -39,7 +39,7 @@ def test_models_of_files_go_there_and_back(peer):
     """Kinetic energies of the same state, before and after."""
     pytest.importorskip(peer)
     rng, compared = np.random.default_rng(0), 0
-    for path in (*urdfs(CORPUS)[5::60], *mjcfs(CORPUS)[5::60]):
+    for path in (*urdfs(CORPUS)[5::120], *mjcfs(CORPUS)[5::120]):
         try:
             model = kt.load(path, repair=True)
             twin, maps = getattr(kt.interop, f"to_{peer}")(model, strict=False)
@@ -53,7 +53,7 @@ def test_models_of_files_go_there_and_back(peer):
         theirs = eager("kinetic_energy", again, second.q_back(Q), second.v_back(Q, V))
         assert theirs == pytest.approx(energy, rel=1e-9, abs=1e-12), path.name
         compared += 1
-    assert compared >= 8
+    assert compared >= 4
 
 
 @pytest.mark.soak

@@ -41,15 +41,17 @@ def outcome(path: Path) -> tuple[kt.Model | None, str]:
         return None, error.finding.rule
 
 
-def test_urdf_files_load():
-    outcomes = {path.name: outcome(path) for path in urdfs()}
+@pytest.mark.parametrize("stride", STRIDES)
+def test_urdf_files_load(stride):
+    outcomes = {path.name: outcome(path) for path in urdfs()[::stride]}
     well_formed = {name: o for name, o in outcomes.items() if not o[1].startswith("xml-")}
     refused = {name: rule for name, (model, rule) in well_formed.items() if model is None}
     assert len(refused) <= 0.01 * len(well_formed) + 0.5, refused
 
 
-def test_mjcf_files_load():
-    outcomes = {path: outcome(path) for path in mjcfs()}
+@pytest.mark.parametrize("stride", STRIDES)
+def test_mjcf_files_load(stride):
+    outcomes = {path: outcome(path) for path in mjcfs()[::stride]}
     alone = {path: o for path, o in outcomes.items() if o[1] != "tree-empty"}  # parts have no <worldbody>
     refused = {path.name: o[1] for path, o in alone.items() if o[0] is None}
     assert len(refused) <= 0.05 * len(alone), refused
@@ -58,7 +60,7 @@ def test_mjcf_files_load():
 
 def test_forward_dynamics_is_finite_or_says_why():
     rng = np.random.default_rng(0)
-    for path in (*urdfs()[::6], *mjcfs()[::6]):
+    for path in (*urdfs()[::10], *mjcfs()[::10]):
         model = outcome(path)[0]
         if model is None or model.nv == 0 or model.nv > 60:
             continue
@@ -74,7 +76,7 @@ def test_forward_dynamics_is_finite_or_says_why():
 
 def test_repair_makes_every_model_move():
     rng = np.random.default_rng(0)
-    for path in urdfs()[::12]:
+    for path in urdfs()[::15]:
         try:
             model = kt.load(path, repair=True)
         except kt.errors.ModelError:

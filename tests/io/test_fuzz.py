@@ -1,7 +1,7 @@
 """Mutated robot files: a model with finite numbers, or an error with a name. Nothing else, ever.
 
-KINETREE_FUZZ sets the number of files (5,000 by default; `make soak` takes more). A failure prints the seed
-of the file; `mutated(seed)` makes it again.
+KINETREE_FUZZ sets the number of files (5,000 by default; tests/soak/files.py tries a million). A failure
+prints the seed of the file; `mutated(seed)` makes it again.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -120,24 +121,19 @@ def test_mutated_files_load_or_say_why_not(part):
     assert loaded(range(part, FILES, SLICES)) > FILES / SLICES / 10
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("part", range(100))
-def test_many_mutated_files_load_or_say_why_not(part):
-    assert loaded(range(10**6 + part, 2 * 10**6, 100)) > 100
-
-
 def loaded(seeds: range) -> int:
     """How many of the mutated files load; each must do so with finite numbers, or raise a `ModelError`."""
     count = 0
     for seed in seeds:
         content = mutated(seed)
         try:
-            model = kt.load(
-                content,
-                repair=seed % 3 == 0,
-                base=(None, "free", "fixed")[seed % 7 % 3],
-                snap=1e-3 * (seed % 2),
-            )
+            with warnings.catch_warnings(action="ignore", category=kt.errors.FileWarning):
+                model = kt.load(
+                    content,
+                    repair=seed % 3 == 0,
+                    base=(None, "free", "fixed")[seed % 7 % 3],
+                    snap=1e-3 * (seed % 2),
+                )
         except kt.errors.ModelError as error:
             assert str(error), seed
             continue

@@ -35,14 +35,17 @@ class Format(NamedTuple):
     write: Callable[[Model], str] | None
     roots: tuple[str, ...] = ()  # tags of its root element, if it is XML
     opening: str = "<"  # the characters that it may begin with
+    postures: bool = False  # whether it holds named configurations
 
 
 FORMATS = {
     "urdf": Format((".urdf",), read_urdf, fix_urdf, write_urdf, ("robot",)),
-    "mjcf": Format((".mjcf", ".xml"), read_mjcf, fix_mjcf, write_mjcf, ("mujoco", "mujocoinclude")),
+    "mjcf": Format(
+        (".mjcf", ".xml"), read_mjcf, fix_mjcf, write_mjcf, ("mujoco", "mujocoinclude"), postures=True
+    ),
     "sdf": Format((".sdf", ".world"), read_sdf, fix_sdf, write_sdf, ("sdf",)),
     "usd": Format(LAYERS, read_usd, None, None, opening="#P"),
-    "json": Format((".json",), read_json, None, write_json, opening="{"),
+    "json": Format((".json",), read_json, None, write_json, opening="{", postures=True),
 }
 
 _REMEDIES = {"xacro": "Expand it with xacro first."}

@@ -49,7 +49,7 @@ def read_sdf(document: Document, log: Log) -> Description:
     robot = Description("robot", root.file, "sdf", document=root)
     worlds = list(root.all("world"))
     container = worlds[0] if worlds else root
-    spec = Spec(root, [] if document.directory is None else [document.directory], log)
+    spec = Spec(root, document.reach, log)
     file = None if document.directory is None else document.directory / Path(document.file).name
     spec.read(container, version_of(root, log), file)
     for world in worlds[1:]:
@@ -118,7 +118,7 @@ class _Reader:
             found = self.frames.named(node.scope, frame, part, "relative_to") if frame else None
             return (HERE if found is None else self.frames.relative(key, found)) @ pose_in(part, self.log)
 
-        link.inertia = read_inertia(element, node.scope.static, placed, self.log)
+        link.inertia = read_inertia(element, node.scope.static, placed, self.spec.reach, self.log)
         self.homes[name] = self.frames.relative(WORLD, key)
         base = element.find(BASE)
         if base is not None:

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from math import pi
 
 from kinetree.io.attributes import shorten
-from kinetree.io.mjcf_inertia import solid
+from kinetree.io.paths import Reach
+from kinetree.io.polyhedra import MeshError
+from kinetree.io.primitives import solid
 from kinetree.io.report import Log, Where
 from kinetree.io.sdf_values import number_in, pose_in, text_in, vector_in
+from kinetree.io.urdf_geometry import mesh_bulk
 from kinetree.io.xml import Element
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -19,7 +22,9 @@ _UNIT = 1.0  # kg and kg m^2: what SDF gives a link that says nothing
 _MASSLESS = ("plane", "heightmap", "image", "empty")
 
 
-def read_inertia(link: Element, static: bool, placed: Callable[[Element], Pose], log: Log) -> Inertia:
+def read_inertia(
+    link: Element, static: bool, placed: Callable[[Element], Pose], reach: Reach, log: Log
+) -> Inertia:
     """The inertia of a link in its own frame.
 
     Args:
@@ -32,7 +37,7 @@ def read_inertia(link: Element, static: bool, placed: Callable[[Element], Pose],
             log.add("inertia-default", link.where, "the link has no <inertial>")
         return Inertia(_UNIT, inertia=(_UNIT,) * 3)
     if (inertial.get("auto") or "").lower() in ("true", "1"):
-        return _from_shapes(link, inertial, placed, log)
+        return _from_shapes(link, inertial, placed, reach, log)
     pose = pose_in(inertial, log)
     missing = [tag for tag in ("mass", "inertia") if inertial.find(tag) is None]
     if missing and not static:
@@ -53,7 +58,9 @@ def _moments(element: Element | None, where: Where, log: Log) -> Matrix:
     return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
 
 
-def _from_shapes(link: Element, inertial: Element, placed: Callable[[Element], Pose], log: Log) -> Inertia:
+def _from_shapes(
+    link: Element, inertial: Element, placed: Callable[[Element], Pose], reach: Reach, log: Log
+) -> Inertia:
     """The sum over the collision shapes, each with its own density; scaled to the mass if that is given."""
     density = number_in(inertial, "density", _DENSITY, log)
     total = Inertia.zero()
@@ -65,7 +72,7 @@ def _from_shapes(link: Element, inertial: Element, placed: Callable[[Element], P
             continue
         geometry = collision.find("geometry")
         for shape in geometry.children if geometry is not None else ():
-            inertia = shape_inertia(shape, own, link, log)
+            inertia = _shape_inertia(shape, own, link, reach, log)
             if inertia is not None:
                 total = total + inertia.congruence(placed(collision).transform())
     if not total.mass:
@@ -77,16 +84,13 @@ def _from_shapes(link: Element, inertial: Element, placed: Callable[[Element], P
     return Inertia.from_parameters(x * factor for x in total.parameters)
 
 
-def shape_inertia(shape: Element, density: float, link: Element, log: Log) -> Inertia | None:
+def _shape_inertia(shape: Element, density: float, link: Element, reach: Reach, log: Log) -> Inertia | None:
     """The inertia of a solid shape in its own frame; None if it has none."""
     if shape.tag in _MASSLESS or ":" in shape.tag:
         return None
     found = size_of(shape, log)
     if found is None:
-        mesh = shorten(text_in(shape, "uri"))
-        problem = f"{link.label}: the mass of <{shape.tag}> {mesh!r} is not known"
-        log.add("inertia-mesh", shape.where, problem)
-        return None
+        return _mesh_inertia(shape, density, link, reach, log)
     kind, size = found
     if min(size) <= 0:
         log.add("value", shape.where, f"a {kind} needs positive sizes", "Give its size.")
@@ -95,6 +99,19 @@ def shape_inertia(shape: Element, density: float, link: Element, log: Log) -> In
         return cone(density, *size)
     volume, moments = solid(kind, size)
     return Inertia(density * volume, inertia=scale(moments, density * volume))
+
+
+def _mesh_inertia(shape: Element, density: float, link: Element, reach: Reach, log: Log) -> Inertia | None:
+    uri = text_in(shape, "uri")
+    try:
+        if shape.tag != "mesh" or shape.find("submesh") is not None:
+            raise MeshError("such shapes are not integrated")
+        whole = mesh_bulk(uri, vector_in(shape, "scale", (1.0, 1.0, 1.0), log), shape.where, reach, log)
+    except MeshError as error:
+        problem = f"{link.label}: the mass of <{shape.tag}> {shorten(uri)!r} is not known: {error}"
+        log.add("inertia-mesh", shape.where, problem)
+        return None
+    return Inertia(density * whole.size, tuple(whole.center.tolist()), (density * whole.moments).tolist())
 
 
 def size_of(shape: Element, log: Log) -> tuple[str, tuple[float, ...]] | None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from kinetree.io.attributes import clean_name, is_name, shorten
-from kinetree.io.files import confined, read_bytes
-from kinetree.io.meshes import candidates
+from kinetree.io.files import read_bytes
+from kinetree.io.paths import Reach, confined
 from kinetree.io.report import Log, refuse
 from kinetree.io.sdf_frames import SEPARATOR, Frames, Node, Scope
 from kinetree.io.sdf_values import flag_in, pose_in, text_in, version_of
@@ -24,8 +24,8 @@ _OLDEST = 1.06
 class Spec:
     """Reads models and everything in them into `frames`; `links` and `joints` hold their keys."""
 
-    def __init__(self, root: Element, directories: list[Path], log: Log) -> None:
-        self.directories, self.log = directories, log
+    def __init__(self, root: Element, reach: Reach, log: Log) -> None:
+        self.reach, self.log = reach, log
         self.frames = Frames(log)
         self.links: list[str] = []
         self.joints: list[str] = []
@@ -161,7 +161,7 @@ class Spec:
 
     def _locate(self, element: Element, uri: str) -> Path | None:
         """The file that a reference leads to, inside of the allowed directories."""
-        if not uri or not self.directories:
+        if not uri or not self.reach.roots:
             problem = "<include> has no <uri>" if not uri else "a text has no directory to include from"
             self.log.add("include", element.where, problem, "Load the model from its file.")
             return None
@@ -169,15 +169,21 @@ class Spec:
             problem = f"{shorten(uri)!r} is on another computer, and nothing is fetched"
             self.log.add("include", element.where, problem, "Keep a copy beside the file.")
             return None
-        inside = [path for path in candidates(uri, None, self.directories) if path is not None]
+        inside = self._inside(uri)
         for path in inside:
             found = _model_file(path) if path.is_dir() else path
             if found is not None and found.is_file():
                 return found
         problem = f"there is no model {shorten(uri)!r}" if inside else f"{shorten(uri)!r} lies outside"
-        remedy = "Keep included models below the folder of the file, or name their folder when loading."
+        remedy = "Keep included models below the folder of the file, or give include_dirs=."
         self.log.add("include", element.where, problem, remedy)
         return None
+
+    def _inside(self, uri: str) -> list[Path]:
+        """Where a model may lie; `model://` looks beside the file as well as in the allowed folders."""
+        scheme, separator, rest = uri.partition("://")
+        beside = self.reach.part(rest) if separator and scheme == "model" else []
+        return list(dict.fromkeys((*self.reach.mesh(uri), *beside)))
 
     def _parse(self, path: Path, element: Element) -> Element:
         """The root element of a file, which is read once."""

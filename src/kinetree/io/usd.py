@@ -30,8 +30,7 @@ _EARTH = 9.81
 
 def read_usd(document: Document, log: Log) -> Description:
     """The robot of a stage; everything odd about it goes to `log`."""
-    directories = [] if document.directory is None else [document.directory]
-    stage = Stage(open_stage(document, directories), document.file, log)
+    stage = Stage(open_stage(document), document.file, log)
     reader = _Reader(stage, log)
     robot = reader.robot
     default = stage.stage.GetDefaultPrim()

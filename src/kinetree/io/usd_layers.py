@@ -14,7 +14,8 @@ from typing import Any
 
 from kinetree.extras import needed
 from kinetree.io.attributes import shorten
-from kinetree.io.files import LARGEST_LAYER, LAYERS, Document, confined
+from kinetree.io.files import LARGEST_LAYER, LAYERS, Document
+from kinetree.io.paths import Reach, confined
 from kinetree.io.report import Where, refuse
 
 _LAYERS = 200
@@ -22,7 +23,7 @@ _PRIMS = 200_000
 _PACKAGED = re.compile(r"^(?P<package>[^\[\]]+\.usdz)\[[^\[\]]+\]$")
 
 
-def open_stage(document: Document, directories: list[Path]) -> Any:
+def open_stage(document: Document) -> Any:
     """The composed stage of a file or text; FileError if it is not one, reaches outside, or is too large."""
     Sdf = needed("pxr.Sdf", "loading USD")
     Usd = needed("pxr.Usd", "loading USD")
@@ -37,7 +38,7 @@ def open_stage(document: Document, directories: list[Path]) -> Any:
             layer = Sdf.Layer.FindOrOpen(os.fspath(document.directory / Path(document.file).name))
         if layer is None:
             refuse("usd", where, "not a USD layer")
-        _Look(Sdf, where, directories).at(layer)
+        _Look(Sdf, where, document.reach).at(layer)
         stage = Usd.Stage.Open(layer)
     except (Tf.ErrorException, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
@@ -48,8 +49,8 @@ def open_stage(document: Document, directories: list[Path]) -> Any:
 class _Look:
     """Goes through the layers of a stage before USD composes them."""
 
-    def __init__(self, Sdf: Any, where: Where, directories: list[Path]) -> None:
-        self.Sdf, self.where, self.directories = Sdf, where, directories
+    def __init__(self, Sdf: Any, where: Where, reach: Reach) -> None:
+        self.Sdf, self.where, self.reach = Sdf, where, reach
         self.layers: dict[str, Any] = {}
         self.size = 0
 
@@ -84,7 +85,12 @@ class _Look:
                 refuse("include", self.where, f"layer {shorten(asset)!r} lies outside of its package")
         elif not self._may_open(Path(inner[0]).parent if inner[0] else None, file):
             problem = f"layer {shorten(asset)!r} lies outside of the model's directory, or is not there"
-            refuse("include", self.where, problem, "Keep all layers below the folder of the file.")
+            refuse(
+                "include",
+                self.where,
+                problem,
+                "Keep all layers below the folder of the file, or give include_dirs=.",
+            )
         found = self.Sdf.Layer.FindOrOpenRelativeToLayer(layer, asset)
         if found is None:
             refuse("include", self.where, f"layer {shorten(asset)!r} cannot be opened")
@@ -93,7 +99,7 @@ class _Look:
     def _may_open(self, beside: Path | None, file: str) -> bool:
         if beside is None or not file.lower().endswith(LAYERS):
             return False
-        target = next((p for root in self.directories if (p := confined(file, beside, root))), None)
+        target = confined(file, beside, *self.reach.roots)
         return target is not None and target.is_file()
 
     def _count(self, root: Any) -> None:

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.io.mjcf_inertia import solid
+from kinetree.io.mesh_files import checked
+from kinetree.io.polyhedra import MeshError, bulk
+from kinetree.io.primitives import solid
 from kinetree.io.report import Log
 from kinetree.io.sdf_inertia import cone
+from kinetree.io.urdf_geometry import enclosed
 from kinetree.io.usd_stage import Body, Stage
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -75,7 +78,7 @@ def _collider(body: Body, prim: Any, stage: Stage, density: float, log: Log) -> 
     own, mass = stage.number(prim, "physics:density"), stage.number(prim, "physics:mass")
     per_volume = (own or density or _material_density(prim, stage)) * stage.kilograms / stage.metres**3
     pose, size = stage.placed(prim, body)
-    shape = _solid(prim, kind, size, stage) if kind in _SHAPES else None
+    shape = _solid(prim, kind, size, stage) if kind in _SHAPES else _mesh(prim, kind, size, stage, log)
     if shape is None:
         said = kind if kind not in _SHAPES else f"{kind} with a scale that differs across its axis"
         problem = f"{body.where.element}: the mass of {said} {prim.GetName()!r} is not known"
@@ -116,6 +119,22 @@ def _solid(prim: Any, kind: str, size: tuple[float, ...], stage: Stage) -> tuple
         return None
     turned = Pose(_ALONG[axis])
     return (cone(1.0, radius, half) if kind == "Cone" else _unit(kind.lower(), (radius, half))), turned
+
+
+def _mesh(
+    prim: Any, kind: str, size: tuple[float, ...], stage: Stage, log: Log
+) -> tuple[Inertia, Pose] | None:
+    """A mesh of unit density: its hull if it collides as one, else what it encloses."""
+    if kind != "Mesh":
+        return None
+    try:
+        mesh = checked(stage.mesh(prim))
+        mesh = mesh.moved(mesh.vertices * size * stage.metres, mirrored=bool(np.prod(size) < 0))
+        hull = stage.get(prim, "physics:approximation") in ("convexHull", "boundingCube", "boundingSphere")
+        whole = bulk(mesh, "convex") if hull else enclosed(mesh, prim.GetName(), stage.where(prim), log)
+    except MeshError:
+        return None
+    return Inertia(whole.size, tuple(whole.center.tolist()), whole.moments.tolist()), Pose()
 
 
 def _unit(kind: str, size: tuple[float, ...]) -> Inertia:

@@ -12,11 +12,15 @@ import numpy as np
 from kinetree.extras import needed
 from kinetree.io.attributes import LARGEST
 from kinetree.io.placement import HERE, exact, from_wxyz
+from kinetree.io.polyhedra import Mesh, MeshError
 from kinetree.io.report import Log, Where, refuse
+from kinetree.io.triangulate import triangles
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.rotation import Rotation
 
 _PRIMS = 200_000
+_CORNERS = 2_000_000  # of the faces of a mesh
+_MESH = ("points", "faceVertexCounts", "faceVertexIndices")
 _SHEAR = 1e-5  # of a scale: single precision leaves less
 
 
@@ -140,6 +144,22 @@ class Stage:
         binding = self.UsdShade.MaterialBindingAPI(prim)
         material, _ = binding.ComputeBoundMaterial("physics")
         return material.GetPrim() if material else None
+
+    def mesh(self, prim: Any) -> Mesh:
+        """The triangles of a mesh, in its own space; MeshError if it is none."""
+        points, counts, places = (self.get(prim, name) for name in _MESH)
+        if points is None or counts is None or places is None or not len(counts):
+            raise MeshError("it has no faces")
+        vertices, sizes, corners = np.array(points, float), np.array(counts), np.array(places)
+        if min(sizes) < 0 or sizes.sum() != len(corners) or len(corners) > _CORNERS:
+            raise MeshError("its faces do not fit its corners, or are too many")
+        if not len(vertices) or corners.min() < 0 or corners.max() >= len(vertices):
+            raise MeshError("a face has a vertex that does not exist")
+        polygons = np.split(corners, np.cumsum(sizes)[:-1])
+        faces = [face for polygon in polygons for face in triangles(vertices, polygon.tolist())]
+        turned = self.get(prim, "orientation") == "leftHanded"
+        found = Mesh(vertices, np.array(faces, dtype=np.intp).reshape(-1, 3))
+        return found.moved(vertices, mirrored=turned)
 
     def owner(self, prim: Any) -> Any:
         """The prim itself or the nearest one above it that is a rigid body; None: it stands in the world."""

@@ -22,7 +22,7 @@ from kinetree.stages.function import Function
 from kinetree.stages.own import FUNCTIONS
 from kinetree.sweep.signature import MODEL_INPUTS, Argument
 
-OPTIONS = ("integrator", "passive", "limits")
+OPTIONS = ("integrator", "passive", "limits", "constraints")
 STATE = ("t", "q", "v", "tau")  # what a control sees; tau is what those before it gave together
 ACTIONS = ("tau", "f_ext", "kp", "kd", "setpoint")  # what it may give, and what callers give instead
 NEXT = "_next"  # what a control remembers at the end
@@ -73,11 +73,11 @@ class Rollout(Function):
         if not all(_is_ours(control) for control in controls):
             self.__module__ = ""  # what it computes does not follow from the package's own source
 
-    def chosen(self, integrator: str, passive: bool, limits: bool) -> dict[str, Any]:
+    def chosen(self, **options: Any) -> dict[str, Any]:
         """The options of a job: the caller's, and what else decides the program."""
         laws = [(c.name, *sorted(c.options.items()), c.sees_numbers) for c in self.controls]
         counts = (self.records, self.steps, self.watched, *laws)
-        return {"integrator": integrator, "passive": passive, "limits": limits, "counts": counts}
+        return options | {"counts": counts}
 
     # -- one state of a model as a program
 

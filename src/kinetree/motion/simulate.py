@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import functions as of
+from kinetree.constraints import Constraint
 from kinetree.errors import ArgumentError, SimulationError
 from kinetree.model import Model
 from kinetree.motion import adaptive, inputs
@@ -49,6 +50,7 @@ def simulate(
     gravity: Any = None,
     t0: float = 0.0,
     tolerance: float = 1e-9,
+    constraints: Sequence[Constraint] = (),
 ) -> Trajectory:
     """The motion from (`q0`, `v0`) on, for `duration` seconds in steps of `dt`.
 
@@ -89,6 +91,9 @@ def simulate(
         parameters, gravity: instead of the model's own, also by state: (..., nb, 10), (..., 3).
         t0: the time at the beginning, s.
         tolerance: of integrators with error control, relative and absolute.
+        constraints: what is kept to rounding in every step of "discrete" and "rk4", as in
+            `kt.constrained_dynamics`, which also gives the forces: constrained_dynamics(model, run.q, run.v,
+            run.tau, constraints). `q0` and `v0` should keep them already (`kt.project`).
 
     Returns:
         A `Trajectory`.
@@ -106,6 +111,8 @@ def simulate(
         raise ArgumentError(f"simulate: unknown integrator {integrator!r}; choose from {', '.join(known)}")
     if target not in TARGETS or target == "c":
         raise ArgumentError(f"simulate: unknown target {target!r}; choose 'cpu' or 'eager'")
+    if constraints and integrator not in ("discrete", "rk4"):
+        raise ArgumentError(f"simulate: {integrator} takes no constraints: use 'discrete' or 'rk4'")
     steps, dt = inputs.whole_steps(duration, dt, record)
     q, v = inputs.read_state(model, q0, v0)
     given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint}
@@ -123,7 +130,8 @@ def simulate(
             "simulate: the batch axes of the states and of what acts on them do not broadcast"
         ) from None
     settings = {
-        "integrator": integrator, "dt": dt, "record": record, "passive": passive, "limits": limits, "t0": t0
+        "integrator": integrator, "dt": dt, "record": record, "passive": passive, "limits": limits, "t0": t0,
+        "constraints": tuple(constraints),
     }  # fmt: skip
     work = Simulation(model, q, v, batch, acting, steps, settings, target)
     bar = Progress(progress, duration, prod(batch), steps)

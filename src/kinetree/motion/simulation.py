@@ -12,7 +12,7 @@ from kinetree.model import Model
 from kinetree.motion.events import Events
 from kinetree.motion.inputs import Acting
 from kinetree.motion.progress import Progress
-from kinetree.motion.rollout import NEXT, SATURATED, given_name, rollout
+from kinetree.motion.rollout import NEXT, OPTIONS, SATURATED, given_name, rollout
 from kinetree.motion.run import LONG_PIECE, Run
 from kinetree.motion.trajectory import Failure, Trajectory
 
@@ -36,7 +36,7 @@ class Simulation:
         self.model, self.acting, self.steps, self.settings, self.batch = model, acting, steps, settings, batch
         self.record, self.dt, self.t0 = settings["record"], settings["dt"], settings["t0"]
         dtype = q.dtype
-        options = {name: settings[name] for name in ("integrator", "passive", "limits")}
+        options = {name: settings[name] for name in OPTIONS}
         self.engine = Run(model, acting, options, self.dt, self.t0, target, str(dtype))
         records = steps // self.record
         piece = 1 if batch else self.engine.piece(records, self.record, 1)

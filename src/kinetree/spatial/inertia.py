@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.spatial import consistency
@@ -70,7 +72,7 @@ class Inertia(Tensor):
         mass = self.mass
         if isinstance(mass, (int, float)) and mass == 0:
             return (0.0, 0.0, 0.0)
-        if isinstance(mass, ops.Expr):
+        if isinstance(mass, (ops.Expr, np.ndarray)):
             mass = ops.where(ops.equal(mass, 0.0), 1.0, mass)
         return (total[0] / mass, total[1] / mass, total[2] / mass)
 

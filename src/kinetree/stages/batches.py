@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kinetree.compiler.runtime.batching import check_place
 from kinetree.errors import ShapeError
 from kinetree.model import Model
 
@@ -70,6 +71,7 @@ def delivered(name: str, results: Sequence[Any], out: Any) -> Any:
         if len(values) != len(results):
             raise ShapeError(f"{name}: out has {len(values)} arrays, but {len(results)} are needed")
         for place, result in zip(values, results, strict=True):
+            check_place(name, place, np.asarray(result).dtype)
             if np.shape(place) != np.shape(result):
                 raise ShapeError(f"{name}: out has shape {np.shape(place)} but {np.shape(result)} is needed")
             np.copyto(place, result, casting="same_kind")

@@ -22,7 +22,8 @@ from kinetree.compiler.runtime.fastcall import Forms, by_forms
 from kinetree.errors import KinetreeError, ShapeError
 from kinetree.model import Model
 from kinetree.names import MODULE_OF
-from kinetree.stages.arguments import bound, chosen, documentation, signature
+from kinetree.stages.arguments import bound, chosen, documentation, in_order, signature
+from kinetree.stages.guests import bridge_of
 from kinetree.stages.job import Job
 from kinetree.stages.splice import inlined
 from kinetree.stages.target import TARGETS, chosen_target, kind_of
@@ -60,8 +61,7 @@ class Function(ABC):
         self.outputs = tuple(outputs)
         self.options = dict(options)
         self.result = result  # the type of a result of several parts; a plain tuple if None
-        needed = [a.name for a in inputs if not a.optional]
-        self.order = list(order) or [*needed, *options, *(a.name for a in inputs if a.optional)]
+        self.order = list(order) or in_order(self.own_inputs, self.options)
         self.__module__ = body.__module__
         self.__qualname__ = self.name
         self.__doc__ = documentation(self, inspect.getdoc(body) or "")
@@ -124,13 +124,19 @@ class Function(ABC):
         if isinstance(model, Model):
             model, given = origin(model)
             keywords = given | keywords
+        bridge = bridge_of((*args, *keywords.values()))
+        if bridge is not None:
+            found = bridge.evaluated(self, model, args, keywords, out, target)
+            if found is not None:
+                return found
         arrays, options = bound(self, model, args, keywords)
-        target = target or ("trace" if holds_expressions(model) else chosen_target(arrays.values()))
+        if target is None:
+            target = "trace" if holds_expressions(model) else chosen_target(arrays.values())
         if target == "trace":
             if out is not None:
                 raise ShapeError(f"{self.name}: expressions cannot be written to out=")
             return self._finished(inlined(self, model, arrays, options))
-        if target not in TARGETS:
+        if not isinstance(target, str) or target not in TARGETS:
             raise KinetreeError(f"{self.name}: unknown target {target!r}; choose from {', '.join(TARGETS)}")
         dtype = "float32" if arrays and all(kind_of(a) == FLOAT32 for a in arrays.values()) else "float64"
         job = Job(self, model, tuple(arrays), options, dtype)
@@ -241,7 +247,8 @@ def doubles(arrays: list) -> list | None:
         if type(a) is float:  # the machine code takes it as it is
             single = False
         elif type(a) is not ndarray or a.dtype is not FLOAT64:
-            if hasattr(a, "__cuda_array_interface__"):
+            special = hasattr(a, "__cuda_array_interface__") or isinstance(a, np.ma.MaskedArray)
+            if special or bridge_of((a,)) is not None:
                 return None
             try:
                 a = np.asarray(a)

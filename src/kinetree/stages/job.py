@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from kinetree.compiler.ir.program import Program
-from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.passes.pipeline import optimize, without_garbage_collection
 from kinetree.compiler.passes.split import PART_SIZE
 from kinetree.compiler.runtime.source import source_digest
 from kinetree.errors import ArgumentError, KinetreeError, ShapeError, SingularError
@@ -72,7 +72,8 @@ class Job:
 
     def program(self, part_size: int = PART_SIZE) -> Program:
         """The program that printers print: after all passes; `part_size` as the target says."""
-        return optimize(self.lowered(), part_size)
+        with without_garbage_collection():
+            return optimize(self.lowered(), part_size)
 
     @property
     def key(self) -> str | None:

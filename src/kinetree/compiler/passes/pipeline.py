@@ -7,6 +7,7 @@ greedy list scheduler saved a tenth of the spills of forward dynamics and no tim
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -50,13 +51,31 @@ def optimize(program: Program, part_size: int = PART_SIZE) -> Program:
         return program
 
 
+_pauses: set[object] = set()  # those that are not over, and that the collector ran before
+
+
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
     """Expressions are many and all alive: looking for dead ones among them takes a third of the time."""
-    was_enabled = gc.isenabled()
+    if not gc.isenabled():
+        yield
+        return
+    pause = object()
+    _pauses.add(pause)
     gc.disable()
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        gc.enable()
+        _pauses.discard(pause)
+
+
+def _start_again() -> None:
+    """A process that was forked while another thread compiled has the pause, but not the thread."""
+    if _pauses:
+        gc.enable()
+        _pauses.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_again)

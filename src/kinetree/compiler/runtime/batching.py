@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from kinetree.compiler.runtime.description import Core, Shape
-from kinetree.errors import ShapeError
+from kinetree.errors import ArgumentError, ShapeError
 
 SHORT = 64  # states: runs of equal stride shorter than this are gathered by a copy instead
 
 
 def convert(core: Core, value: Any, dtype: np.dtype) -> np.ndarray:
     """`value` as an array of `dtype`."""
+    refuse_masked(core.name, value)
     array = np.asarray(value)
     if array.dtype == dtype:
         return array
@@ -28,6 +29,12 @@ def convert(core: Core, value: Any, dtype: np.dtype) -> np.ndarray:
             "convert it, or use target='eager' for other kinds of numbers"
         )
     return array.astype(dtype)
+
+
+def refuse_masked(name: str, value: Any) -> None:
+    """Raise if some numbers of an array are masked: what stands there is not meant."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ShapeError(f"{name} has masked numbers: fill them first, or leave these states out")
 
 
 def fits(core: Core, array: np.ndarray) -> bool:
@@ -67,7 +74,7 @@ def spread(core: Core, array: np.ndarray, batch: Shape) -> np.ndarray:
     return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
-def check_out(cores: Sequence[Core], out: Any) -> list[np.ndarray | None]:
+def check_out(cores: Sequence[Core], out: Any, dtype: np.dtype) -> list[np.ndarray | None]:
     """`out=` as one array, or None, for each result."""
     outs = list(out) if isinstance(out, tuple) else [out]
     if out is None:
@@ -77,13 +84,20 @@ def check_out(cores: Sequence[Core], out: Any) -> list[np.ndarray | None]:
     for core, array in zip(cores, outs):
         if array is None:
             continue
-        if not isinstance(array, np.ndarray):
-            raise TypeError(f"out must be a NumPy array, not {type(array).__name__}")
-        if not array.flags.writeable:
-            raise ValueError(f"out for {core.name} is read-only")
+        check_place(core.name, array, dtype)
         if not fits(core, array):
             raise ShapeError("out: " + expected(core, array.shape))
     return outs
+
+
+def check_place(name: str, array: Any, dtype: np.dtype) -> None:
+    """Raise unless a result of `dtype` can be written to an array."""
+    if not isinstance(array, np.ndarray):
+        raise ArgumentError(f"out for {name} must be a NumPy array, not a {type(array).__name__}")
+    if not array.flags.writeable:
+        raise ShapeError(f"out for {name} is read-only")
+    if array.dtype.kind not in "fcO" or not np.can_cast(dtype, array.dtype, "same_kind"):
+        raise ShapeError(f"out for {name} holds {array.dtype} values, but the results are {dtype}")
 
 
 def are_apart(outs: Sequence[np.ndarray | None]) -> bool:

@@ -14,7 +14,7 @@ from kinetree.compiler.runtime import threads as pool
 from kinetree.compiler.runtime.artifact import Artifact
 from kinetree.compiler.runtime.description import Core, Shape
 from kinetree.compiler.runtime.loaded import KEPT, Loaded
-from kinetree.errors import ShapeError, SingularError
+from kinetree.errors import ArgumentError, ShapeError, SingularError
 
 BLOCK = 40e3  # nanoseconds of work that a thread takes at a time
 LONG = 300e3  # nanoseconds of one state, beyond which a call lets other Python threads run
@@ -137,7 +137,7 @@ class Kernel:
         """A call with whatever arrays."""
         if len(arrays) != len(self.inputs):
             names = ", ".join(core.name for core in self.inputs)
-            raise TypeError(f"{self.name} takes {len(self.inputs)} arrays ({names}), not {len(arrays)}")
+            raise ArgumentError(f"{self.name} takes {len(self.inputs)} arrays ({names}), not {len(arrays)}")
         sources = [op.convert(core, array, self.dtype) for core, array in zip(self.inputs, arrays)]
         for core, array in zip(self.inputs, sources):
             if not op.fits(core, array):
@@ -148,7 +148,7 @@ class Kernel:
         ]
         if self._fast is not None and any(a is not b for a, b in zip(arrays, sources)):
             return self._fast(*sources, out=out)  # converted, they may suit it
-        given = op.check_out(self.outputs, out)
+        given = op.check_out(self.outputs, out, self.dtype)
         batch = op.batch_shape((*self.inputs, *self.outputs), sources, given)
         direct = op.are_apart(given)
         results = [

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from kinetree.compiler.passes.pipeline import without_garbage_collection
 from kinetree.compiler.runtime.artifact import Artifact
 from kinetree.compiler.runtime.description import Core, Description
 from kinetree.compiler.runtime.kernel import Kernel
@@ -44,10 +45,10 @@ class ModelKernel(Kernel):
 
 def _made(job: Job, key: str | None) -> Artifact:
     started = time.perf_counter()
-    program = job.program(Cpu.part_size)
-    traced = time.perf_counter() - started
-    inputs, outputs = job.shapes
-    made = Artifact.of(program, Description.of(program, inputs, outputs, job.dtype), key)
+    with without_garbage_collection():
+        program = job.program(Cpu.part_size)
+        traced = time.perf_counter() - started
+        made = Artifact.of(program, Description.of(program, *job.shapes, job.dtype), key)
     made.seconds += traced
     return made
 

@@ -20,6 +20,7 @@ import numpy as np
 from kinetree.compiler.emit.llvm.gpu import OWN_BYTES, THREADS, emit_gpu
 from kinetree.compiler.emit.llvm.layout import table_bytes
 from kinetree.compiler.ir.program import walk
+from kinetree.compiler.passes.spoil import refuse_silently
 from kinetree.compiler.runtime import cache, cuda
 from kinetree.errors import CompileError, ShapeError
 from kinetree.ops import Expr
@@ -111,12 +112,19 @@ class Loaded(NamedTuple):
 
 
 class CudaKernel:
-    """A function of a model on GPUs: `kernel(*arrays, out=None)`, batch axes lead."""
+    """A function of a model on GPUs: `kernel(*arrays, out=None)`, batch axes lead.
 
-    def __init__(self, job: Job):
+    Args:
+        silent: a state that the function refuses is NaN, and nobody waits to hear of it.
+    """
+
+    def __init__(self, job: Job, silent: bool = False):
         cuda.driver()
         self.job, self.name, self.dtype = job, job.function.name, np.dtype(job.dtype)
         self.program = job.program(Cuda.part_size)
+        self.silent = silent
+        if silent:
+            self.program = refuse_silently(self.program)
         self.input_shapes, self.output_shapes = job.shapes
         self._loaded: dict[tuple[int, bool], Loaded] = {}
         self._notes: dict[tuple[int, int], cuda.Memory] = {}  # by device and stream
@@ -130,6 +138,17 @@ class CudaKernel:
     def source(self) -> str:
         """The PTX for results in rows."""
         return self._ptx(True, cuda.device().architecture)
+
+    @property
+    def tables(self) -> bytes:
+        """The constant tables of the program."""
+        return table_bytes(self.program, str(self.dtype))
+
+    @property
+    def work_numbers(self) -> int:
+        """The numbers of work arrays in the memory of a device, for each thread."""
+        numbers = sum(a.size for a in self.program.work)
+        return numbers if numbers * self.dtype.itemsize > OWN_BYTES else 0
 
     def report(self) -> str:
         """What the kernel is, as a few lines of text."""
@@ -244,7 +263,7 @@ class CudaKernel:
             notes = self._notes[where.number, stream] = cuda.Memory(where, 16)
         arguments += [loaded.tables.pointer, loaded.work.pointer, notes.pointer, count, blocks]
         self._start(loaded, arguments, blocks, notes, stream)
-        if self.program.guard is not None:
+        if self.program.guard is not None and not self.silent:
             loaded.launcher.wait(stream)
             worst = int(notes.get(np.empty(1, np.int64))[0])
             if worst >= 0:
@@ -283,8 +302,8 @@ class CudaKernel:
         key = self.job.key
         name = ""
         if key is not None:
-            facts = f"ptx\0{llvmlite.__version__}\0{architecture}\0{rows}\0{large}\0{self.dtype}\0{key}"
-            name = hashlib.sha256(facts.encode()).hexdigest()
+            facts = (llvmlite.__version__, architecture, rows, large, self.silent, self.dtype, key)
+            name = hashlib.sha256("\0".join(["ptx", *map(str, facts)]).encode()).hexdigest()
             found = cache.load(name)
             if found is not None:
                 return found.decode()
@@ -293,16 +312,19 @@ class CudaKernel:
             cache.store(name, text.encode())
         return text
 
+    def placed(self, where: cuda.Device) -> Loaded:
+        """The kernel for rows on one device, proven."""
+        return self._load(where, True)
+
     def _load(self, where: cuda.Device, rows: bool) -> Loaded:
         found = self._loaded.get((where.number, rows))
         if found is not None:
             return found
-        work = sum(a.size for a in self.program.work) * self.dtype.itemsize
-        blocks = where.processors * WAVES if work > OWN_BYTES else 0
+        work = self.work_numbers * self.dtype.itemsize
+        blocks = where.processors * WAVES if work else 0
         memory = cuda.Memory(where, work * blocks * THREADS)
-        tables = table_bytes(self.program, str(self.dtype))
-        constants = cuda.Memory(where, len(tables))
-        constants.put(np.frombuffer(tables, np.uint8))
+        constants = cuda.Memory(where, len(self.tables))
+        constants.put(np.frombuffer(self.tables, np.uint8))
         turns = any(isinstance(s, Expr) and s.op in ("sin", "cos") for s in walk(self.program.body))
         texts = [
             self._ptx(rows, where.architecture, large) for large in ((False, True) if turns else (False,))

@@ -285,6 +285,10 @@ class _Kernel(Printer):
                 self._lines.append(f"  store {scalar} {after}, ptr %poison")
         total = self._fresh(f"load {scalar}, ptr %poison")
         bad = self._fresh(f"fcmp une {scalar} {total}, {zero}")
+        if s.silent:
+            trust = self._fresh(f"load {scalar}, ptr %guard")
+            low = self._fresh(f"fcmp ult {scalar} {trust}, {self.number.constant(1.0)}")
+            bad = self._fresh(f"or i1 {bad}, {low}")
         nan = self.number.constant(float("nan"))
         if self.staged:
             for kept, array in ((self.results_kept[a], a) for a in s.outputs):
