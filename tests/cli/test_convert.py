@@ -43,7 +43,7 @@ def test_convert_says_what_cannot_be_said(tmp_path):
     kt.save(builder.build(), tmp_path / "m.json")
     run = kinetree("convert", tmp_path / "m.json", tmp_path / "m.urdf")
     assert "spherical" in assert_one_line_error(run, 1)
-    assert "must end in" in assert_one_line_error(kinetree("convert", "zoo:puma560", tmp_path / "m.sdf"), 1)
+    assert "must end in" in assert_one_line_error(kinetree("convert", "zoo:puma560", tmp_path / "m.dae"), 1)
 
 
 def test_the_zoo_is_listed():

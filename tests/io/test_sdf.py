@@ -102,7 +102,8 @@ def test_static_models_stand_still():
 
 
 def test_nested_models_have_scoped_names():
-    inner = f'<model name="hand"><pose>0 0 1 0 0 0</pose>{link("palm")}{link("tip", "0 0 0.1 0 0 0")}{hinge("k", "palm", "tip")}</model>'
+    parts = link("palm") + link("tip", "0 0 0.1 0 0 0") + hinge("k", "palm", "tip")
+    inner = f'<model name="hand"><pose>0 0 1 0 0 0</pose>{parts}</model>'
     model = kt.load(sdf(link("arm"), inner, hinge("w", "world", "arm"), hinge("j", "arm", "hand::palm")))
     assert model.body_names == ("arm", "hand::palm", "hand::tip")
     assert model.joint_names == ("w", "j", "hand::k")
@@ -128,7 +129,8 @@ def test_frames_joints_and_models_can_be_named_wherever_a_frame_is():
 def test_placement_frame():
     inner = '<frame name="grip"><pose>0 0 0.5 0 0 1.5707963267948966</pose></frame>'
     model = kt.load(sdf(
-        '<pose>1 2 3 0 0 0</pose>', link("a"), inner, hinge("w", "world", "a"), model='name="m" placement_frame="grip"'
+        "<pose>1 2 3 0 0 0</pose>", link("a"), inner, hinge("w", "world", "a"),
+        model='name="m" placement_frame="grip"',
     ))  # fmt: skip
     assert np.allclose(place(model, "grip")[:3, 3], (1, 2, 3))
     assert np.allclose(place(model, "grip")[:3, :3], np.eye(3))
@@ -200,7 +202,10 @@ def test_includes_that_multiply_are_refused(tmp_path):
 
 
 def test_mimic_of_one_axis():
-    mimic = '<mimic joint="{}" axis="{}"><multiplier>{}</multiplier><offset>0.5</offset><reference>0.25</reference></mimic>'
+    mimic = (
+        '<mimic joint="{}" axis="{}"><multiplier>{}</multiplier><offset>0.5</offset>'
+        "<reference>0.25</reference></mimic>"
+    )
     parts = link("a"), link("b", "0 0 1 0 0 0"), link("c", "0 0 2 0 0 0"), hinge("w", "world", "a")
     model = kt.load(
         sdf(*parts, hinge("j", "a", "b"), hinge("k", "b", "c", "1 0 0", mimic.format("j", "axis", 3)))
@@ -287,9 +292,11 @@ def place_of(model: kt.Model, name: str, q) -> np.ndarray:
 
 def test_mass_from_shapes(rng):
     shapes = (
-        '<collision name="c1"><pose>0.1 0 0 0.3 0 0</pose><density>700</density><geometry><box><size>1 2 3</size></box></geometry></collision>'
+        '<collision name="c1"><pose>0.1 0 0 0.3 0 0</pose><density>700</density><geometry><box>'
+        "<size>1 2 3</size></box></geometry></collision>"
         '<collision name="c2"><geometry><sphere><radius>0.5</radius></sphere></geometry></collision>'
-        '<collision name="c3"><geometry><cone><radius>0.5</radius><length>2</length></cone></geometry></collision>'
+        '<collision name="c3"><geometry><cone><radius>0.5</radius><length>2</length></cone></geometry>'
+        "</collision>"
     )
     auto = '<inertial auto="true"><density>200</density></inertial>'
     text = f'<sdf version="1.12"><model name="m"><link name="a">{auto}{shapes}</link></model></sdf>'
@@ -349,15 +356,20 @@ FOUND = {
     ),
     "decay": (sdf(link("a", inner="<velocity_decay><linear>0.1</linear></velocity_decay>")), "unsupported"),
     "kinematic": (sdf(link("a", inner="<kinematic>true</kinematic>")), "unsupported"),
-    "wind": (world("<wind><linear_velocity>1 0 0</linear_velocity></wind>", f'<model name="m">{link("a")}</model>'), "unsupported"),
+    "wind": (
+        world("<wind><linear_velocity>1 0 0</linear_velocity></wind>", f'<model name="m">{link("a")}</model>'),
+        "unsupported",
+    ),
     "a misspelt element": (sdf(link("a", inner="<inertail/>")), "element-unknown"),
-    "a misspelt attribute": (sdf(link("a").replace("<pose>", '<pose relativeto="b">', 1)), "attribute-unknown"),
+    "a misspelt attribute": (
+        sdf(link("a").replace("<pose>", '<pose relativeto="b">', 1)), "attribute-unknown",
+    ),
     "an old frame": (sdf(link("a").replace("<pose>", '<pose frame="b">', 1)), "unsupported"),
     "another joint": (sdf(link("a"), '<drake:joint name="j" type="planar"/>'), "unsupported"),
     "a mesh": (
         sdf(
-            '<link name="a"><inertial auto="true"/><collision name="c"><geometry><mesh><uri>x.dae</uri></mesh>'
-            "</geometry></collision></link>"
+            '<link name="a"><inertial auto="true"/><collision name="c">'
+            "<geometry><mesh><uri>x.dae</uri></mesh></geometry></collision></link>"
         ),
         "inertia-mesh",
     ),
@@ -394,16 +406,21 @@ REFUSED = {
     "no number": (sdf(link("a", "0 0 x 0 0 0")), "number"),
     "too few numbers": (sdf(link("a", "0 0 0")), "number"),
     "a zero quaternion": (
-        sdf(link("a").replace("<pose>0 0 0 0 0 0", '<pose rotation_format="quat_xyzw">0 0 0 0 0 0 0', 1)), "quaternion",
+        sdf(link("a").replace("<pose>0 0 0 0 0 0", '<pose rotation_format="quat_xyzw">0 0 0 0 0 0 0', 1)),
+        "quaternion",
     ),
     "a zero axis": (sdf(link("a"), hinge("j", "world", "a", "0 0 0")), "axis-zero"),
     "a screw without pitch": (sdf(link("a"), hinge("j", "world", "a", kind="screw")), "element-missing"),
     "parallel axes": (
-        sdf(link("a"), hinge("j", "world", "a", kind="universal").replace("</joint>", "<axis2><xyz>0 0 2</xyz></axis2></joint>")),
+        sdf(
+            link("a"),
+            hinge("j", "world", "a", kind="universal").replace("</j", "<axis2><xyz>0 0 2</xyz></axis2></j"),
+        ),
         "value",
     ),
     "damping": (
-        sdf(link("a"), hinge("j", "world", "a", inner="<dynamics><damping>-1</damping></dynamics>")), "coefficient-negative",
+        sdf(link("a"), hinge("j", "world", "a", inner="<dynamics><damping>-1</damping></dynamics>")),
+        "coefficient-negative",
     ),
 }  # fmt: skip
 REPAIRED = ("an unknown link", "twice", "a zero quaternion", "a zero axis", "damping")
