@@ -9,9 +9,11 @@ from kinetree.io.attributes import clean_name, is_name, parse_numbers
 from kinetree.io.description import Description
 from kinetree.io.placement import norm, unit
 from kinetree.io.save_sdf import inertial
+from kinetree.io.sdf_frames import SEPARATOR
 from kinetree.io.splice import Splice, put
 from kinetree.io.text import attributes, number, numbers
 from kinetree.io.xml import Element
+from kinetree.spatial.inertia import Inertia
 
 _COEFFICIENTS = ("damping", "friction", "spring_stiffness")
 _NAMED = ("link", "joint", "frame", "model")
@@ -35,12 +37,34 @@ def fix_sdf(splice: Splice, robot: Description, original: Description) -> None:
             for axis in source.all("axis", "axis2"):
                 for mimic in axis.all("mimic"):
                     splice.replace(mimic, "")
+    missing = {name for name, link in robot.links.items() if link.source is None and not link.virtual}
+    added: set[tuple[int, str]] = set()
     stack = [] if robot.document is None else [robot.document]
     while stack:
         element = stack.pop()
         _fix_names(splice, element)
+        if element.tag == "model":
+            _add_links(splice, element, missing, added)
         _fix_numbers(splice, element)
         stack.extend(element.children)
+
+
+def _add_links(splice: Splice, model: Element, missing: set[str], added: set[tuple[int, str]]) -> None:
+    """Add the links that joints of a model name and that are nowhere, where their names say."""
+    for end in (end for joint in model.all("joint") for end in joint.all("parent", "child")):
+        name = end.text.strip()
+        if not is_name(name):
+            name = clean_name(name)
+            _write(splice, end, name)
+        if name not in missing:
+            continue
+        *around, own = name.split(SEPARATOR)
+        inner: Element | None = model
+        for part in around:
+            inner = next((e for e in inner.all("model") if e.get("name") == part), None) if inner else None
+        if inner is not None and (inner.start, own) not in added:
+            added.add((inner.start, own))
+            splice.append(inner, f"<link{attributes(name=own)}>{inertial(Inertia.zero())}</link>\n")
 
 
 def _moves(element: Element) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kinetree.io.attributes import shorten
+from kinetree.io.attributes import clean_name, is_name, shorten
 from kinetree.io.description import WORLD, Description, Frame, Joint, Link, Names
 from kinetree.io.files import Document
 from kinetree.io.graph import Connection, span
@@ -153,6 +153,11 @@ class _Reader:
             self.log.add("element-missing", node.element.where, f"the joint has no <{tag}>")
             return None
         frame = self.frames.find(node.scope, name)
+        if frame is None and not is_name(name):
+            problem = f"<{tag}> has quotes, brackets or control characters in the name {shorten(name)!r}"
+            cleaned = clean_name(name)
+            self.log.repairable("name-invalid", node.element.where, problem, f"renamed to {cleaned!r}")
+            frame, name = self.frames.find(node.scope, cleaned), cleaned
         if frame is None:
             return name, ""
         body = self.frames.body(frame)
