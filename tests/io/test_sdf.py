@@ -357,7 +357,10 @@ FOUND = {
     "decay": (sdf(link("a", inner="<velocity_decay><linear>0.1</linear></velocity_decay>")), "unsupported"),
     "kinematic": (sdf(link("a", inner="<kinematic>true</kinematic>")), "unsupported"),
     "wind": (
-        world("<wind><linear_velocity>1 0 0</linear_velocity></wind>", '<model name="m">', link("a"), "</model>"),
+        world(
+            "<wind><linear_velocity>1 0 0</linear_velocity></wind>",
+            f'<model name="m">{link("a")}</model>',
+        ),
         "unsupported",
     ),
     "a misspelt element": (sdf(link("a", inner="<inertail/>")), "element-unknown"),

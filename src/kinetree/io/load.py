@@ -46,12 +46,11 @@ def load(
         snap: placements within this many radians of a right angle become exact, offsets of at most this many
             metres become zero, axes within it of a coordinate axis become exact. 0 keeps the file's numbers.
         base: "free" lets the root link float, "fixed" welds it to the world, None keeps what the file says (a
-            URDF root is welded; models of SDF and bodies of USD float unless a joint fixes them).
+            URDF root is welded; SDF models and USD bodies float unless a joint fixes them).
         package_dirs: folders in which `package://` references are looked up; with folders given, the report
             names meshes that are missing. `$NAME` stands for the folders of an environment variable, such as
             `$ROS_PACKAGE_PATH`.
-        include_dirs: folders, besides that of the file, from which MJCF, SDF and USD may include files, and meshes
-            are taken.
+        include_dirs: folders, besides that of the file, from which files are included and meshes taken.
             Nothing is read outside of the file's folder and these, whatever links and `..` lead to.
         merge_fixed: make links on fixed joints a part of their parents (they stay as frames). False keeps
             them as bodies with fixed joints.

@@ -68,7 +68,7 @@ class _Writer:
         yield '<?xml version="1.0"?>'
         yield f'<sdf version="{self._version()}" xmlns:kinetree="kinetree">'
         if world:
-            yield '<world name="world">'
+            yield '<world name="default">'
             yield f"<gravity>{numbers(model.gravity)}</gravity>"
             for frame in outside:
                 yield from named(f"frame '{frame.name}'", self._frame, frame)
