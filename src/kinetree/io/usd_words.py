@@ -16,38 +16,43 @@ from kinetree.io.usd_stage import Stage
 from kinetree.io.words import Words
 
 USD = {
-    "PhysicsScene": Words("physics:gravityDirection physics:gravityMagnitude"),
+    "PhysicsScene": Words("gravityDirection gravityMagnitude"),
     "PhysicsRigidBodyAPI": Words(
-        "physics:rigidBodyEnabled physics:kinematicEnabled",
-        "physxRigidBody:disableGravity physxRigidBody:linearDamping physxRigidBody:angularDamping "
-        "physxRigidBody:lockedPosAxis physxRigidBody:lockedRotAxis physxRigidBody:enableGyroscopicForces",
-        "physics:velocity physics:angularVelocity physics:startsAsleep physics:simulationOwner",
+        "rigidBodyEnabled kinematicEnabled", idle="velocity angularVelocity startsAsleep simulationOwner"
     ),
-    "PhysicsMassAPI": Words(
-        "physics:mass physics:density physics:centerOfMass physics:diagonalInertia physics:principalAxes"
-    ),
-    "PhysicsCollisionAPI": Words(idle="physics:collisionEnabled physics:approximation physics:filteredPairs"),
-    "PhysicsMaterialAPI": Words(
-        "physics:density", idle="physics:dynamicFriction physics:staticFriction physics:restitution"
-    ),
+    "PhysicsMassAPI": Words("mass density centerOfMass diagonalInertia principalAxes"),
+    "PhysicsCollisionAPI": Words(idle="collisionEnabled simulationOwner filteredPairs"),
+    "PhysicsMeshCollisionAPI": Words("approximation"),
+    "PhysicsMaterialAPI": Words("density", idle="dynamicFriction staticFriction restitution"),
     "PhysicsJoint": Words(
-        "physics:body0 physics:body1 physics:localPos0 physics:localPos1 physics:localRot0 physics:localRot1 "
-        "physics:jointEnabled physics:excludeFromArticulation physics:axis physics:lowerLimit "
-        "physics:upperLimit physxJoint:armature physxJoint:maxJointVelocity",
-        "physics:breakForce physics:breakTorque physics:minDistance physics:maxDistance "
-        "physxJoint:jointFriction",
-        "physics:collisionEnabled physics:coneAngle0Limit physics:coneAngle1Limit",
+        "body0 body1 localPos0 localPos1 localRot0 localRot1 jointEnabled excludeFromArticulation axis "
+        "lowerLimit upperLimit",
+        "breakForce breakTorque minDistance maxDistance",
+        "collisionEnabled coneAngle0Limit coneAngle1Limit",
     ),
-    "PhysicsLimitAPI": Words("physics:low physics:high"),
-    "PhysicsDriveAPI": Words(
-        "physics:stiffness physics:damping physics:targetPosition physics:maxForce physics:type",
-        "physics:targetVelocity",
+    "PhysicsLimitAPI": Words("low high"),
+    "PhysicsDriveAPI": Words("stiffness damping targetPosition maxForce type", "targetVelocity"),
+    "PhysicsArticulationRootAPI": Words(),
+    "PhysxRigidBodyAPI": Words(
+        "", "disableGravity linearDamping angularDamping lockedPosAxis lockedRotAxis enableGyroscopicForces"
     ),
-    "PhysicsArticulationRootAPI": Words("(the body that it is applied to)"),
+    "PhysxJointAPI": Words("armature maxJointVelocity", "jointFriction"),
 }
 
-_KNOWN = {word for words in USD.values() for word in f"{words.read} {words.idle}".split()}
-_ACTING = {word for words in USD.values() for word in words.acting.split()}
+_NAMESPACES = {"PhysxRigidBodyAPI": "physxRigidBody", "PhysxJointAPI": "physxJoint"}  # of the others: physics
+
+
+def _named(*parts: int) -> set[str]:
+    """The full names of attributes in some columns of the table."""
+    return {
+        f"{_NAMESPACES.get(schema, 'physics')}:{word}"
+        for schema, words in USD.items()
+        for k in parts
+        for word in (words[k] or "").split()
+    }
+
+
+_KNOWN, _ACTING = _named(0, 2), _named(1)
 _SAID = ("physics:targetVelocity", "physics:minDistance", "physics:maxDistance")  # with drives, with joints
 _ENGINES = ("physx", "mjc", "newton")
 _IDLE = (
