@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,6 +24,7 @@ LAYERS = (".usd", ".usda", ".usdc", ".usdz")
 LARGEST_LAYER = 256 * 2**20  # bytes
 _HEAD = 4096
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def read_bytes(path: str | os.PathLike[str], most: int = LIMITS.size, head: int | None = None) -> bytes:
@@ -67,13 +68,15 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     given = Path(path)
     target = Path(os.path.realpath(given))
     mode = _mode_for(given, target)
-    descriptor, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part")
+    beside = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.part"
+    descriptor = os.open(beside, _WRITE, 0o666 if mode is None else 0o600)  # less what the user's mask forbids
     try:
         with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(descriptor)
-        os.chmod(beside, mode)
+        if mode is not None:
+            os.chmod(beside, mode)
         os.replace(beside, target)
     except BaseException:
         with suppress(OSError):
@@ -83,8 +86,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     return given
 
 
-def _mode_for(given: Path, target: Path) -> int:
-    """The mode that the new file gets; OSError if nothing may be written there."""
+def _mode_for(given: Path, target: Path) -> int | None:
+    """The mode of the file that is there, None if there is none; OSError if nothing may be written there."""
     try:
         mode = os.stat(target).st_mode
     except FileNotFoundError:
@@ -92,9 +95,7 @@ def _mode_for(given: Path, target: Path) -> int:
             raise FileNotFoundError(
                 errno.ENOENT, "the link leads to no file: remove it, or write elsewhere", str(given)
             ) from None
-        mask = os.umask(0o077)
-        os.umask(mask)
-        return 0o666 & ~mask
+        return None
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "this is a directory, a pipe or a device, not a file", str(given))
     if not mode & 0o222 or not os.access(target, os.W_OK):
