@@ -22,6 +22,15 @@ jax.config.update("jax_enable_x64", True)
 DeviceKernel = pytest.importorskip("kinetree.bridges.jax_handlers").DeviceKernel
 no_gpu = pytest.mark.skipif(cuda.is_available(), reason="a GPU runs our kernel")
 
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu():
+    """Also where JAX prefers a GPU: `test_devices.py` is for those."""
+    with jax.default_device(jax.devices("cpu")[0]):
+        yield
+
+
 ALGORITHMS = [name for group in FUNCTIONS.values() for name in group.split()]
 ROBOTS = {"floating": floating, "cart_pole": kt.zoo.cart_pole}
 

@@ -51,13 +51,18 @@ class Meshes:
 
     def _bulk(self, name: str) -> Bulk | MeshError:
         try:
-            mesh = self.mesh(name)
-            return bulk(mesh, self._mode(self.elements[name]))
+            mesh, element = self.mesh(name), self.elements[name]
+            mode = self._mode(element)
+            if (mode == "convex" or not len(mesh.faces)) and (element.get("maxhullvert") or "-1") != "-1":
+                problem = "maxhullvert is not modelled: the whole convex hull counts"
+                self.log.add("unsupported", element.where, problem)
+            return bulk(mesh, mode)
         except MeshError as error:
             return error
 
     def _mode(self, element: Element) -> str:
-        mode = choice(element, "inertia", MODES, "legacy", self.log)
+        usual = "exact" if self.compiler.exactmeshinertia else "legacy"
+        mode = choice(element, "inertia", MODES, usual, self.log)
         thin = element.get("builtin") == "plate" or (mode == "legacy" and is_surface(element))
         return "shell" if thin else mode
 
@@ -101,7 +106,9 @@ class Meshes:
         self.bytes += path.stat().st_size
         if self.bytes > _MOST:
             raise MeshError(f"the meshes of the model have more than {_MOST} bytes")
-        kind = _TYPES.get(element.get("content_type") or "", "")
+        kind = path.suffix.lower().removeprefix(".")
+        if kind not in _TYPES.values():  # MuJoCo goes by the ending, too
+            kind = _TYPES.get(element.get("content_type") or "", kind)
         mesh = read_mesh(path, kind, first=True)
         if mesh.objects > 1:
             problem = f"only the first of the {mesh.objects} objects in {shorten(path.name)!r} counts"
