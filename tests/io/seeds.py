@@ -103,13 +103,13 @@ SDF_ARM = """<sdf version="1.11">
       <collision name="c"><geometry><box><size>0.1 0.2 0.05</size></box></geometry></collision></link>
     <link name="finger"><pose>0.1 0 0 0 0 0</pose>
       <inertial><mass>0.1</mass><inertia><ixx>1e-4</ixx><iyy>1e-4</iyy><izz>1e-4</izz></inertia></inertial></link>
-    <joint name="grip" type="screw"><parent>palm</parent><child>finger</child>
-      <screw_thread_pitch>0.01</screw_thread_pitch><axis><xyz>1 0 0</xyz>
-      <mimic joint="wrist" axis="axis2"><multiplier>0.5</multiplier><offset>0.1</offset></mimic>
-      </axis></joint>
   </model>
   <joint name="wrist" type="universal"><parent>upper</parent><child>hand::palm</child>
     <axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2></joint>
+  <joint name="grip" type="screw"><parent>hand::palm</parent><child>hand::finger</child>
+      <screw_thread_pitch>0.01</screw_thread_pitch><axis><xyz>1 0 0</xyz>
+      <mimic joint="wrist" axis="axis2"><multiplier>0.5</multiplier><offset>0.1</offset></mimic>
+      </axis></joint>
   <frame name="tool" attached_to="hand::finger"><pose>0 0 0.1 0 0 0</pose></frame>
 </model></world></sdf>"""
 

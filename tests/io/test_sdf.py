@@ -321,6 +321,35 @@ def test_mass_from_shapes(rng):
     assert float(weighed.mass) == pytest.approx(3.0)
 
 
+CUBE = """v 0 0 0
+v 1 0 0
+v 1 1 0
+v 0 1 0
+v 0 0 1
+v 1 0 1
+v 1 1 1
+v 0 1 1
+f 4 3 2 1
+f 5 6 7 8
+f 1 2 6 5
+f 2 3 7 6
+f 3 4 8 7
+f 4 1 5 8
+"""
+
+
+def test_mass_from_a_mesh(tmp_path):
+    (tmp_path / "cube.obj").write_text(CUBE)
+    mesh = "<geometry><mesh><uri>cube.obj</uri><scale>1 2 3</scale></mesh></geometry>"
+    auto = f'<inertial auto="true"/><collision name="c"><pose>1 0 0 0 0 0</pose>{mesh}</collision>'
+    path = tmp_path / "m.sdf"
+    path.write_text(f'<sdf version="1.11"><model name="m"><link name="a">{auto}</link></model></sdf>')
+    inertia = kt.load(path).bodies[0].inertia
+    assert float(inertia.mass) == pytest.approx(6000)
+    assert np.allclose(np.array(inertia.com, float), (1.5, 1.0, 1.5))
+    assert np.allclose(np.array(inertia.about_com, float), (6500, 5000, 2500, 0, 0, 0), atol=1e-9)
+
+
 def test_axes_of_old_versions():
     axis = "<axis><xyz>1 0 0</xyz>{}<limit><lower>-1</lower><upper>1</upper></limit></axis>"
     text = '<joint name="j" type="revolute"><parent>world</parent><child>a</child>{}</joint>'

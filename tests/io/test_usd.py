@@ -232,6 +232,21 @@ def test_mass_of_shapes(kind, scale, rng):
     assert np.allclose(got, np.diag(moments), rtol=0.03)
 
 
+def test_mass_of_a_mesh():
+    points = "[(0,0,0),(1,0,0),(1,1,0),(0,1,0),(0,0,1),(1,0,1),(1,1,1),(0,1,1)]"
+    corners = "[3,2,1,0, 4,5,6,7, 0,1,5,4, 1,2,6,5, 2,3,7,6, 3,0,4,7]"
+    mesh = (
+        'def Mesh "m" (\n prepend apiSchemas = ["PhysicsCollisionAPI"]\n)\n{\n'
+        f" point3f[] points = {points}\n int[] faceVertexCounts = [4, 4, 4, 4, 4, 4]\n"
+        f" int[] faceVertexIndices = {corners}\n float3 xformOp:scale = (1, 2, 3)\n"
+        ' uniform token[] xformOpOrder = ["xformOp:scale"]\n}\n'
+    )
+    inertia = kt.load(stage_of(body("a", mesh, mass=""))).bodies[0].inertia
+    assert float(inertia.mass) == pytest.approx(6000)
+    assert np.allclose(np.array(inertia.com, float), (0.5, 1.0, 1.5))
+    assert np.allclose(np.array(inertia.about_com, float), (6500, 5000, 2500, 0, 0, 0), atol=1e-6)
+
+
 def test_a_given_mass_keeps_the_shape():
     cube = 'def Cube "c" (\n prepend apiSchemas = ["PhysicsCollisionAPI"]\n)\n{\n double size = 1\n}\n'
     schemas = 'prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]'

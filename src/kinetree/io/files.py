@@ -69,7 +69,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     target = Path(os.path.realpath(given))
     mode = _mode_for(given, target)
     beside = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.part"
-    descriptor = os.open(beside, _WRITE, 0o666 if mode is None else 0o600)  # less what the user's mask forbids
+    descriptor = os.open(beside, _WRITE, 0o666 if mode is None else 0o600)  # less the user's mask
     try:
         with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:
             stream.write(text)

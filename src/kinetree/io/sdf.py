@@ -191,7 +191,7 @@ class _Reader:
         assert isinstance(motion, Universal)
         middle = f"{joint.child}@{joint.name}"
         self.robot.links[middle] = Link(middle, joint.where, virtual=True)
-        self.homes[middle] = self.homes[joint.child]
+        self.homes[middle] = self.homes.get(joint.child, HERE)
         ends = ((joint.parent, middle), (middle, joint.child))
         for k, (tag, axis, (parent, child)) in enumerate(zip(AXES, (motion.axis1, motion.axis2), ends)):
             part = Joint(f"{joint.name}/{tag}", joint.where, Revolute(axis), parent, child)
@@ -220,7 +220,7 @@ class _Reader:
             if own is None:
                 continue
             if other is None:
-                own.joint.mimic = Mimic(follow.joint)  # unknown, which is said with the tree
+                own.joint.mimic = Mimic(self._label(node.scope.prefix + follow.joint))  # unknown, as the tree says
                 continue
             if own.joint.is_fixed:
                 problem = f"a fixed joint follows {shorten(follow.joint)!r}"
