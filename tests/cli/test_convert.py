@@ -81,3 +81,15 @@ def test_errors_are_json_under_json(tmp_path):
     error = json.loads(run.stdout)["error"]
     assert run.returncode == error["status"] == 1
     assert error["kind"] == "FileError" and error["finding"]["rule"] == "tree-empty"
+
+
+def test_sdf_goes_in_and_out(tmp_path):
+    path = tmp_path / "puma.sdf"
+    assert kinetree("convert", "zoo:puma560", path).returncode == 0
+    info = json.loads(kinetree("info", path, "--json").stdout)
+    assert info["report"]["format"] == "sdf" and info["nv"] == 6
+    assert kinetree("convert", path, tmp_path / "puma.xml").returncode == 0
+    again = kt.load(tmp_path / "puma.xml")
+    assert again.joint_names == zoo.puma560().joint_names
+    refused = assert_one_line_error(kinetree("convert", path, tmp_path / "puma.usda"), 1)
+    assert "read, not written" in refused and ".sdf" in refused

@@ -220,7 +220,8 @@ class _Reader:
             if own is None:
                 continue
             if other is None:
-                own.joint.mimic = Mimic(self._label(node.scope.prefix + follow.joint))  # unknown, as the tree says
+                unknown = self._label(node.scope.prefix + follow.joint)  # which is said with the tree
+                own.joint.mimic = Mimic(unknown)
                 continue
             if own.joint.is_fixed:
                 problem = f"a fixed joint follows {shorten(follow.joint)!r}"

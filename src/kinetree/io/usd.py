@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.extras import needed
+from kinetree.io.attributes import shorten
 from kinetree.io.description import WORLD, Description, Joint, Link, Names
 from kinetree.io.files import Document
 from kinetree.io.graph import Connection, span, tidy
 from kinetree.io.notes import parts_of
 from kinetree.io.placement import HERE
-from kinetree.io.report import Log, Where
-from kinetree.io.usd_joint import JOINTS, parts_of_joint, read_drive
+from kinetree.io.report import Log, Where, refuse
+from kinetree.io.usd_joint import AXES, JOINTS, parts_of_joint, read_drive
 from kinetree.io.usd_layers import open_stage
 from kinetree.io.usd_mass import body_inertia
 from kinetree.io.usd_stage import Body, Stage
@@ -30,16 +32,22 @@ _EARTH = 9.81
 
 def read_usd(document: Document, log: Log) -> Description:
     """The robot of a stage; everything odd about it goes to `log`."""
-    stage = Stage(open_stage(document), document.file, log)
+    Tf = needed("pxr.Tf", "loading USD")
+    try:
+        return _read(Stage(open_stage(document), document.file, log), log)
+    except Tf.ErrorException as error:
+        reason = " ".join(str(error).split())
+        refuse("usd", Where(document.file, 0, "stage"), shorten(reason.partition(" : ")[2] or reason))
+
+
+def _read(stage: Stage, log: Log) -> Description:
     reader = _Reader(stage, log)
     robot = reader.robot
     default = stage.stage.GetDefaultPrim()
     robot.name = default.GetName() if default else "robot"
     reader.read()
     if not robot.links:
-        log.add(
-            "tree-empty", Where(document.file, 0, "stage"), "no prim is a rigid body (PhysicsRigidBodyAPI)"
-        )
+        log.add("tree-empty", Where(stage.file, 0, "stage"), "no prim is a rigid body (PhysicsRigidBodyAPI)")
     return robot
 
 
@@ -102,11 +110,13 @@ class _Reader:
     def _gravity(self) -> None:
         """The gravity of the first scene: down by 9.81 m/s^2 where it says nothing."""
         stage = self.stage
-        down = {"X": (-1.0, 0.0, 0.0), "Y": (0.0, -1.0, 0.0), "Z": (0.0, 0.0, -1.0)}[stage.up]
-        size, direction = _EARTH, np.array(down)
+        if stage.up not in AXES:
+            where = Where(stage.file, 0, "stage")
+            self.log.add("value", where, f"upAxis is {shorten(stage.up)!r}", "Use 'Y' or 'Z'.")
+        size, direction = _EARTH, -np.array(AXES.get(stage.up, AXES["Z"]))
         for scene in self.scenes[:1]:
             given = np.array(stage.vector(scene, "physics:gravityDirection") or (0.0, 0.0, 0.0))
-            if np.all(np.isfinite(given)) and given.any():
+            if given.any():
                 direction = given / np.linalg.norm(given)
             strength = stage.number(scene, "physics:gravityMagnitude", -inf, infinite=True)
             if np.isfinite(strength) and strength >= 0:

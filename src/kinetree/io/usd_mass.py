@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,7 @@ def body_inertia(body: Body, stage: Stage, log: Log) -> Inertia | None:
     if total == 0 and not any(moments):
         return None
     com: tuple[float, ...] = (0.0, 0.0, 0.0) if shapes is None else shapes.com
-    if given and all(map(isfinite, given)):
+    if given:
         com = tuple(x * s * stage.metres for x, s in zip(given, body.scale, strict=True))
     if any(moments):
         R = np.array(stage.rotation(prim, "physics:principalAxes"))

@@ -68,10 +68,23 @@ class Stage:
         attribute = prim.GetAttribute(name)
         return attribute.Get() if attribute else None
 
+    def _given(self, prim: Any, name: str) -> tuple[float, ...]:
+        """The numbers of an attribute, none if it has no value; of a quaternion the scalar first."""
+        value = self.get(prim, name)
+        if value is None:
+            return ()
+        try:
+            if hasattr(value, "GetReal"):
+                return (float(value.GetReal()), *map(float, value.GetImaginary()))
+            return tuple(map(float, value)) if hasattr(value, "__len__") else (float(value),)
+        except (TypeError, ValueError):
+            self.log.add("number", self.where(prim), f"{name} is {str(value)[:60]!r}, not made of numbers")
+            return ()
+
     def number(self, prim: Any, name: str, default: float = 0.0, infinite: bool = False) -> float:
         """A number; one that is not finite is recorded, unless it may be infinite."""
-        value = self.get(prim, name)
-        x = default if value is None else float(value)
+        given = self._given(prim, name)
+        x = given[0] if len(given) == 1 else default
         if infinite and abs(x) >= LARGEST:
             return float(np.copysign(np.inf, x))
         if not abs(x) <= LARGEST:
@@ -80,24 +93,25 @@ class Stage:
         return x
 
     def vector(self, prim: Any, name: str) -> tuple[float, ...]:
-        """Three numbers, none if the attribute has no value; infinite ones mean that it is not given."""
-        value = self.get(prim, name)
-        return () if value is None else tuple(float(x) for x in value)
+        """Three numbers; none if the attribute has no value, or is infinite, which means the same."""
+        given = self._given(prim, name)
+        if len(given) != 3 or any(abs(x) == np.inf for x in given):
+            return ()
+        if not all(abs(x) <= LARGEST for x in given):
+            self.log.add("number", self.where(prim), f"{name} is {given}, not three finite numbers")
+            return ()
+        return given
 
     def position(self, prim: Any, name: str, scale: tuple[float, ...]) -> tuple[float, ...]:
         """A position in the space of a body, in metres."""
         given = self.vector(prim, name) or (0.0, 0.0, 0.0)
-        if not all(abs(x) <= LARGEST for x in given):
-            self.log.add("number", self.where(prim), f"{name} is {given}, not three finite numbers")
-            given = (0.0, 0.0, 0.0)
         return tuple(x * s * self.metres for x, s in zip(given, scale, strict=True))
 
     def rotation(self, prim: Any, name: str) -> tuple:
         """The rows of a rotation that is given as a quaternion; a zero one means that none is given."""
-        value = self.get(prim, name)
-        if value is None:
+        quaternion = self._given(prim, name)
+        if len(quaternion) != 4:
             return HERE.R
-        quaternion = (float(value.GetReal()), *(float(x) for x in value.GetImaginary()))
         length = float(np.linalg.norm(quaternion))
         if not isfinite(length) or length > 1e3 or 0 < length < 1e-3:
             problem = f"{name} is {quaternion}, not a rotation"
