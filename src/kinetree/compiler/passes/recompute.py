@@ -29,7 +29,8 @@ def is_input(e: Expr) -> bool:
 
 
 def alive(body: Sequence[Statement]) -> list[int]:
-    """How many numbers are alive after each statement."""
+    """How many numbers are alive after each statement, of those that are computed here."""
+    here = {s for s in body if isinstance(s, Expr) and not is_input(s)}
     counts = [0] * len(body)
     live: set[Expr] = set()
     for k in range(len(body) - 1, -1, -1):
@@ -37,7 +38,7 @@ def alive(body: Sequence[Statement]) -> list[int]:
         counts[k] = len(live)
         if isinstance(s, Expr):
             live.discard(s)
-        live.update(a for a in numbers(s) if not is_input(a))
+        live.update(a for a in numbers(s) if a in here)
     return counts
 
 
