@@ -63,7 +63,8 @@ PAGES = {
     "drives": Page(
         "Drives and springs",
         "Rotors behind gears, and what joints do by themselves.",
-        "rotor_ratios rotor_wrenches motor_torques rotor_error passive_force spring_energy",
+        "rotor_ratios rotor_wrenches motor_torques rotor_error rotor_error_map passive_force "
+        "spring_energy",
     ),
     "routes": Page(
         "The same by other routes",
@@ -98,6 +99,7 @@ PAGES = {
         "Robot files and ready-made robots", "Loading, saving, and the zoo.", "load save robots zoo interop"
     ),
     "motion": Page("Motion in time", "Steps, simulations, trajectories.", "step simulate Trajectory"),
+    "scale": Page("Many runs", "Sweeps over random numbers, on one machine or many.", "scale"),
     "control": Page("Control", "Control laws: by hand, in the time loop, as C.", "control"),
     "execution": Page(
         "Functions and how they run",

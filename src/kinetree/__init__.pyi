@@ -14,6 +14,7 @@ from kinetree import interop as interop
 from kinetree import ops as ops
 from kinetree import pictures as pictures
 from kinetree import robots as robots
+from kinetree import scale as scale
 from kinetree import spatial as spatial
 from kinetree import textbook as textbook
 from kinetree import zoo as zoo
@@ -62,6 +63,7 @@ from kinetree.model import Model as Model
 from kinetree.model import ModelBuilder as ModelBuilder
 from kinetree.motion import Trajectory as Trajectory
 from kinetree.motion import simulate as simulate
+from kinetree.rotor_map import rotor_error_map as rotor_error_map
 from kinetree.soa import operators as operators
 from kinetree.spatial.inertia import Inertia as Inertia
 from kinetree.spatial.pose import Pose as Pose

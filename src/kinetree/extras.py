@@ -10,7 +10,8 @@ from kinetree.errors import MissingPackageError
 # package -> the extra that brings it
 EXTRAS = {
     "matplotlib": "plots", "viser": "view", "trimesh": "view", "casadi": "casadi", "scipy": "solvers",
-    "jax": "jax", "torch": "torch", "xacro": "files", "collada": "files",
+    "jax": "jax", "torch": "torch", "xacro": "files", "collada": "files", "ray": "scale", "zarr": "scale",
+    "pyarrow": "tables",
 }  # fmt: skip
 
 

@@ -49,6 +49,7 @@ HOMES = {
     ),
     "kinetree.differential": "inverse_dynamics_second_derivatives inverse_dynamics_hessian linearize",
     "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
+    "kinetree.rotor_map": "rotor_error_map",
     "kinetree.kinematics": (
         "inverse_kinematics relative_placement relative_velocity relative_acceleration Frames"
     ),
@@ -73,7 +74,7 @@ HOMES = {
 
 # package -> its modules that are public by their own names
 NAMESPACES = {
-    "kinetree": "alternatives control errors interop ops pictures robots spatial textbook zoo",
+    "kinetree": "alternatives control errors interop ops pictures robots scale spatial textbook zoo",
     "kinetree.bridges": "casadi jax scipy torch",
     "kinetree.compiler.runtime": "cache cuda threads",
 }

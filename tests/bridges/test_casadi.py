@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -262,8 +263,29 @@ def test_ipopt_with_exact_derivatives():
 # -- misuse
 
 
-def test_without_a_compiler(monkeypatch):
+def test_a_library_is_kept_on_disk(monkeypatch, tmp_path, rng):
+    """The next process, here an equal model, neither traces nor compiles; a changed file is not believed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    q = rng.normal(size=2)
+    truth = kt.gravity_force(kt.zoo.double_pendulum(), q)
+    first = kt.casadi.external(kt.gravity_force, kt.zoo.double_pendulum(), order=1)
+    path = os.environ["PATH"]
     monkeypatch.setenv("PATH", "")
+    again = kt.casadi.external(kt.gravity_force, kt.zoo.double_pendulum(), order=1)
+    for f in (first, again):
+        assert error(np.array(f(q)).ravel(), truth) < 1e-14
+        assert f.jacobian().n_out() == 1
+    for file in tmp_path.rglob("*.kto"):
+        file.write_bytes(file.read_bytes()[:-1] + b"?")
+    with pytest.raises(kt.errors.CompileError, match="needs a C compiler"):
+        kt.casadi.external(kt.gravity_force, kt.zoo.double_pendulum(), order=1)
+    monkeypatch.setenv("PATH", path)
+    assert kt.casadi.external(kt.gravity_force, kt.zoo.double_pendulum(), order=1)(q).numel() == 2
+
+
+def test_without_a_compiler(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(kt.errors.CompileError, match=r"casadi.external needs a C compiler"):
         kt.casadi.external(kt.gravity_force, kt.zoo.pendulum(), order=0)
 

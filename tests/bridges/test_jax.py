@@ -22,6 +22,15 @@ jax.config.update("jax_enable_x64", True)
 DeviceKernel = pytest.importorskip("kinetree.bridges.jax_handlers").DeviceKernel
 no_gpu = pytest.mark.skipif(cuda.is_available(), reason="a GPU runs our kernel")
 
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu():
+    """Also where JAX prefers a GPU: `test_devices.py` is for those."""
+    with jax.default_device(jax.devices("cpu")[0]):
+        yield
+
+
 ALGORITHMS = [name for group in FUNCTIONS.values() for name in group.split()]
 ROBOTS = {"floating": floating, "cart_pole": kt.zoo.cart_pole}
 
@@ -82,7 +91,7 @@ def test_other_devices_run_operations_of_xla(platform):
 
 def test_a_gpu_runs_our_kernel(monkeypatch):
     """Lowered for a GPU: one call of the kernel, with room for its notes and work arrays."""
-    kernel = DeviceKernel("kinetree_of_a_device", SimpleNamespace(dtype="float64"), None, 5, 2)
+    kernel = DeviceKernel("kinetree_of_a_device", SimpleNamespace(dtype="float64"), None, 5, 2, 128)
     monkeypatch.setattr("kinetree.bridges.jax_primitive.device_kernel", lambda job: kernel)
     f = jax.jit(jax.vmap(kt.jax.wrap(kt.mass_matrix, kt.zoo.double_pendulum())))
     program = f.trace(np.zeros((300, 2))).lower(lowering_platforms=("cuda",)).as_text()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from tests.bridges.samples import floating, inputs, reaching
@@ -198,6 +200,30 @@ def test_the_operator_is_well_behaved(rng):
     torch.library.opcheck(call, (name, list(given(kt.forward_dynamics, model, rng, 3))), test_utils=checks)
     with pytest.raises(kt.errors.ArgumentError, match="not known in this process"):
         call("forward_dynamics_of_yesterday", [torch.zeros(2)])
+
+
+class Falling(torch.nn.Module):
+    """A layer that holds a function of a model."""
+
+    def __init__(self, f):
+        super().__init__()
+        self.f, self.scale = f, torch.nn.Parameter(torch.ones(2, dtype=torch.float64))
+
+    def forward(self, q, v):
+        return self.f(q, v, self.scale * v)
+
+
+def test_it_can_be_part_of_a_module_and_be_pickled(rng):
+    model = kt.zoo.cart_pole()
+    q, v = tensors(model.random_state(rng, 3))
+    f = kt.torch.wrap(kt.forward_dynamics, model)
+    assert repr(f) == "<function forward_dynamics of 'cart_pole' for torch>"
+    assert f.__name__ == "forward_dynamics" and f.__doc__ == kt.forward_dynamics.__doc__
+    layer = Falling(f)
+    again = pickle.loads(pickle.dumps(layer))
+    assert error(again(q, v), layer(q, v)) == 0.0 and list(again.state_dict()) == ["scale"]
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+    assert error(compiled(q, v), layer(q, v)) < 1e-15
 
 
 # -- kinds of numbers, and what is refused

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from tests.compiler.random_programs import random_straight
@@ -132,6 +133,29 @@ def test_a_fork_waits_for_the_compiler(compiling) -> None:
         if child == 0:  # nobody of the parent's threads is here to release the lock
             os._exit(0 if machine.lock.acquire(timeout=20) else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_fork_waits_for_what_is_freed() -> None:
+    """Machine code that is dropped is freed under llvmlite's own lock, by whatever thread drops it."""
+    stop = threading.Event()
+
+    def drop() -> None:
+        while not stop.is_set():
+            llvm.parse_assembly("")
+
+    worker = threading.Thread(target=drop)
+    worker.start()
+    try:
+        for _ in range(30):
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if llvm.ffi.lib._lock._lock.acquire(timeout=20) else 1)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        stop.set()
+        worker.join()
 
 
 def test_a_kernel_of_a_program_alone_cannot_be_pickled() -> None:

@@ -126,6 +126,14 @@ def coriolis_matrix_is_admissible(c: Case) -> None:
     )
 
 
+@law("coriolis_matrix", "coriolis_product")
+def coriolis_matrix_by_columns(c: Case) -> None:
+    """A modified Newton-Euler recursion for each column, as De Luca and Ferrajoli do."""
+    found = other.coriolis_matrix_by_newton_euler(c.model, c.q, c.v, target=c.target)
+    c.expect(found, c.of("coriolis_matrix"), 1e-12, c.rate_size)
+    c.expect(found @ c.x, c.run("coriolis_product", c.q, c.v, c.x), 1e-12, c.rate_size)
+
+
 @law("rotor_wrenches", "motor_torques", "rotor_ratios", "inverse_dynamics", "joint_wrenches")
 def rotors_share_the_force_of_their_joint(c: Case) -> None:
     """tau = sum of S^T f + moments on rotors times their ratios + what accelerates the armatures."""

@@ -141,7 +141,7 @@ def damaged():
     yield "nothing", b"0 0 0", "are not read"
 
 
-@pytest.mark.parametrize("name, content, problem", damaged(), ids=lambda x: x if isinstance(x, str) else "")
+@pytest.mark.parametrize("name, content, problem", [pytest.param(*case, id=case[0]) for case in damaged()])
 def test_damaged_files_are_refused_by_name(name, content, problem, tmp_path):
     with pytest.raises(MeshError, match=problem):
         of(tmp_path, name, content)
@@ -265,3 +265,33 @@ def test_hulls_of_lattices():
 def test_points_without_a_hull(points):
     with pytest.raises(FlatError):
         convex_hull(np.asarray(points, dtype=float))
+
+
+def test_mutated_files_are_meshes_or_refused(tmp_path, rng):
+    """Whatever the bytes, there is a mesh with finite vertices, or a reason why not."""
+    whole = {
+        "a.stl": shapes.stl(*shapes.box()),
+        "b.stl": shapes.ascii_stl(*shapes.box()),
+        "a.obj": shapes.obj(*shapes.box()),
+        "a.msh": shapes.msh(*shapes.box()),
+    }
+    refused = 0
+    for name, content in whole.items():
+        for _ in range(60):
+            data = bytearray(content)
+            for place in rng.integers(0, len(data), rng.integers(1, 6)):
+                data[place] = rng.integers(0, 256)
+            if rng.random() < 0.3:
+                del data[rng.integers(0, len(data)) :]
+            try:
+                mesh = of(tmp_path, name, bytes(data))
+            except MeshError:
+                refused += 1
+                continue
+            assert np.all(np.isfinite(mesh.vertices))
+            for mode in ("convex", "exact", "legacy", "shell"):
+                try:
+                    assert np.all(np.isfinite(bulk(mesh, mode).moments))
+                except MeshError as error:
+                    assert str(error)
+    assert 20 < refused < 220

@@ -145,6 +145,29 @@ def wide():
     return builder.build()
 
 
+def only(make, *kept):
+    """The same with nothing but some of its drives: what is lost alone is seen alone."""
+    data = make().to_dict()
+    for body in data["bodies"]:
+        for field in {"limits", "stiffness", "spring_reference", "damping"} - set(kept):
+            body.pop(field, None)
+    if "rotors" not in kept:
+        data["rotors"] = []
+    return kt.Model.from_dict(data)
+
+
+@pytest.mark.parametrize("kept", ["rotors", "limits", "damping", "springs"])
+@pytest.mark.parametrize("make", [planar, free])
+def test_urdf_loses_no_drive(tmp_path, make, kept, rng):
+    model = only(make, *(("stiffness", "spring_reference") if kept == "springs" else (kept,)))
+    again = kt.load(kt.save(model, tmp_path / "robot.urdf"))
+    fields = ("limits", "stiffness", "spring_reference", "damping")
+    for ours, theirs in zip(again.bodies, model.bodies):
+        assert [getattr(ours, f) for f in fields] == [getattr(theirs, f) for f in fields]
+    q, _ = model.random_state(rng)
+    assert np.allclose(eager(kt.mass_matrix, again, q), eager(kt.mass_matrix, model, q), rtol=1e-14)
+
+
 @pytest.mark.parametrize("make", [planar, free, wide])
 def test_urdf_loses_nothing_in_silence(tmp_path, make, rng):
     model = make()
@@ -281,3 +304,14 @@ def test_what_acts_on_a_free_body_in_mjcf_is_read_or_reported():
     assert model.bodies[0].damping == (2.0,) * 6
     found = [f.problem for f in model.report.warnings if f.rule == "unsupported"]
     assert len(found) == 2 and "frictionloss" in found[0] and "stiffness" in found[1]
+
+
+def test_json_has_no_numbers_whose_products_overflow(tmp_path):
+    builder = kt.ModelBuilder("m").add_body("a", "world", kt.Revolute(), inertia=kt.Inertia(1.0))
+    model = builder.add_body("b", "a", kt.Revolute(), inertia=kt.Inertia(1.0), mimic=("a", 1e300)).build()
+    with pytest.raises(kt.errors.ModelError, match=r"'m' cannot be saved: the number 1e\+300 is too large"):
+        kt.save(model, tmp_path / "m.json")
+    smaller = rebuilt(model, mimic=["a", 1e99, 0.0])
+    text = kt.save(smaller, tmp_path / "m.json")
+    with pytest.raises(kt.errors.FileError, match=r"1e\+300 is too large"):
+        kt.load(text.read_text().replace("1e+99", "1e+300"))

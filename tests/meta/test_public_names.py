@@ -82,6 +82,7 @@ FUNCTIONS = {
     "passive_force": "q v smoothing=0.0",
     "spring_energy": "q",
     "rotor_error": "q v tau rotors=reflected",
+    "rotor_error_map": "ratios inertias rotors=reflected states=20",
     "system_velocity": "q v",
     "external_wrenches": "q forces frames=() reference=aligned",
     "rotor_wrenches": "q v a",

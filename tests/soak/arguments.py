@@ -26,7 +26,6 @@ from kinetree.stages.function import Function
 COUNT = 1_000_000
 BLOCK = 100  # trials of one function of one model, so that few programs are made
 SAME, EITHER, REFUSED = range(3)
-LARGE = 1e6  # beyond this, results may overflow or lose all digits: only that they come or not is looked at
 
 
 @cache
@@ -85,6 +84,7 @@ class Call:
     changes: list[str] = field(default_factory=list)
     touched: set[str] = field(default_factory=set)  # names of arrays that are changed already
     loose: bool = False  # in single precision
+    extreme: bool = False  # results may overflow or lose all digits: only that they come or not is looked at
 
     def run(self) -> Any:
         function, keywords = self.function, {**self.options, **self.keywords}
@@ -101,6 +101,8 @@ class Call:
 
 
 def _strided(x: np.ndarray) -> np.ndarray:
+    if not x.ndim:
+        return x
     wide = np.full(tuple(2 * n + 1 for n in x.shape), np.nan)
     view = wide[tuple(slice(0, 2 * n, 2) for n in x.shape)]
     view[...] = x
@@ -212,6 +214,7 @@ def change_an_array(call: Call, chance: random.Random) -> None:
     call.verdict = max(call.verdict, verdict)
     call.changes.append(f"{name}: {how}")
     call.loose |= how == "float32"
+    call.extreme |= how in ("huge", "tiny")
 
 
 # -- changes of the rest of a call
@@ -265,7 +268,7 @@ def change_the_results(call: Call, chance: random.Random) -> None:
 OUTS: dict[str, tuple[Callable[[np.ndarray], Any], int]] = {
     "right": (lambda x: x, SAME),
     "a tuple": (lambda x: x, SAME),
-    "columns first": (np.asfortranarray, SAME),
+    "columns first": (lambda x: np.asfortranarray(x) if x.ndim else x, SAME),
     "strided": (_strided, SAME),
     "reversed": (_reversed, SAME),
     "misaligned": (_misaligned, SAME),
@@ -274,7 +277,7 @@ OUTS: dict[str, tuple[Callable[[np.ndarray], Any], int]] = {
     "texts": (lambda x: x.astype(str), REFUSED),
     "read-only": (_read_only, REFUSED),
     "a longer batch": (lambda x: np.zeros((7, *x.shape)), EITHER),
-    "one axis less": (lambda x: np.zeros(x.shape[1:]) if x.ndim else np.zeros(4), REFUSED),
+    "one axis less": (lambda x: np.zeros(x.shape[1:]) if x.ndim else "none", REFUSED),
     "a list": (lambda x: x.tolist(), REFUSED),
     "text": (lambda x: "out", REFUSED),
 }
@@ -348,17 +351,15 @@ def compare(found: tuple, call: Call, what: str) -> None:
     try:
         truth = _parts(expected(call))
     except (SingularError, StateError):  # which NaN or infinity may hide
-        assert all(np.isnan(part).all() for part in found), f"{what}: plain Python refuses it"
+        assert any(np.isnan(part).any() for part in found), f"{what}: plain Python refuses it"
         return
-    arrays = [np.asarray(value).astype(complex) for value in call.given.values()]
-    size = max((float(np.abs(x[np.isfinite(x)]).max(initial=0)) for x in arrays), default=0.0)
     assert len(found) == len(truth), what
     for ours, exact in zip(found, truth, strict=True):
         ours, exact = np.asarray(ours), np.asarray(exact)
         if "out: a longer batch" in call.changes:
             exact = np.broadcast_to(exact, ours.shape)
         assert ours.shape == exact.shape, f"{what}: shape {ours.shape}, not {exact.shape}"
-        if size > LARGE:
+        if call.extreme:
             continue
         ours = ours.astype(complex if ours.dtype.kind in "Oc" else float)
         assert np.array_equal(np.isnan(ours), np.isnan(exact)), f"{what}: NaN where there should be none"

@@ -27,7 +27,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-CAMPAIGNS = ("trees", "files", "arguments")
+CAMPAIGNS = ("trees", "files", "arguments", "fuzzer", "lifetimes", "interrupts", "caches", "exported")
 LIMIT = 120.0  # seconds that a trial may take
 BLOCK = 100  # seeds that a worker takes at a time
 

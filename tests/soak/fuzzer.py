@@ -1,7 +1,7 @@
 """The differential fuzzer: a random tree, a random function, a random layout of its arrays, on all targets.
 
-    python -m tests.soak.fuzzer --cases 1000          # fresh seeds; a failure prints the line that repeats it
-    python -m tests.soak.fuzzer --seed 123456 --cases 1
+    python -m tests.soak.campaign fuzzer --count 1000      # fresh seeds; a failure prints how to repeat it
+    python -m tests.soak.campaign fuzzer --seed 123456
 
 A failure is made smaller before it is reported: bodies, rotors, mimic joints and armatures are taken away as
 long as it stays.
@@ -9,9 +9,6 @@ long as it stays.
 
 from __future__ import annotations
 
-import argparse
-import secrets
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,6 +23,8 @@ import kinetree as kt
 from kinetree import functions
 from kinetree.sweep import REGISTRY
 
+COUNT = 10_000
+BLOCK = 20
 DIGITS = 50
 TRUTH = 4.0  # how much further than from each other two correct evaluations may be from the exact one
 SKIPPED = {"articulated_wrenches", "hybrid_dynamics"}  # for many digits: they take minutes there
@@ -179,36 +178,12 @@ def shrunk(trial: Trial, failure: str) -> tuple[Trial, str]:
     return trial, failure
 
 
-def run(seed: int) -> None:
-    """One trial; a failure as small as possible, with the line that repeats it."""
+def trial(seed: int) -> str:
+    """One trial; a failure as small as possible."""
     trial = Trial.random(seed)
     try:
         check(trial)
     except AssertionError as error:
         small, failure = shrunk(trial, str(error))
-        again = f"python -m tests.soak.fuzzer --seed {seed} --cases 1"
-        raise AssertionError(f"{failure}\n  {small}\n  again: {again}") from error
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--cases", type=int, default=100)
-    options = parser.parse_args()
-    first = secrets.randbits(40) if options.seed is None else options.seed
-    print(f"seeds {first} ... {first + options.cases - 1}")
-    failed = 0
-    for seed in range(first, first + options.cases):
-        try:
-            run(seed)
-        except AssertionError as error:
-            failed += 1
-            print(error, flush=True)
-    print(f"{options.cases - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        raise AssertionError(f"{failure}\n  {small}") from error
+    return trial.name

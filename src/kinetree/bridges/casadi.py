@@ -9,17 +9,21 @@ matrix here: its rows are those of all its matrices, one below the other.
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import platform
+import sys
 import tempfile
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from kinetree.bridges.casadi_library import Face, Matrix, faces, library, matrix
+from kinetree.bridges.casadi_library import Matrix, faces, library, matrix
 from kinetree.bridges.numbers import Run, operations
+from kinetree.compiler.runtime import cache
 from kinetree.errors import ArgumentError, ShapeError
 from kinetree.extras import needed
 from kinetree.model import Model
@@ -74,7 +78,7 @@ def external(
     CasADi calls it with MX or numbers; in SX it cannot be used. Jacobians are sparse where the robot makes
     them so. A state that the function refuses (a singular inertia, a quaternion far from unit length) is a
     failed evaluation, which solvers such as Ipopt take as a step that was too long. The C compiler of the
-    system is needed (cc, gcc or clang).
+    system is needed (cc, gcc or clang); what it made is kept on disk for the next process.
 
     Args:
         function, model, inputs, options: as for `wrap`.
@@ -87,11 +91,27 @@ def external(
     job = job_for("casadi.external", function, model, inputs, options)
 
     def make() -> Any:
-        every: list[Face] = faces(job, order)
         with tempfile.TemporaryDirectory() as folder:
-            return ca.external(every[0].name, str(library(every, Path(folder))))
+            return ca.external(function.name, str(_built(job, order, Path(folder))))
 
     return model.memo(("casadi.external", job, order), make)
+
+
+def _built(job: Job, order: int, folder: Path) -> Path:
+    """The compiled library of a job in a folder: as it is kept on disk, or made now and kept."""
+    key, name = job.key, ""
+    if key is not None:
+        facts = ("casadi", sys.platform, platform.machine(), str(order), key)
+        name = hashlib.sha256("\0".join(facts).encode()).hexdigest()
+        code = cache.load(name)
+        if code is not None:
+            file = folder / "kept.so"
+            file.write_bytes(code)
+            return file
+    file = library(faces(job, order), folder)
+    if name:
+        cache.store(name, file.read_bytes())
+    return file
 
 
 def evaluated(
@@ -127,7 +147,7 @@ def _matrix(job: Job, name: str, core: tuple[int, ...], value: Any) -> Any:
     return value
 
 
-@cache
+@functools.cache
 def _operations() -> dict[str, Any]:
     """Each operation of a program on numbers of CasADi."""
     ca = _casadi()

@@ -33,6 +33,8 @@ def configure(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     parser.add_argument("--repair", action="store_true", help="repair what can be repaired while reading")
     near = "snap placements this near to right angles"
     parser.add_argument("--snap", type=float, default=0.0, metavar="TOL", help=near)
+    fill = "kg/m^3 of URDF geometry without an inertia"
+    parser.add_argument("--density", type=float, metavar="RHO", help=fill)
     configure_reach(parser)
 
 
@@ -44,7 +46,7 @@ def configure_reach(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--include-dir", action="append", default=[], metavar="DIR", help=others)
     trust = "expand FILE with xacro, which runs code in it"
     parser.add_argument("--xacro", action="store_true", help=trust)
-    argument = "an argument for it; --xacro goes without saying"
+    argument = "an argument of the template; implies --xacro"
     parser.add_argument("--xacro-arg", action="append", default=[], metavar="NAME:=VALUE", help=argument)
 
 
@@ -70,7 +72,7 @@ def load(document: Document, options: argparse.Namespace) -> Model:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kt.errors.FileWarning)  # commands show the report
-        given = {name: getattr(options, name) for name in ("format", "repair", "snap", "base")}
+        given = {name: getattr(options, name) for name in ("format", "repair", "snap", "base", "density")}
         return kt.load(document, **reach(options), **given)
 
 

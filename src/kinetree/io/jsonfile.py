@@ -11,10 +11,17 @@ from kinetree.io.report import LoadReport, Log, Where, finding, refuse
 from kinetree.io.xml import LIMITS
 from kinetree.model import Model
 
+LARGEST = 1e100  # products of three such numbers stay finite
+
 
 def write_json(model: Model) -> str:
     """The model as JSON text."""
-    return json.dumps(model.to_dict(), indent=1, allow_nan=False) + "\n"
+    text = json.dumps(model.to_dict(), indent=1, allow_nan=False) + "\n"
+    try:
+        json.loads(text, parse_float=_number)
+    except ValueError as error:
+        raise ModelError(f"model {model.name!r} cannot be saved: {error}") from None
+    return text
 
 
 def read_json(document: Document, log: Log) -> Model:
@@ -28,7 +35,7 @@ def read_json(document: Document, log: Log) -> Model:
     if len(content) > LIMITS.size:
         refuse("xml-limit", where, f"the document has {len(content)} bytes; at most {LIMITS.size} are read")
     try:
-        data = json.loads(content, parse_constant=_refuse_constant)
+        data = json.loads(content, parse_float=_number, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         refuse("json", Where(file, error.lineno, "document"), f"not valid JSON: {error.msg}")
     except (ValueError, RecursionError) as error:  # bad encoding, NaN, numbers of 5000 digits, deep nesting
@@ -40,6 +47,13 @@ def read_json(document: Document, log: Log) -> Model:
     except (TypeError, AttributeError, KeyError, ValueError, OverflowError, RecursionError) as error:
         raise FileError(finding("json", where, f"not a kinetree model: {error}")) from error
     return model.replace(report=LoadReport(file, "json"))
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not abs(value) <= LARGEST:
+        raise ValueError(f"the number {text} is too large: models have numbers up to {LARGEST:g}")
+    return value
 
 
 def _refuse_constant(name: str) -> NoReturn:

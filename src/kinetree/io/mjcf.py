@@ -153,7 +153,9 @@ def _dynamic(root: Element) -> Iterator[Element]:
     for section in root.all("compiler", "option", "worldbody"):
         yield from section.walk()
     for section in root.all("default"):
-        yield from (e for e in section.walk() if e.tag in ("joint", "geom", "site"))
+        yield from (e for e in section.walk() if e.tag in ("joint", "geom", "site", "mesh"))
+    for section in root.all("asset"):
+        yield from section.all("mesh")
 
 
 def list_ignored(root: Element, log: Log) -> None:

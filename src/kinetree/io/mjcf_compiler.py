@@ -30,6 +30,7 @@ class Compiler:
     boundinertia: float = 0.0
     balanceinertia: bool = False
     settotalmass: float = -1.0
+    exactmeshinertia: bool = False
     fitaabb: bool = False
     strippath: bool = False
     meshdir: str = ""
@@ -53,7 +54,7 @@ def read_compiler(root: Element, log: Log) -> Compiler:
         compiler.inertiafromgeom = choice(
             element, "inertiafromgeom", (*_BOOLEANS, "auto"), compiler.inertiafromgeom, log
         )
-        for name in ("autolimits", "balanceinertia", "fitaabb", "strippath"):
+        for name in ("autolimits", "balanceinertia", "exactmeshinertia", "fitaabb", "strippath"):
             default = str(getattr(compiler, name)).lower()
             setattr(compiler, name, choice(element, name, _BOOLEANS, default, log) == "true")
         for name in ("boundmass", "boundinertia", "settotalmass"):

@@ -13,6 +13,7 @@ import numpy as np
 from kinetree.io.hull import Faces, FlatError, Points, convex_hull
 
 MODES = ("convex", "exact", "legacy", "shell")
+_MOST = 200_000  # vertices of which a hull is made, which takes up to half a minute
 _SMALL = 1e-14  # m^2 or m^3: nothing smaller is a body
 
 
@@ -73,6 +74,10 @@ def bulk(mesh: Mesh, mode: str) -> Bulk:
 
 def hull_of(mesh: Mesh) -> Mesh:
     """The convex hull of the vertices."""
+    if len(mesh.vertices) < 4:
+        raise MeshError("it has fewer than four vertices")
+    if len(mesh.vertices) > _MOST:
+        raise MeshError(f"a hull of {len(mesh.vertices)} vertices is not made; at most {_MOST}")
     try:
         return mesh._replace(faces=convex_hull(mesh.vertices))
     except FlatError:
@@ -81,7 +86,7 @@ def hull_of(mesh: Mesh) -> Mesh:
 
 def is_oriented(mesh: Mesh) -> bool:
     """Whether no two faces run along an edge in the same direction."""
-    faces = mesh.faces[_areas(mesh.vertices[mesh.faces]) > 1e-7]  # MuJoCo leaves out slivers here
+    faces = mesh.faces[_areas(mesh.vertices[mesh.faces]) > 3.2e-8]  # m^2; MuJoCo leaves slivers out, too
     edges = np.concatenate([faces[:, (k, (k + 1) % 3)] for k in range(3)])
     return len(np.unique(edges, axis=0)) == len(edges)
 

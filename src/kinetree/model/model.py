@@ -14,7 +14,7 @@ from kinetree.model.grouping import Grouping, Location
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
 from kinetree.model.parts import Body, Frame, Limits, Numbers, Posture, Rotor
-from kinetree.model.sparsity import Paths, mass_sparsity
+from kinetree.model.sparsity import mass_sparsity, paths_of
 from kinetree.model.table import html_table, table
 from kinetree.model.topology import Topology
 from kinetree.model.validate import WORLD, unknown
@@ -272,17 +272,12 @@ class Model:
         """(nv, nv), True where the mass matrix can differ from zero: the velocities of related nodes."""
         return mass_sparsity(self.nodes, self.nv)
 
-    @cached_property
-    def paths(self) -> Paths:
-        """The velocities on the path of each node."""
-        return Paths(self.nodes)
-
     def christoffel_sparsity(self) -> np.ndarray:
         """(triples, 3): which Christoffel symbols [i, j, k] can differ from zero: velocities on one path.
 
         In the order of `kinetree.christoffel_values`.
         """
-        return self.paths.triples()
+        return paths_of(self).triples()
 
     @property
     def total_mass(self) -> Any:

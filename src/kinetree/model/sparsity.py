@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kinetree.model.node import Node
+
+if TYPE_CHECKING:
+    from kinetree.model.model import Model
 
 
 class Paths:
@@ -51,6 +55,11 @@ class Paths:
     def triples(self) -> np.ndarray:
         """(count, 3): the velocities of each triple, in the order in which values of triples stand."""
         return np.concatenate([np.zeros((0, 3)), *self._parts()]).astype(int)
+
+
+def paths_of(model: Model) -> Paths:
+    """The paths of a model, kept with it."""
+    return model.memo("paths", lambda: Paths(model.nodes))
 
 
 def mass_sparsity(nodes: Sequence[Node], nv: int) -> np.ndarray:

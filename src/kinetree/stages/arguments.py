@@ -92,8 +92,13 @@ def chosen(
 
 def _several(name: str, value: Any) -> Any:
     """One name where several are expected is a list of one."""
-    single = isinstance(value, str) if name in ("frames", "accelerate") else hasattr(value, "rows")
-    return (value,) if single else value
+    if name not in ("frames", "accelerate") or value is REQUIRED:
+        return (value,) if hasattr(value, "rows") else value
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, (list, tuple)) or not all(isinstance(x, str) for x in value):
+        raise ArgumentError(f"{name} takes a name or a list of names, not {value!r:.80}")
+    return value
 
 
 def as_array(

@@ -12,6 +12,7 @@ from kinetree.model.node import NOTHING, PREDECESSOR, Node
 
 # A pivot below this fraction of what it could be is rounding noise: the joint has no inertia.
 NEGLIGIBLE = 64 * 2.0**-52
+SMALLEST = 2.0**-1022 / NEGLIGIBLE  # pivots below the smallest normal number have no reciprocal
 FADING = 0.9
 
 
@@ -46,7 +47,7 @@ def _bounds(nodes: Sequence[Node], nv: int) -> np.ndarray:
             reach = math.sqrt(abs(s)) + math.sqrt(abs(m)) * _length(member.placement.translation)
             mass[carrier] = mass.get(carrier, 0.0) + FADING * m
             square[carrier] = square.get(carrier, 0.0) + FADING * reach * reach
-    return np.where((totals > 0.0) & np.isfinite(totals), totals, 1.0)
+    return np.where((totals > 0.0) & np.isfinite(totals), np.maximum(totals, SMALLEST), 1.0)
 
 
 def _plain(x: Any) -> float:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kinetree.model.sparsity import paths_of
 from kinetree.sweep.vocabulary import Dimension, implied
 
 REQUIRED = inspect.Parameter.empty  # the default of an option that must be given
@@ -62,7 +63,7 @@ def _rows(part: Any, model: Any) -> int:
 # What the dimensions of arrays stand for.
 SIZES: dict[str, Callable[[Any], int]] = {
     "nq": lambda model: model.nq, "nv": lambda model: model.nv, "nb": lambda model: model.nbodies,
-    "nr": lambda model: len(model.rotors), "triples": lambda model: model.paths.count,
+    "nr": lambda model: len(model.rotors), "triples": lambda model: paths_of(model).count,
 }  # fmt: skip
 
 

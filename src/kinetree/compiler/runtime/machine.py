@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import llvmlite.binding as llvm
+from llvmlite.binding import ffi
 
 FLOAT_BYTES = {"float64": 8, "float32": 4}
 
 # Held by whoever uses LLVM, whose contexts are shared by the process. A process is forked only while nobody
 # does: the child would have half of somebody's work, and a lock that no thread of it will ever release.
 lock = threading.RLock()
+
+
+def _before_fork() -> None:
+    lock.acquire()
+    _inner.__enter__()
+
+
+def _after_fork() -> None:
+    _inner.__exit__(None, None, None)
+    lock.release()
+
+
+# llvmlite has a lock of its own, which is held without ours while what a collector finds is freed.
+_inner: Any = getattr(ffi.lib, "_lock", nullcontext())
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 @dataclass(frozen=True)

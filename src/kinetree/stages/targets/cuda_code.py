@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import llvmlite
@@ -20,7 +22,7 @@ from kinetree.compiler.ir.program import walk
 from kinetree.compiler.passes.spoil import refuse_silently
 from kinetree.compiler.passes.strands import pressure, strands
 from kinetree.compiler.runtime import cache, cuda, cuda_kernels
-from kinetree.errors import CompileError
+from kinetree.errors import CompileError, KinetreeError
 from kinetree.ops import Expr
 from kinetree.stages.job import Job
 from kinetree.stages.target import TARGETS
@@ -236,21 +238,37 @@ class Code:
     def _keep_level(self, near: Ptx, where: cuda.Device, level: int) -> None:
         cache.store(self._name_of_level(near, where), str(level).encode())
 
+    def _tried(self) -> tuple[list[np.ndarray], Sequence[Any]]:
+        """States, and what the CPU computes for them; without those that the function refuses."""
+        states, kernel = self.job.samples(PROOF), TARGETS["cpu"].executable(self.job)
+        with suppress(KinetreeError):
+            return states, _several(kernel(*states))
+        fine = []
+        for k in range(PROOF):
+            with suppress(KinetreeError):
+                fine.append((k, _several(kernel(*(x[k] for x in states)))))
+        if not fine:
+            raise CompileError(
+                f"{self.job.function.name}: the CPU refuses every state that a kernel could prove itself on: "
+                "use target='cpu'"
+            )
+        places, rows = zip(*fine, strict=True)
+        return [x[list(places)] for x in states], [np.stack(column) for column in zip(*rows, strict=True)]
+
     def _proves_itself(self, made: Loaded, where: cuda.Device) -> bool:
         """Whether some states have the same bits on both sides, by each of the kernels."""
-        states = self.job.samples(PROOF)
-        expected = TARGETS["cpu"].executable(self.job)(*states)
-        expected = expected if isinstance(expected, tuple) else (expected,)
+        states, expected = self._tried()
+        count = len(states[0]) if states else PROOF
         held = [cuda.array(x, where.number) for x in states]
         inputs, outputs = self.job.shapes
-        results = [cuda.DeviceArray((PROOF, *s), self.dtype, where) for s in outputs]
+        results = [cuda.DeviceArray((count, *s), self.dtype, where) for s in outputs]
         arguments: list[int] = []
         for array, shape in zip([*held, *results], [*inputs, *outputs], strict=True):
             arguments += (array.memory.pointer, math.prod(shape), 1)
         notes = Notes(where, 0)
-        blocks = min(-(-PROOF // made.tile), made.blocks)
+        blocks = min(-(-count // made.tile), made.blocks)
         work = notes.work(made.work_numbers * blocks * made.launcher.threads * self.dtype.itemsize)
-        arguments += (made.tables.pointer, work, notes.memory.pointer, PROOF, blocks, 0)
+        arguments += (made.tables.pointer, work, notes.memory.pointer, count, blocks, 0)
         for launcher in (made.launcher, made.large):
             if launcher is not None:  # epoch 0 has been noted: the one for large angles runs too
                 with where.current():
@@ -260,6 +278,10 @@ class Code:
                 if not all(same_bits(r.numpy(), np.asarray(e)) for r, e in pairs):
                     return False
         return True
+
+
+def _several(found: Any) -> tuple[Any, ...]:
+    return found if isinstance(found, tuple) else (found,)
 
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
