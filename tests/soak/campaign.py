@@ -20,8 +20,9 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -90,6 +91,7 @@ def attempt(name: str, seed: int) -> tuple[str, str]:
 def work(name: str, blocks: Any, current: Any, me: int, results: Any, finish: float) -> None:
     """What a worker does: blocks of seeds, until there are none or the time is over."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore")
     while True:
         try:
             block, seeds = blocks.get(timeout=1)
@@ -108,8 +110,10 @@ def work(name: str, blocks: Any, current: Any, me: int, results: Any, finish: fl
         results.put((block, dict(tally), failures, time.process_time() - started))
 
 
-def run(name: str, ledger: Ledger, count: int, jobs: int, seconds: float) -> None:
-    """Try seeds until `count` are done or the time is over; report as they end."""
+def run(
+    name: str, ledger: Ledger, count: int, jobs: int, seconds: float, keep: Callable[[], None]
+) -> None:
+    """Try seeds until `count` are done or the time is over; report as they end, and `keep` now and then."""
     module = importlib.import_module(f"tests.soak.{name}")
     size = getattr(module, "BLOCK", BLOCK)
     context = multiprocessing.get_context("fork")
@@ -118,8 +122,8 @@ def run(name: str, ledger: Ledger, count: int, jobs: int, seconds: float) -> Non
     waiting = [k for k in range(-(-count // size)) if k not in known]
     given: dict[int, range] = {}
     workers: dict[int, Any] = {}
-    finish = time.monotonic() + seconds
-    while (waiting or given or workers) and time.monotonic() < finish + 25:
+    finish, kept = time.monotonic() + seconds, time.monotonic()
+    while workers or (given and time.monotonic() < finish) or waiting:
         while waiting and len(given) < 2 * jobs and time.monotonic() < finish:
             block = waiting.pop(0)
             start = ledger.first + block * size
@@ -137,21 +141,26 @@ def run(name: str, ledger: Ledger, count: int, jobs: int, seconds: float) -> Non
             ledger.add(block, *what)
             for failure in what[1]:
                 print(failure, flush=True)
+            if time.monotonic() > kept + 10:
+                keep()
+                kept = time.monotonic()
         except queue.Empty:
             pass
         for me, worker in list(workers.items()):
             if not worker.is_alive():
                 worker.join()
                 del workers[me]
-                if worker.exitcode not in (0, -signal.SIGTERM) and current[me] >= 0:
+                if worker.exitcode not in (0, -signal.SIGKILL) and current[me] >= 0:
                     line = f"again: python -m tests.soak.campaign {name} --seed {current[me]}"
                     ledger.failures.append(f"died with {worker.exitcode}\n  {line}")
                     print(ledger.failures[-1], flush=True)
                     given = {b: s for b, s in given.items() if current[me] not in s}
                     current[me] = -1
-        if time.monotonic() > finish + 20:
+        if time.monotonic() > finish + 5:
             for worker in workers.values():
-                worker.terminate()
+                worker.kill()
+    for line in (blocks, results):
+        line.cancel_join_thread()
 
 
 def main() -> int:
@@ -178,10 +187,16 @@ def main() -> int:
         ledger = Ledger(fresh if options.first is None else options.first)
     count = options.count or importlib.import_module(f"tests.soak.{options.name}").COUNT
     print(f"{options.name}: seeds {ledger.first} ... {ledger.first + count - 1}, {ledger.trials} done before")
-    run(options.name, ledger, count, options.jobs, options.seconds)
-    if options.ledger:
-        options.ledger.parent.mkdir(parents=True, exist_ok=True)
-        options.ledger.write_text(json.dumps({**kept, options.name: asdict(ledger)}, indent=1) + "\n")
+
+    def keep() -> None:
+        if options.ledger:
+            options.ledger.parent.mkdir(parents=True, exist_ok=True)
+            text = json.dumps({**kept, options.name: asdict(ledger)})
+            options.ledger.with_suffix(".new").write_text(text)
+            options.ledger.with_suffix(".new").replace(options.ledger)
+
+    run(options.name, ledger, count, options.jobs, options.seconds, keep)
+    keep()
     words = ", ".join(f"{n:,} {word}" for word, n in sorted(ledger.tally.items()))
     failed = len(ledger.failures)
     print(f"{options.name}: {words}; {failed} failures, {ledger.core_seconds:,.0f} core seconds")
