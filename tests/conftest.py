@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-
 # Where the fresh seeds of this run begin: the same for all workers, which inherit it.
 SEED = int(os.environ.setdefault("KINETREE_SEED", str(1000 * int.from_bytes(os.urandom(4), "little"))))
 

@@ -44,7 +44,7 @@ class Trial:
     def random(seed: int) -> Trial:
         rng = np.random.default_rng(seed)
         types = tuple(rng.choice(ALL_TYPES, size=int(rng.integers(1, 5)), replace=False))
-        most = 3 if is_light(seed) else 5
+        most = 2 if is_light(seed) else 5
         return Trial(
             random_mechanism(rng, int(rng.integers(1, most + 1)), types=types),
             str(rng.choice(sorted(functions.SWEEPS))),
@@ -95,7 +95,7 @@ def _without(m: Mechanism, k: int) -> Mechanism:
 
 
 def is_light(seed: int) -> bool:
-    """Trials of odd seeds take small trees, and print programs as Python instead of compiling them."""
+    """Trials of odd seeds take small trees, and one target: a program printed as Python, or a batch."""
     return seed % 2 == 1
 
 
@@ -104,9 +104,9 @@ def check(trial: Trial) -> None:
     setting = trial.setting()
     allowed = COMMON if setting.algorithm.pairs else 1.0
     if is_light(trial.seed):
-        for target in LIGHT:
-            worst = setting.worst(PRINTED[target](setting))
-            assert worst <= allowed, f"{target}: {worst:.3g} times what is allowed"
+        target = LIGHT[trial.seed // 2 % len(LIGHT)]
+        worst = setting.worst(PRINTED[target](setting))
+        assert worst <= allowed, f"{target}: {worst:.3g} times what is allowed"
         return
     function, model = getattr(kt, trial.name), setting.model
     if trial.seed % 8 == 0 and trial.name not in SKIPPED:  # slow
