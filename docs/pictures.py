@@ -1,4 +1,4 @@
-"""Make the pictures of the tutorials and the gallery anew: run each page, keep what it saves.
+"""Make the pictures of the tutorials and of other pages anew: run each page, keep what it saves.
 
 python -m docs.pictures
 """
@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-PAGES = [*sorted((DOCS / "tutorials").glob("*.md")), DOCS / "gallery.md"]
+PAGES = [*sorted((DOCS / "tutorials").glob("*.md")), DOCS / "gallery.md", DOCS / "rotors.md"]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 
 

@@ -33,7 +33,8 @@ PAGES = {
     "kinematics": Page(
         "Where things are and how they move",
         "Poses, velocities, accelerations and Jacobians of bodies and frames.",
-        "inverse_kinematics kinetree.kinematics.inverse:Solution",
+        "relative_placement relative_velocity relative_acceleration Frames "
+        "kinetree.kinematics.frames:Instant inverse_kinematics kinetree.kinematics.inverse:Solution",
     ),
     "dynamics": Page(
         "Equations of motion",
@@ -52,10 +53,18 @@ PAGES = {
     "forces": Page(
         "Forces between bodies", "Wrenches through joints and on the ground.", "external_wrenches"
     ),
+    "constraints": Page(
+        "Constraints",
+        "Points, frames, distances, joints and loops that are kept, and the dynamics under them.",
+        "constrained_dynamics constrained_inverse_dynamics constraint_jacobian constraint_residual delassus "
+        "impact project PointConstraint FrameConstraint DistanceConstraint JointConstraint LoopConstraint "
+        "Constraint",
+    ),
     "drives": Page(
         "Drives and springs",
         "Rotors behind gears, and what joints do by themselves.",
-        "rotor_ratios rotor_wrenches motor_torques rotor_error passive_force spring_energy",
+        "rotor_ratios rotor_wrenches motor_torques rotor_error rotor_error_map passive_force "
+        "spring_energy",
     ),
     "routes": Page(
         "The same by other routes",
@@ -78,7 +87,8 @@ PAGES = {
     "joints": Page(
         "Joints",
         "Types of joints, and the contract that a type of your own fulfils.",
-        "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free kinetree.joints:Joint",
+        "Fixed Revolute Prismatic Helical Cylindrical Universal Planar PlanarTwist Spherical Free "
+        "kinetree.joints:Joint",
     ),
     "values": Page(
         "Poses, rotations, inertias",
@@ -89,6 +99,7 @@ PAGES = {
         "Robot files and ready-made robots", "Loading, saving, and the zoo.", "load save robots zoo interop"
     ),
     "motion": Page("Motion in time", "Steps, simulations, trajectories.", "step simulate Trajectory"),
+    "scale": Page("Many runs", "Sweeps over random numbers, on one machine or many.", "scale"),
     "control": Page("Control", "Control laws: by hand, in the time loop, as C.", "control"),
     "execution": Page(
         "Functions and how they run",

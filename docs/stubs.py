@@ -65,7 +65,9 @@ def namespaces() -> list[tuple[str, str]]:
 
 def is_of_a_model(value: Any) -> bool:
     """Whether this is a function of a model, or a plain one that takes a model alone."""
-    return isinstance(value, kt.Function) or list(inspect.signature(value).parameters) == ["model"]
+    if isinstance(value, (kt.Function, type)):
+        return isinstance(value, kt.Function)
+    return list(inspect.signature(value).parameters) == ["model"]
 
 
 def definition(name: str, value: Any) -> str:

@@ -14,6 +14,7 @@ from kinetree import interop as interop
 from kinetree import ops as ops
 from kinetree import pictures as pictures
 from kinetree import robots as robots
+from kinetree import scale as scale
 from kinetree import spatial as spatial
 from kinetree import textbook as textbook
 from kinetree import zoo as zoo
@@ -26,6 +27,15 @@ from kinetree.bridges import torch as torch
 from kinetree.compiler.runtime import cache as cache
 from kinetree.compiler.runtime import cuda as cuda
 from kinetree.compiler.runtime import threads as threads
+from kinetree.constraints import Constraint as Constraint
+from kinetree.constraints import DistanceConstraint as DistanceConstraint
+from kinetree.constraints import FrameConstraint as FrameConstraint
+from kinetree.constraints import JointConstraint as JointConstraint
+from kinetree.constraints import LoopConstraint as LoopConstraint
+from kinetree.constraints import PointConstraint as PointConstraint
+from kinetree.constraints.dynamics import Constrained
+from kinetree.constraints.dynamics import Impact
+from kinetree.constraints.dynamics import Projected
 from kinetree.derived import Admissibility
 from kinetree.derived import RotorError
 from kinetree.differential import Hessian
@@ -42,15 +52,18 @@ from kinetree.joints import Fixed as Fixed
 from kinetree.joints import Free as Free
 from kinetree.joints import Helical as Helical
 from kinetree.joints import Planar as Planar
+from kinetree.joints import PlanarTwist as PlanarTwist
 from kinetree.joints import Prismatic as Prismatic
 from kinetree.joints import Revolute as Revolute
 from kinetree.joints import Spherical as Spherical
 from kinetree.joints import Universal as Universal
+from kinetree.kinematics import Frames as Frames
 from kinetree.kinematics import inverse_kinematics as inverse_kinematics
 from kinetree.model import Model as Model
 from kinetree.model import ModelBuilder as ModelBuilder
 from kinetree.motion import Trajectory as Trajectory
 from kinetree.motion import simulate as simulate
+from kinetree.rotor_map import rotor_error_map as rotor_error_map
 from kinetree.soa import operators as operators
 from kinetree.spatial.inertia import Inertia as Inertia
 from kinetree.spatial.pose import Pose as Pose
@@ -203,8 +216,8 @@ def frame_velocity(
     v: _Numbers,
     frame: str,
     reference: Literal["body", "world", "aligned"] = "body",
-    point: _Numbers | None = None,
     *,
+    point: _Numbers | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -239,8 +252,8 @@ def frame_acceleration(
     frame: str,
     reference: Literal["body", "world", "aligned"] = "body",
     kind: Literal["spatial", "classical"] = "spatial",
-    point: _Numbers | None = None,
     *,
+    point: _Numbers | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -276,8 +289,8 @@ def jacobian(
     q: _Numbers,
     frame: str,
     reference: Literal["body", "world", "aligned"] = "body",
-    point: _Numbers | None = None,
     *,
+    point: _Numbers | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -311,8 +324,8 @@ def jacobian_rate(
     v: _Numbers,
     frame: str,
     reference: Literal["body", "world", "aligned"] = "body",
-    point: _Numbers | None = None,
     *,
+    point: _Numbers | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -534,8 +547,8 @@ def hybrid_dynamics(
     v: _Numbers,
     known: _Numbers,
     accelerate: Sequence[str] = (),
-    f_ext: _Numbers | None = None,
     *,
+    f_ext: _Numbers | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -1092,6 +1105,34 @@ def christoffel_symbols(
     Reference: Echeandia (2020) Alg. 5, corrected and for joints with any number of degrees of freedom.
     """
 
+def christoffel_values(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Christoffel symbols of the first kind without the zeros of branches: one number for each triple.
+
+        Gamma_ijk = values[n]        for the triple (i, j, k) = model.christoffel_sparsity()[n]
+
+    Of nv^3 triples few lie on one path where a robot branches: 23 % for a humanoid, 2 % for a binary tree of
+    60 bodies. Cost O(N d^2), and no more numbers than that.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        values (..., triples)
+
+    Reference: Echeandia (2020) Alg. 5: zero unless i, j, k lie on one path.
+    """
+
 def inverse_dynamics_derivatives(
     model: Model,
     q: _Numbers,
@@ -1507,8 +1548,8 @@ def articulated_wrenches(
     q: _Numbers,
     v: _Numbers,
     tau: _Numbers,
-    side: Literal["outboard", "inboard"] = "outboard",
     f_ext: _Numbers | None = None,
+    side: Literal["outboard", "inboard"] = "outboard",
     *,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
@@ -1528,8 +1569,8 @@ def articulated_wrenches(
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
-        side: "outboard" or "inboard".
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        side: "outboard" or "inboard".
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -1717,6 +1758,239 @@ def composite_moments_walker_orin(
         mass (..., nb), com (..., nb, 3), inertia (..., nb, 3, 3)
 
     Reference: Walker and Orin (1982), as described by Jain (2024) part 4.
+    """
+
+def constrained_dynamics(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    tau: _Numbers,
+    constraints: Constraint | Sequence[Constraint],
+    f_ext: _Numbers | None = None,
+    added: _Numbers | None = None,
+    period: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> Constrained:
+    """Accelerations and constraint forces of a mechanism that keeps some constraints.
+
+        M a + C v + g = tau + J^T lambda        J a + J' v = 0
+
+    Each constraint says in which axes its forces are. Redundant constraints are allowed: of all forces
+    that do it, those with the least squares. A state in which no forces do it is a SingularError: the
+    constraints contradict each other. `period` (s) pulls back what has drifted within about that time
+    (Baumgarte), J a + J' v = -2 J v / period - phi / period^2; it should be several steps long. Without
+    it nothing is pulled: `kt.project` puts a state back exactly. `added` is inertia along each velocity,
+    as in `augmented_dynamics`. Cost O(N + m d + m^2 d + m^3).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        tau (..., nv): generalised forces, N m or N.
+        constraints: what is kept: one or several constraints.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        added (..., nv): inertia added along each velocity, kg m^2 or kg.
+        period (...): time in which what has drifted is pulled back, s; nothing is pulled back if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        acceleration (..., nv), force (..., constraints)
+
+    Reference: Featherstone (2008) section 8; Baumgarte (1972); Parikh and Boyd (2014) for the proximal
+    step.
+    """
+
+def constrained_inverse_dynamics(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    constraints: Constraint | Sequence[Constraint],
+    f_ext: _Numbers | None = None,
+    unactuated: Sequence[str] | None | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> tuple[_Array, _Array]:
+    """Generalised forces and constraint forces that together give the accelerations `a`.
+
+        tau + J^T lambda = M a + C v + g        tau = 0 for joints without a motor
+
+    `unactuated`: the joints without a motor; the free joints of the model if None. Of all constraint
+    forces that relieve these, those with the least squares; without such joints the constraints carry
+    nothing. Motions that the constraints cannot carry are a SingularError. Cost O(N + m d + m^3).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        constraints: what is kept: one or several constraints.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        unactuated: names of the joints without a motor.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        tau (..., nv), force (..., constraints)
+    """
+
+def constraint_jacobian(
+    model: Model,
+    q: _Numbers,
+    constraints: Constraint | Sequence[Constraint],
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The Jacobian J of some constraints, one below the other: J v is the rate of their residuals.
+
+    Cost O(d) for each row, and O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        constraints: what is kept: one or several constraints.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        J (..., constraints, nv)
+    """
+
+def constraint_residual(
+    model: Model,
+    q: _Numbers,
+    constraints: Constraint | Sequence[Constraint],
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """How far some constraints are from being kept, m and rad; zero for those that hold where they are.
+
+        phi(q)        its rate is J(q) v
+
+    Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        constraints: what is kept: one or several constraints.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        phi (..., constraints)
+    """
+
+def delassus(
+    model: Model,
+    q: _Numbers,
+    constraints: Constraint | Sequence[Constraint],
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """Delassus' matrix: the accelerations of the rows of some constraints per unit of their forces.
+
+        J M^-1 J^T = E^T D^-1 E        E = (1 - H psi K) J^T
+
+    Its inverse is the inertia that the constraints feel. Singular if rows are redundant. Cost O(N + m d +
+    m^2 d) for m rows.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        constraints: what is kept: one or several constraints.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        Delassus (..., constraints, constraints)
+
+    Reference: Delassus (1917); Jain (2024) part 4 (innovations); Featherstone (2008) section 8.
+    """
+
+def impact(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    constraints: Constraint | Sequence[Constraint],
+    restitution: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> Impact:
+    """The velocity right after an impact that makes some constraints hold, and their impulses.
+
+        M (v+ - v) = J^T p        J v+ = -e J v
+
+    with the restitution e, zero if left out: then the constraints hold from now on. All of them at once,
+    also those that would pull; energy never grows for e between 0 and 1. Cost O(N + m d + m^2 d + m^3).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        constraints: what is kept: one or several constraints.
+        restitution (...): of the velocity along the constraints, what comes back; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        velocity (..., nv), impulse (..., constraints)
+
+    Reference: Featherstone (2008) section 11.7; Moreau (1988).
+    """
+
+def project(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    constraints: Constraint | Sequence[Constraint],
+    steps: int = 3,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> Projected:
+    """The state put back to where some constraints are kept: the nearest one as the mass matrix measures.
+
+        q <- q (+) -M^-1 J^T (J M^-1 J^T)^-1 phi        v <- v - M^-1 J^T (J M^-1 J^T)^-1 J v
+
+    `steps` Newton steps for the position, each with the square of the error before it: from what one time
+    step leaves, two reach rounding. Points held where they are and joints without a position keep where
+    they are.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        constraints: what is kept: one or several constraints.
+        steps: how many Newton steps.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        position (..., nq), velocity (..., nv)
+
+    Reference: Hairer, Lubich and Wanner (2006) section IV.4.
     """
 
 def christoffel_symbols_second_kind(
@@ -1986,7 +2260,7 @@ def rotor_error(
     q: _Numbers,
     v: _Numbers,
     tau: _Numbers,
-    rotors: Literal["reflected", "none"] = "reflected",
+    rotors: Literal["reflected", "lumped", "none"] = "reflected",
     *,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
@@ -2004,7 +2278,7 @@ def rotor_error(
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
-        rotors: "reflected" or "none".
+        rotors: "reflected" or "lumped" or "none".
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2158,9 +2432,9 @@ def linearize(
     tau: _Numbers,
     dt: _Numbers | None = None,
     integrator: Literal["discrete", "rk4", "variational"] = "rk4",
+    *,
     f_ext: _Numbers | None = None,
     passive: bool = True,
-    *,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -2260,6 +2534,114 @@ def rotor_ratios(model: Model) -> _Array:
     A joint that drives no rotor has a column of zeros.
     """
 
+def relative_placement(
+    model: Model,
+    q: _Numbers,
+    frame: str,
+    base: str,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The pose of a frame in another frame, as [R p; 0 1]: a body, a named frame, or the world.
+
+        T = T_base^-1 T_frame
+
+    Cost O(d), of the joints between the two.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        frame: name of a frame or body.
+        base: name of the frame or body that it is relative to.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        T (..., 4, 4)
+
+    Reference: Jain (2024) part 1 (poses between arbitrary frames).
+    """
+
+def relative_velocity(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    frame: str,
+    base: str,
+    axes: str | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The spatial velocity [omega; v] of a frame seen from another frame, at the frame's own origin.
+
+        V(b, f) = V(f) - X_fb V(b)
+
+    In the axes of the frame, or of a third frame `axes`. Cost O(d), of the joints between the frames.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        frame: name of a frame or body.
+        base: name of the frame or body that it is relative to.
+        axes: name of the frame or body whose axes the result has; `frame` if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        V (..., 6)
+
+    Reference: Jain (2024) part 1 (propagation and reversal of spatial velocities).
+    """
+
+def relative_acceleration(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    frame: str,
+    base: str,
+    axes: str | None = None,
+    seen_from: str | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The acceleration of a frame relative to another one: the derivative of `relative_velocity`.
+
+        d_s V = d_f V + omega(s, f) x V        on both halves of V = V(b, f)
+
+    A derivative depends on who watches. Seen from the frame f itself, as by default, it is the spatial
+    acceleration; with seen_from=base its second half is the second derivative of the position of f in b. In
+    the axes of the frame, or of a third frame `axes`, which has no part in the derivative. Without gravity.
+    Cost O(d).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        frame: name of a frame or body.
+        base: name of the frame or body that it is relative to.
+        axes: name of the frame or body whose axes the result has; `frame` if left out.
+        seen_from: name of the frame or body in which the derivative is taken; `frame` if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        A (..., 6)
+
+    Reference: Jain (2024) part 1 (derivative and representation frames; Coriolis terms, corrected).
+    """
+
 def step(
     model: Model,
     q: _Numbers,
@@ -2274,6 +2656,7 @@ def step(
     setpoint: _Numbers | None = None,
     passive: bool = True,
     limits: bool = True,
+    constraints: Constraint | Sequence[Constraint] = (),
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -2293,8 +2676,9 @@ def step(
 
     A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
     joints. `limits`: with stops at the limits of the joints (discrete only), which take all the energy out of
-    an impact; and `tau` is cut off at the effort limits of the joints (a servo is not). Quaternions stay on
-    the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
+    an impact; and `tau` is cut off at the effort limits of the joints (a servo is not). `constraints` are
+    kept to rounding: the step is made with `constrained_dynamics`, then the state is put back (`project`).
+    Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
     Args:
         model: the robot.
@@ -2309,6 +2693,7 @@ def step(
         setpoint (..., nq): positions that servos hold, rad or m; the neutral position if left out.
         passive: with damping, friction and springs of the joints.
         limits: with stops at the limits of the joints.
+        constraints: what is kept: one or several constraints.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 

@@ -10,16 +10,18 @@ from kinetree.errors import MissingPackageError
 # package -> the extra that brings it
 EXTRAS = {
     "matplotlib": "plots", "viser": "view", "trimesh": "view", "casadi": "casadi", "scipy": "solvers",
-    "jax": "jax", "torch": "torch",
+    "jax": "jax", "torch": "torch", "xacro": "files", "collada": "files", "ray": "scale", "zarr": "scale",
+    "pyarrow": "tables",
 }  # fmt: skip
 
 
-def needed(module: str, what: str) -> Any:
+def needed(module: str, what: str, extra: str = "") -> Any:
     """The module, or an error that says how to get it.
 
     Args:
         module: such as "matplotlib.pyplot".
         what: the thing that needs it, for the message.
+        extra: the one that brings it, if several do.
     """
     package = module.partition(".")[0]
     try:
@@ -27,6 +29,7 @@ def needed(module: str, what: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
             raise  # the package is there, but broken
+        extra = extra or EXTRAS[package]
         raise MissingPackageError(
-            f"{what} needs {package}, which is not installed: pip install 'kinetree[{EXTRAS[package]}]'"
+            f"{what} needs {package}, which is not installed: pip install 'kinetree[{extra}]'"
         ) from None

@@ -17,7 +17,8 @@ FUNCTIONS = {
         "mass_matrix_logdet mass_matrix_trace composite_inertias composite_moments articulated_inertias"
     ),
     "Velocity-dependent terms": (
-        "coriolis_matrix coriolis_matrices coriolis_product coriolis_transpose_product christoffel_symbols"
+        "coriolis_matrix coriolis_matrices coriolis_product coriolis_transpose_product christoffel_symbols "
+        "christoffel_values"
     ),
     "Derivatives": "inverse_dynamics_derivatives forward_dynamics_derivatives",
     "Energy and momentum": (
@@ -36,6 +37,11 @@ FUNCTIONS = {
 # module -> the names that it defines
 HOMES = {
     "kinetree.functions": " ".join(FUNCTIONS.values()),
+    "kinetree.constraints": (
+        "Constraint PointConstraint FrameConstraint DistanceConstraint JointConstraint LoopConstraint "
+        "constrained_dynamics constrained_inverse_dynamics constraint_jacobian constraint_residual delassus "
+        "impact project"
+    ),
     "kinetree.derived": (
         "christoffel_symbols_second_kind mass_matrix_partials bias_force_hessian admissibility "
         "nullify_momentum operational_space_inertia impulse_response passive_force spring_energy "
@@ -43,7 +49,10 @@ HOMES = {
     ),
     "kinetree.differential": "inverse_dynamics_second_derivatives inverse_dynamics_hessian linearize",
     "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
-    "kinetree.kinematics": "inverse_kinematics",
+    "kinetree.rotor_map": "rotor_error_map",
+    "kinetree.kinematics": (
+        "inverse_kinematics relative_placement relative_velocity relative_acceleration Frames"
+    ),
     "kinetree.motion": "step simulate Trajectory",
     "kinetree.stages": "compile function Function",
     "kinetree.stages.transforms": "jvp vjp jvp_of vjp_of jacobian_of",
@@ -53,7 +62,9 @@ HOMES = {
     ),
     "kinetree.io.load": "load",
     "kinetree.io.save": "save",
-    "kinetree.joints": "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free",
+    "kinetree.joints": (
+        "Fixed Revolute Prismatic Helical Cylindrical Universal Planar PlanarTwist Spherical Free"
+    ),
     "kinetree.model": "Model ModelBuilder",
     "kinetree.soa": "operators",
     "kinetree.spatial.inertia": "Inertia",
@@ -63,7 +74,7 @@ HOMES = {
 
 # package -> its modules that are public by their own names
 NAMESPACES = {
-    "kinetree": "alternatives control errors interop ops pictures robots spatial textbook zoo",
+    "kinetree": "alternatives control errors interop ops pictures robots scale spatial textbook zoo",
     "kinetree.bridges": "casadi jax scipy torch",
     "kinetree.compiler.runtime": "cache cuda threads",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,57 @@ def test_graphs_are_small():
     model = kt.zoo.arm7()
     ops = kt.compile(kt.inverse_dynamics, model).ops
     assert kt.casadi.wrap(kt.inverse_dynamics, model).n_instructions() < 1.4 * ops["flops"]
+
+
+# -- matrices of CasADi as numbers
+
+
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics_derivatives", "placements"])
+@pytest.mark.parametrize("kind", ["SX", "MX", "DM"])
+def test_functions_of_a_model_take_matrices_of_casadi(name, kind, rng):
+    model, function = tree(15).model, getattr(kt, name)
+    names = [a.name for a in function.inputs if not a.optional]
+    q, v = model.random_state(rng)
+    numbers = {"q": q, "v": v, "a": v[::-1].copy(), "tau": v}
+    state = [numbers[n] for n in names]
+    truth = function(model, *state)
+    if kind == "DM":
+        found = function(model, *map(ca.DM, state))
+        values = [np.array(x) for x in every(found)]
+    else:
+        symbols = [getattr(ca, kind).sym(n, len(x)) for n, x in zip(names, state, strict=True)]
+        found = function(model, *symbols, target="eager")
+        values = [np.array(x) for x in ca.Function("f", symbols, list(every(found))).call(state)]
+    assert type(found) is type(truth) if isinstance(truth, tuple) else isinstance(found, getattr(ca, kind))
+    for x, t in zip(values, every(truth), strict=True):
+        assert error(x, flat(t)) < 1e-12
+
+
+def test_matrices_of_casadi_beside_numbers_options_and_optional_inputs(rng):
+    model = kt.zoo.puma560()
+    x, wrench = ca.SX.sym("x", 6), rng.normal(size=(model.nbodies, 6))
+    q, v = model.random_state(rng)
+    tau = kt.inverse_dynamics(model, q, x, list(v), f_ext=wrench, gravity=ca.DM([0, 0, -1]))
+    truth = kt.inverse_dynamics(model, q, v, v, f_ext=wrench, gravity=np.array([0, 0, -1.0]))
+    assert error(np.array(ca.Function("f", [x], [tau])(v)).ravel(), truth) < 1e-13
+    J = ca.Function("J", [x], [kt.jacobian(model, x, frame="link6")])
+    assert error(np.array(J(q)), kt.jacobian(model, q, frame="link6")) < 1e-13
+    for wrong, text in ((ca.SX.sym("q", 5), "5 by 1"), (ca.SX.sym("q", 1, 6), "1 by 6"), (q[:5], r"\(5,\)")):
+        with pytest.raises(kt.errors.ShapeError, match=text):
+            kt.inverse_dynamics(model, wrong, x, x)
+    for keywords in ({"out": np.zeros(6)}, {"target": "cpu"}):
+        with pytest.raises(kt.errors.ArgumentError, match="matrices of CasADi go without"):
+            kt.gravity_force(model, x, **keywords)
+
+
+def test_numbers_one_by_one(rng):
+    """Arrays of NumPy that hold numbers of CasADi: the algorithm itself runs on them."""
+    model = tree(15).model
+    q, v = model.random_state(rng)
+    symbols = [ca.SX.sym(n, k) for n, k in (("q", model.nq), ("v", model.nv), ("tau", model.nv))]
+    given = [np.array([x[k] for k in range(x.numel())], object) for x in symbols]
+    f = ca.Function("f", symbols, [ca.vertcat(*kt.forward_dynamics(model, *given))])
+    assert error(np.array(f(q, v, v)).ravel(), kt.forward_dynamics(model, q, v, v)) < 1e-11
 
 
 def test_a_graph_is_made_once():
@@ -211,8 +263,29 @@ def test_ipopt_with_exact_derivatives():
 # -- misuse
 
 
-def test_without_a_compiler(monkeypatch):
+def test_a_library_is_kept_on_disk(monkeypatch, tmp_path, rng):
+    """The next process, here an equal model, neither traces nor compiles; a changed file is not believed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    q = rng.normal(size=2)
+    truth = kt.gravity_force(kt.zoo.double_pendulum(), q)
+    first = kt.casadi.external(kt.gravity_force, kt.zoo.double_pendulum(), order=1)
+    path = os.environ["PATH"]
     monkeypatch.setenv("PATH", "")
+    again = kt.casadi.external(kt.gravity_force, kt.zoo.double_pendulum(), order=1)
+    for f in (first, again):
+        assert error(np.array(f(q)).ravel(), truth) < 1e-14
+        assert f.jacobian().n_out() == 1
+    for file in tmp_path.rglob("*.kto"):
+        file.write_bytes(file.read_bytes()[:-1] + b"?")
+    with pytest.raises(kt.errors.CompileError, match="needs a C compiler"):
+        kt.casadi.external(kt.gravity_force, kt.zoo.double_pendulum(), order=1)
+    monkeypatch.setenv("PATH", path)
+    assert kt.casadi.external(kt.gravity_force, kt.zoo.double_pendulum(), order=1)(q).numel() == 2
+
+
+def test_without_a_compiler(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(kt.errors.CompileError, match=r"casadi.external needs a C compiler"):
         kt.casadi.external(kt.gravity_force, kt.zoo.pendulum(), order=0)
 

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from tests.bridges.samples import floating, inputs, options, reaching
 
 import kinetree as kt
+from kinetree.compiler.runtime import cuda
 from kinetree.names import FUNCTIONS
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
 check_grads = pytest.importorskip("jax.test_util").check_grads
 jax.config.update("jax_enable_x64", True)
+DeviceKernel = pytest.importorskip("kinetree.bridges.jax_handlers").DeviceKernel
+no_gpu = pytest.mark.skipif(cuda.is_available(), reason="a GPU runs our kernel")
+
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu():
+    """Also where JAX prefers a GPU: `test_devices.py` is for those."""
+    with jax.default_device(jax.devices("cpu")[0]):
+        yield
+
 
 ALGORITHMS = [name for group in FUNCTIONS.values() for name in group.split()]
 ROBOTS = {"floating": floating, "cart_pole": kt.zoo.cart_pole}
@@ -67,11 +81,85 @@ def test_xla_calls_machine_code(rng):
     assert "custom_call" not in pure
 
 
-def test_other_devices_run_operations_of_xla():
-    """Lowered for a GPU, which need not be there: no call of machine code for the CPU."""
+@pytest.mark.parametrize("platform", ["tpu", "rocm", pytest.param("cuda", marks=no_gpu)])
+def test_other_devices_run_operations_of_xla(platform):
+    """Lowered for a device that need not be there: no call of machine code for the CPU."""
     f = kt.jax.wrap(kt.mass_matrix, kt.zoo.double_pendulum())
-    program = jax.jit(f).trace(np.zeros(2)).lower(lowering_platforms=("cuda",)).as_text()
+    program = jax.jit(f).trace(np.zeros(2)).lower(lowering_platforms=(platform,)).as_text()
     assert "custom_call" not in program and "cosine" in program
+
+
+def test_a_gpu_runs_our_kernel(monkeypatch):
+    """Lowered for a GPU: one call of the kernel, with room for its notes and work arrays."""
+    kernel = DeviceKernel("kinetree_of_a_device", SimpleNamespace(dtype="float64"), None, 5, 2, 128)
+    monkeypatch.setattr("kinetree.bridges.jax_primitive.device_kernel", lambda job: kernel)
+    f = jax.jit(jax.vmap(kt.jax.wrap(kt.mass_matrix, kt.zoo.double_pendulum())))
+    program = f.trace(np.zeros((300, 2))).lower(lowering_platforms=("cuda",)).as_text()
+    assert program.count("custom_call") == 1 and "kinetree_of_a_device" in program
+    kinds = "tensor<300x2x2xf64>, tensor<4xui32>, tensor<1280xf64>"  # 5 numbers, 2 blocks of 128 threads
+    assert f"(tensor<300x2xf64>) -> ({kinds})" in program
+
+
+# -- arrays of JAX as numbers
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics_derivatives", "forward_dynamics", "kinetic_energy"])
+def test_functions_of_a_model_take_traced_arrays(name, rng):
+    model, function = kt.zoo.double_pendulum(), getattr(kt, name)
+    given = inputs(function, model, rng, 3)
+    truth = function(model, **given)
+    plain = jax.jit(lambda given: function(model, **given, target="eager"))
+    for found in (plain(given), function(model, *map(jnp.asarray, given.values()), target="eager")):
+        assert type(found) is type(truth) or not isinstance(truth, tuple)
+        for x, t in zip(parts(found), parts(truth), strict=True):
+            assert isinstance(x, jax.Array) and error(x, t) < 1e-13
+    assert "custom_call" not in plain.lower(given).as_text()
+
+
+def test_their_derivatives_are_ours(rng):
+    model = kt.zoo.double_pendulum()
+    given = tuple(inputs(kt.forward_dynamics, model, rng).values())
+    slopes = jax.jacobian(lambda *x: kt.forward_dynamics(model, *x, target="eager"), (0, 1, 2))(*given)
+    for found, truth in zip(slopes, kt.forward_dynamics_derivatives(model, *given), strict=True):
+        assert error(found, truth) < 1e-12
+
+
+def test_traced_arrays_need_a_choice():
+    model, q = kt.zoo.double_pendulum(), jnp.ones(2)
+    for _ in range(3):  # the later calls go straight to machine code
+        assert isinstance(kt.gravity_force(model, q), np.ndarray)
+        for target in (None, "cpu"):
+            with pytest.raises(kt.errors.ArgumentError, match=r"kt\.jax\.wrap\(kt\.gravity_force, model\)"):
+                jax.jit(lambda q, target=target: kt.gravity_force(model, q, target=target))(q)
+    with pytest.raises(kt.errors.ArgumentError, match="leave out= away"):
+        kt.gravity_force(model, q, target="eager", out=np.zeros(2))
+
+
+def test_numbers_one_by_one(rng):
+    """Arrays of NumPy that hold numbers of JAX: the algorithm itself runs on them."""
+    model = floating()
+    given = inputs(kt.forward_dynamics, model, rng)
+
+    def from_numbers(*arrays):
+        objects = [np.empty(len(a), object) for a in arrays]
+        for numbers, array in zip(objects, arrays, strict=True):
+            numbers[:] = list(array)
+        return jnp.stack(list(kt.forward_dynamics(model, *objects)))
+
+    with jax.disable_jit():
+        found = from_numbers(*map(jnp.asarray, given.values()))
+    assert error(found, kt.forward_dynamics(model, **given)) < 1e-12
+
+
+def test_precision_that_jax_takes_away(rng):
+    model = kt.zoo.double_pendulum()
+    f, q = kt.jax.wrap(kt.gravity_force, model), rng.normal(size=2)
+    with jax.enable_x64(False):
+        with pytest.warns(UserWarning, match="q in float64 become float32, since JAX's x64 is off"):
+            assert f(q).dtype == np.float32
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert f(q.astype(np.float32)).dtype == f([0.1, 0.2]).dtype == np.float32
 
 
 # -- derivatives

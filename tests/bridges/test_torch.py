@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from tests.bridges.samples import floating, inputs, reaching
@@ -147,6 +149,26 @@ def test_transforms_of_torch_func(rng):
     assert error(hessian, hessian.T) < 1e-12
 
 
+def test_batched_gradients(rng):
+    """What `is_grads_batched` and `vectorize` do: many backward passes as one."""
+    model = floating()
+    f = kt.torch.wrap(kt.forward_dynamics, model)
+    x = given(kt.forward_dynamics, model, rng, 3, requires_grad=True)
+    assert gradcheck(f, x, check_batched_grad=True, check_batched_forward_grad=True, check_forward_ad=True)
+    results, weights = f(*x), torch.randn(5, 3, 7, dtype=torch.float64)
+    found = torch.autograd.grad(results, x, weights, is_grads_batched=True, retain_graph=True)
+    for k in range(5):
+        truth = torch.autograd.grad(results, x, weights[k], retain_graph=True)
+        assert all(error(a[k], b) == 0.0 for a, b in zip(found, truth, strict=True))
+    q, v, tau = (a.detach()[0] for a in x)
+    truth = kt.forward_dynamics_derivatives(model, *(a.numpy() for a in (q, v, tau)))[2]
+    for strategy in ("reverse-mode", "forward-mode"):
+        slope = torch.autograd.functional.jacobian(
+            lambda t: f(q, v, t), tau, vectorize=True, strategy=strategy
+        )
+        assert error(slope, truth) < 1e-11
+
+
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_compiled_graphs(dynamic, rng):
     """One graph without breaks, with its gradient, for batches of any length."""
@@ -178,6 +200,30 @@ def test_the_operator_is_well_behaved(rng):
     torch.library.opcheck(call, (name, list(given(kt.forward_dynamics, model, rng, 3))), test_utils=checks)
     with pytest.raises(kt.errors.ArgumentError, match="not known in this process"):
         call("forward_dynamics_of_yesterday", [torch.zeros(2)])
+
+
+class Falling(torch.nn.Module):
+    """A layer that holds a function of a model."""
+
+    def __init__(self, f):
+        super().__init__()
+        self.f, self.scale = f, torch.nn.Parameter(torch.ones(2, dtype=torch.float64))
+
+    def forward(self, q, v):
+        return self.f(q, v, self.scale * v)
+
+
+def test_it_can_be_part_of_a_module_and_be_pickled(rng):
+    model = kt.zoo.cart_pole()
+    q, v = tensors(model.random_state(rng, 3))
+    f = kt.torch.wrap(kt.forward_dynamics, model)
+    assert repr(f) == "<function forward_dynamics of 'cart_pole' for torch>"
+    assert f.__name__ == "forward_dynamics" and f.__doc__ == kt.forward_dynamics.__doc__
+    layer = Falling(f)
+    again = pickle.loads(pickle.dumps(layer))
+    assert error(again(q, v), layer(q, v)) == 0.0 and list(again.state_dict()) == ["scale"]
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+    assert error(compiled(q, v), layer(q, v)) < 1e-15
 
 
 # -- kinds of numbers, and what is refused

@@ -12,6 +12,7 @@ from tests.bridges.samples import floating, inputs
 import kinetree as kt
 from kinetree.compiler.emit.llvm.xla import Api
 from kinetree.compiler.runtime.xla import Handler, api_of, name_of
+from kinetree.compiler.runtime.xla_cuda import DeviceHandler, Place
 
 HEADER = """
 #define XLA_FFI_API_MAJOR 0
@@ -20,10 +21,12 @@ HEADER = """
   _XLA_FFI_API_STRUCT_FIELD(XLA_FFI_Error_Destroy);
   _XLA_FFI_API_STRUCT_FIELD(XLA_FFI_ThreadPool_Schedule);
   _XLA_FFI_API_STRUCT_FIELD(XLA_FFI_ThreadPool_NumThreads);
+  _XLA_FFI_API_STRUCT_FIELD(XLA_FFI_Stream_Get);
 """
 WORD = ctypes.c_int64
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+STREAM = 77
 
 
 def words(address: int, count: int) -> list[int]:
@@ -37,9 +40,10 @@ class Xla:
         self.errors: list[tuple[str, int]] = []
         self.helpers: list[threading.Thread] = []
         self.threads, self.dropped = threads, 0
-        self.functions = [FUNCTION(f) for f in (self._create, self._destroy, self._schedule, self._count)]
+        own = self._create, self._destroy, self._schedule, self._count, self._stream
+        self.functions = [FUNCTION(f) for f in own]
         pointers = [ctypes.cast(f, ctypes.c_void_p).value for f in self.functions]
-        self.api = (WORD * 10)(0, 0, 0, 0, 0, 0, *pointers)
+        self.api = (WORD * 11)(0, 0, 0, 0, 0, 0, *pointers)
 
     def _create(self, address):
         _, _, message, code = words(address, 4)
@@ -59,7 +63,10 @@ class Xla:
             return 1  # an error: there are no threads
         WORD.from_address(words(address, 4)[3]).value = self.threads
 
-    def call(self, handler: Handler, arguments: list, results: list) -> int | None:
+    def _stream(self, address):
+        WORD.from_address(address + 24).value = STREAM
+
+    def call(self, handler: Handler | DeviceHandler, arguments: list, results: list) -> int | None:
         """What the handler returns: an error, or None."""
         kept = []
 
@@ -93,7 +100,7 @@ def kernel():
 
 
 def test_what_the_header_says(api):
-    assert api == (0, 3, 48, 56, 64, 72)
+    assert api == (0, 3, 48, 56, 64, 72, 80)
     with pytest.raises(kt.errors.CompileError, match="another foreign function interface"):
         api_of("#define XLA_FFI_API_MAJOR 1")
 
@@ -157,3 +164,86 @@ def test_a_frame_that_does_not_fit(api, kernel, rng):
         xla = Xla()
         assert xla.call(Handler(kernel, False, api), given, [np.empty((6, 7))]) == 1
         assert xla.errors == [("forward_dynamics: the compiled program does not fit this kernel", 13)]
+
+
+class Driver:
+    """The functions of a graphics driver that handlers call: what they are given is written down."""
+
+    def __init__(self, context: int, fails: str = ""):
+        self.context, self.fails, self.log = context, fails, []
+        self.launches: list[list[int]] = []
+        self.arguments = 0  # of a kernel
+        word, number = ctypes.c_void_p, ctypes.c_int
+        kinds = {
+            "cuStreamGetCtx": (word, word),
+            "cuCtxPushCurrent_v2": (word,),
+            "cuCtxPopCurrent_v2": (word,),
+            "cuMemsetD32Async": (ctypes.c_uint64, ctypes.c_uint, ctypes.c_size_t, word),
+            "cuLaunchKernel": (word, *[ctypes.c_uint] * 7, word, word, word),
+        }
+        self.functions = {
+            name: ctypes.CFUNCTYPE(number, *kind)(lambda *args, name=name: self.called(name, *args))
+            for name, kind in kinds.items()
+        }
+
+    @property
+    def symbols(self) -> dict[str, int]:
+        return {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in self.functions.items()}
+
+    def called(self, name: str, *args: int) -> int:
+        self.log.append((name, *args))
+        if name == "cuStreamGetCtx":
+            WORD.from_address(args[1]).value = self.context
+        if name == "cuLaunchKernel":
+            self.launches.append([WORD.from_address(place).value for place in words(args[9], self.arguments)])
+        return 700 if name == self.fails else 0
+
+
+@pytest.mark.parametrize(("large", "blocks"), [(0, 2**31 - 1), (333, 2**31 - 1), (333, 2)])
+def test_a_kernel_on_a_device(api, large, blocks):
+    """On XLA's stream and its device: notes are reset, then both kernels start with all that they need."""
+    driver = Driver(context=5000)
+    driver.arguments = 3 * 4 + 6
+    places = [Place(4000, 1, 2, 3, 0, 1, 1, 0), Place(5000, 222, large, 444, blocks, 64, 320, 1000)]
+    handler = DeviceHandler("f", [(3,), (2, 2), ()], [(3,)], places, api, driver.symbols)
+    count = 3 * 64 + 1
+    given = [np.zeros((count, 3)), np.zeros((2, 2)), np.zeros((count, 1))[:, 0]]
+    results = [np.zeros((count, 3)), np.zeros(4, np.uint32), np.zeros(9)]
+    assert Xla().call(handler, given, results) is None
+    notes = results[1].ctypes.data
+    used = min(blocks, 4)
+    launched = [entry for entry in driver.log if entry[0] == "cuLaunchKernel"]
+    kernels = [222, 333] if large else [222]
+    assert [entry[1:9] for entry in launched] == [(k, used, 1, 1, 320, 1, 1, 1000) for k in kernels]
+    assert all(entry[9] == STREAM for entry in launched)
+    q, m, s, out = (a.ctypes.data for a in (*given, results[0]))
+    arrays = [q, 3, 1, m, 0, 1, s, 1, 1, out, 3, 1]
+    expected = [*arrays, 444, results[2].ctypes.data, notes, count, used, 1]
+    assert driver.launches == [expected] * len(kernels)
+    resets = [entry[1:] for entry in driver.log if entry[0] == "cuMemsetD32Async"]
+    assert resets == [(notes, 2**32 - 1, 2, STREAM), (notes + 8, 0, 1, STREAM)]
+    assert driver.log[0][:2] == ("cuStreamGetCtx", STREAM)
+    assert driver.log[1] == ("cuCtxPushCurrent_v2", 5000) and driver.log[-1][0] == "cuCtxPopCurrent_v2"
+
+
+def test_a_device_that_is_not_known_or_cannot(api):
+    for context, fails, said in ((1, "", "does not fit this kernel"), (2, "cuLaunchKernel", "cannot start")):
+        driver, xla = Driver(context, fails), Xla()
+        handler = DeviceHandler("f", [(3,)], [(3,)], [Place(2, 3, 0, 4, 9, 128, 128, 0)], api, driver.symbols)
+        driver.arguments = 3 * 2 + 6
+        results = [np.zeros((7, 3)), np.zeros(4, np.uint32), np.zeros(0)]
+        assert xla.call(handler, [np.zeros((7, 3))], results) == 1
+        assert said in xla.errors[0][0] and xla.errors[0][1] == 13
+        assert xla.call(handler, [np.zeros((6, 3))], results) == 1
+        assert xla.call(handler, [np.zeros((7, 3))], results[:2]) == 1
+        empty = [np.zeros((0, 3)), *results[1:]]
+        assert xla.call(handler, [np.zeros((0, 3))], empty) is None
+
+
+def test_a_kernel_on_a_device_may_be_recorded(api):
+    metadata = (WORD * 6)(48, 24, 0, -1, -1, 0)
+    extension = (WORD * 4)(32, 1, 0, ctypes.addressof(metadata))
+    frame = (WORD * 20)(160, ctypes.addressof(extension))
+    handler = DeviceHandler("f", [(3,)], [(3,)], [], api, Driver(0).symbols)
+    assert FUNCTION(handler.address)(ctypes.addressof(frame)) is None
+    assert metadata[3] == 3 << 32 and metadata[4] & 0xFFFFFFFF == 1

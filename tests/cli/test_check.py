@@ -151,3 +151,26 @@ def test_a_pipe_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for command in ("check", "info"):
         assert "a pipe or a device" in assert_one_line_error(kinetree(command, tmp_path / "pipe"), 2)
+
+
+def test_parts_from_allowed_folders(tmp_path):
+    for folder in ("arm", "common"):
+        (tmp_path / folder).mkdir()
+    path = tmp_path / "arm" / "arm.xml"
+    path.write_text('<mujoco><include file="../common/part.xml"/></mujoco>')
+    (tmp_path / "common" / "part.xml").write_text(MJCF)
+    run = kinetree("check", path)
+    assert run.returncode == 1 and "include_dirs" in run.stdout
+    assert kinetree("check", path, "--include-dir", tmp_path / "common").returncode == 0
+    assert kinetree("info", path, "--include-dir", tmp_path / "common").returncode == 0
+
+
+def test_templates_are_expanded_only_if_asked(tmp_path):
+    path = tmp_path / "robot.urdf.xacro"
+    path.write_text(urdf())
+    run = kinetree("check", path)
+    assert run.returncode == 1 and "trust" in run.stdout
+    assert "NAME:=VALUE" in assert_one_line_error(kinetree("check", path, "--xacro-arg", "mass=3"), 2)
+    pytest.importorskip("xacro")
+    assert kinetree("check", path, "--xacro").returncode == 0
+    assert kinetree("info", path, "--xacro-arg", "mass:=3").returncode == 0

@@ -149,10 +149,52 @@ def test_rotor_error_orders_the_approximations(rng):
     model = builder.build()
     q, v = model.random_state(rng)
     reflected = kt.rotor_error(model, q, v, v, "reflected")
+    lumped = kt.rotor_error(model, q, v, v, "lumped")
     none = kt.rotor_error(model, q, v, v, "none")
-    assert 0 < reflected.mass_matrix < none.mass_matrix
+    assert 0 < reflected.mass_matrix < lumped.mass_matrix < none.mass_matrix
     assert 0 < reflected.acceleration < none.acceleration
     assert max(kt.rotor_error(model, q, v, v, "exact")) == 0
+
+
+@pytest.mark.parametrize("rotors", ["reflected", "lumped", "none"])
+def test_a_map_of_rotor_errors(rotors, rng):
+    """ROT-9: each point is `rotor_error` of a robot with those gears and rotors, at the worst state."""
+    ratios, inertias = np.array([0.5, 7.0, 90.0]), np.array([1e-5, 2e-3])
+
+    def arm(ratio: float, axial: float) -> kt.Model:
+        builder = kt.ModelBuilder("arm")
+        link, scale = kt.Inertia(1.0, (0.5, 0, 0), (0.01, 0.1, 0.1)), axial / 2e-3
+        rotor = kt.Inertia(0.5 * scale, (0.01, 0, 0), (1e-3 * scale, 1.5e-3 * scale, axial - 5e-5 * scale))
+        for k, parent in enumerate((None, "b0", "b1")):
+            axis, pose = ((0, 0, 1), (0, 1, 0))[k % 2], kt.Pose(p=(float(k > 0), 0, 0))
+            builder.add_body(f"b{k}", parent, kt.Revolute(axis), placement=pose, inertia=link)
+            builder.add_rotor(f"b{k}", rotor, kt.Pose(p=(0, 0, 0.1)), ratio=-ratio if k == 1 else ratio)
+        return builder.build()
+
+    model = arm(5.0, 2e-3)
+    q, v = model.random_state(rng, (4,))
+    tau = rng.normal(size=v.shape)
+    found = kt.rotor_error_map(model, ratios, inertias, rotors, (q, v, tau))
+    for i, ratio in enumerate(ratios):
+        for j, axial in enumerate(inertias):
+            one = kt.rotor_error(arm(ratio, axial), q, v, tau, rotors, target="eager")
+            for name in ("mass_matrix", "bias", "acceleration"):
+                expected = np.max(getattr(one, name))
+                assert getattr(found, name)[i, j] == pytest.approx(expected, rel=1e-9), (name, ratio, axial)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda m: kt.rotor_error_map(kt.zoo.pendulum(), [1], [1]), kt.errors.ModelError, "no rotors"),
+        (lambda m: kt.rotor_error_map(m, [0.0], [1]), kt.errors.ArgumentError, "ratios must be positive"),
+        (lambda m: kt.rotor_error_map(m, [1.0], [np.nan]), kt.errors.ArgumentError, "inertias must be"),
+        (lambda m: kt.rotor_error_map(m, [1.0], [1.0], "glued"), kt.errors.ModelError, "lumped"),
+    ],
+)
+def test_maps_that_cannot_be(make, error, message):
+    with pytest.raises(error, match=message):
+        make(kt.zoo.puma560(rotors=True))
 
 
 def test_wrenches_on_frames_add_up(rng):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from tests.identities.case import Case
+from tests.reference.mechanism import TWISTS
 
 
 def index_of(c: Case, joint: str) -> np.ndarray:
@@ -49,20 +50,20 @@ def carriers(c: Case) -> list[int]:
 
 
 def armature_force(c: Case) -> np.ndarray:
-    """What armatures add to the generalised force: D a for coordinates; for the velocities w and u of
-    spherical and free joints, d/dt of the momenta [D w; D u] in turning axes.
+    """What armatures add to the generalised force: D a for coordinates; where velocities are parts of the
+    twist [w; u] of the body, d/dt of the momenta [D w; D u] in turning axes.
     """
     tau = np.zeros(c.n)
     for b, body in enumerate(c.model.bodies):
         D = np.asarray(body.armature, float)
         at, gain = leader(c, b)
         tau[at] += gain**2 * D * c.a[at]
-        if body.joint.type_name in ("spherical", "free"):
-            v = c.v[at]
-            tau[at[:3]] += np.cross(v[:3], D[:3] * v[:3])
-        if body.joint.type_name == "free":
-            tau[at[:3]] += np.cross(v[3:], D[3:] * v[3:])
-            tau[at[3:]] += np.cross(v[:3], D[3:] * v[3:])
+        if body.joint.type_name in TWISTS:
+            parts = list(TWISTS[body.joint.type_name])
+            twist, momentum = np.zeros((2, 2, 3))
+            twist.flat[parts], momentum.flat[parts] = c.v[at], D * c.v[at]
+            turning = np.cross(twist, momentum).sum(axis=0), np.cross(twist[0], momentum[1])
+            tau[at] += np.concatenate(turning)[parts]
     return tau
 
 

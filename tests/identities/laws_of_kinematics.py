@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tests.identities.case import Case
 from tests.identities.declare import law
+from tests.identities.facts import motion_matrix
 from tests.reference.lagrangian import hat
 
 
@@ -99,6 +100,53 @@ def frames_move_with_their_bodies(c: Case) -> None:
     classical = moved + np.concatenate([np.zeros(3), np.cross(there[:3], there[3:])])
     options = {"frame": name, "point": point, "kind": "classical"}
     c.expect(c.run("frame_acceleration", c.q, c.v, c.a, **options), classical, 1e-13, size)
+
+
+@law("relative_placement", "relative_velocity", "relative_acceleration")
+def any_frame_moves_relative_to_any_other(c: Case) -> None:
+    """POS-2: T_bf = T_b^-1 T_f; V and A follow from those of both bodies in the world; loops close."""
+    frame, base = c.model.body_names[c.body], c.model.body_names[(c.body * 7 + 3) % c.nb]
+    third = c.model.body_names[(c.body * 5 + 1) % c.nb]
+    T = c.of("placements")
+    poses = {name: T[c.model.body_names.index(name)] for name in (frame, base, third)}
+    V = {name: c.run("frame_velocity", c.q, c.v, frame=name) for name in poses}
+    A = {name: c.run("frame_acceleration", c.q, c.v, c.a, frame=name) for name in poses}
+    size = 1 + max(float(np.abs(x).max()) for x in (*A.values(), *V.values(), *poses.values())) ** 2
+    expected = np.linalg.inv(poses[base]) @ poses[frame]
+    c.expect(c.run("relative_placement", c.q, frame, base), expected, 1e-12, size)
+    to_frame = motion_matrix(np.linalg.inv(expected))
+    velocity = V[frame] - to_frame @ V[base]
+    c.expect(c.run("relative_velocity", c.q, c.v, frame, base), velocity, 1e-12, size)
+    w, u = np.split(V[frame], 2)
+    drag = np.cross(w, velocity[3:]) + np.cross(u, velocity[:3])
+    dragged = np.concatenate([np.cross(w, velocity[:3]), drag])
+    spatial = A[frame] - to_frame @ A[base] - dragged
+    c.expect(c.run("relative_acceleration", c.q, c.v, c.a, frame, base), spatial, 1e-12, size)
+    spin = w - (motion_matrix(np.linalg.inv(poses[frame]) @ poses[third]) @ V[third])[:3]
+    turn = poses[third][:3, :3].T @ poses[frame][:3, :3]
+    seen = spatial + np.concatenate([np.cross(spin, velocity[:3]), np.cross(spin, velocity[3:])])
+    found = c.run("relative_acceleration", c.q, c.v, c.a, frame, base, axes=third, seen_from=third)
+    c.expect(found, np.concatenate([turn @ seen[:3], turn @ seen[3:]]), 1e-12, size)
+    there = c.run("relative_velocity", c.q, c.v, frame, base, axes=third)
+    c.expect(there, np.concatenate([turn @ velocity[:3], turn @ velocity[3:]]), 1e-12, size)
+
+
+@law("relative_placement", "relative_velocity", "relative_acceleration", costly=True)
+def relative_motion_is_a_derivative(c: Case) -> None:
+    """POS-2, SRB: seen from the base, the origin of a frame has these first and second derivatives."""
+    frame, base = c.model.body_names[c.body], c.model.body_names[(c.body * 7 + 3) % c.nb]
+
+    def velocity(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return c.run("relative_velocity", q, v, frame, base, axes=base)
+
+    V = velocity(c.q, c.v)
+    moved = c.rate(lambda q: c.run("relative_placement", q, frame, base))
+    turned = c.run("relative_placement", c.q, frame, base)[:3, :3]
+    size = 1 + float(np.abs(V).max()) ** 2
+    c.expect(moved[:3, 3], V[3:], 1e-8, size)
+    c.expect(moved[:3, :3], hat(np.concatenate([V[:3], np.zeros(3)]))[:3, :3] @ turned, 1e-8, size)
+    found = c.run("relative_acceleration", c.q, c.v, c.a, frame, base, axes=base, seen_from=base)
+    c.expect(found, c.rate_of_state(velocity), 1e-8, size + float(np.abs(found).max()))
 
 
 @law("center_of_mass_velocity", "center_of_mass_jacobian", "momentum")

@@ -37,7 +37,7 @@ def forward_dynamics_by_five_routes(c: Case) -> None:
     a = c.run("forward_dynamics", c.q, c.v, c.tau, c.f_ext)
     tolerance, spread = 1e-13 * c.condition + 1e-12, c.acceleration_size
     system = other.System(c.model, c.q, c.v, c.f_ext)
-    gauss, _ = other.forward_dynamics_gauss(system, c.tau)
+    gauss, multipliers = other.forward_dynamics_gauss(system, c.tau)
     for name, found in {
         "19b": c.run("forward_dynamics_concurrent", c.q, c.v, c.tau, c.f_ext),
         "dense": other.forward_dynamics_dense(system, c.tau),
@@ -45,6 +45,12 @@ def forward_dynamics_by_five_routes(c: Case) -> None:
         "gauss": gauss,
     }.items():
         c.expect(found, a, tolerance, spread, name)
+    c.expect(multipliers, system.forces(c.a), tolerance, c.wrench_size, "wrenches by Gauss")
+    through = c.run("joint_wrenches", c.q, c.v, c.a, c.f_ext)
+    parts = [(node, member) for node in c.model.nodes for member in node.members]
+    for (node, member), found in zip(parts, multipliers.reshape(-1, 6), strict=True):
+        if len(node.members) == 1:  # in groups, a wrench counts what else the body carries
+            c.expect(found, through[member.body - 1], tolerance, c.wrench_size, "joint wrenches by Gauss")
 
 
 @law("gravity_force", "gravity_force_composite")
@@ -88,6 +94,19 @@ def what_follows_from_the_christoffel_symbols(c: Case) -> None:
     c.expect(twice, pulled, 1e-12, max(size, c.force_size))
 
 
+@law("christoffel_values", "christoffel_symbols")
+def christoffel_symbols_without_their_zeros(c: Case) -> None:
+    """COR-16: each triple of velocities on one path once, with its value; all others are zero, exactly."""
+    triples, dense = c.model.christoffel_sparsity(), c.of("christoffel_symbols").copy()
+    assert len({tuple(t) for t in triples.tolist()}) == len(triples) == c.of("christoffel_values").size
+    size = float(np.abs(dense).max(initial=0))
+    c.expect(c.of("christoffel_values"), dense[tuple(triples.T)], 1e-14, size)
+    dense[tuple(triples.T)] = 0
+    assert not np.any(dense), f"{c.label}: symbols off the pattern"
+    related = c.model.mass_sparsity()
+    assert all(related[i, j] and related[j, k] and related[i, k] for i, j, k in triples.tolist())
+
+
 @law("impulse_response")
 def an_impulse_changes_the_velocity(c: Case) -> None:
     """M dv = J^T p."""
@@ -105,6 +124,14 @@ def coriolis_matrix_is_admissible(c: Case) -> None:
     assert max(verdict) < 1e-12 * max(1.0, c.rate_size / (float(np.abs(C).max(initial=0)) or c.rate_size)), (
         f"{c.label}: {verdict}"
     )
+
+
+@law("coriolis_matrix", "coriolis_product")
+def coriolis_matrix_by_columns(c: Case) -> None:
+    """A modified Newton-Euler recursion for each column, as De Luca and Ferrajoli do."""
+    found = other.coriolis_matrix_by_newton_euler(c.model, c.q, c.v, target=c.target)
+    c.expect(found, c.of("coriolis_matrix"), 1e-12, c.rate_size)
+    c.expect(found @ c.x, c.run("coriolis_product", c.q, c.v, c.x), 1e-12, c.rate_size)
 
 
 @law("rotor_wrenches", "motor_torques", "rotor_ratios", "inverse_dynamics", "joint_wrenches")

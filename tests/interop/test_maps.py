@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.interop.charts import BALL, FREE_TWIST, Chart, Circle, FreeWorld, PlanarBody
+from kinetree.interop.charts import BALL, FREE_TWIST, Chart, Circle, FreeWorld, PlanarBody, PlanarOrder
 from kinetree.interop.maps import Maps, Piece, angular_first
 
 CHARTS = {
@@ -14,6 +14,7 @@ CHARTS = {
     "unbounded": (kt.Revolute((0, 0.6, 0.8)), Circle(), 2),
     "exchanged": (kt.Universal((1, 0, 0), (0, 1, 0)), Chart((1, 0), (1, 0)), 2),
     "planar": (kt.Planar(), PlanarBody(), 4),
+    "planar in body velocities": (kt.PlanarTwist(), PlanarOrder(), 4),
     "ball": (kt.Spherical(), BALL, 4),
     "free in Pinocchio": (kt.Free(), FREE_TWIST, 7),
     "free in MuJoCo": (kt.Free(), FreeWorld(kt.Pose.random(np.random.default_rng(3))), 7),

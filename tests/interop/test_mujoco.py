@@ -173,3 +173,42 @@ def test_the_spring_of_a_ball(rng):
     assert np.allclose(kt.passive_force(model, q, v), maps.tau_back(data.qpos, data.qfrc_passive), atol=1e-12)
     again = kt.load(to_mjcf(model)).bodies[0]
     assert (again.stiffness, again.damping) == (model.bodies[0].stiffness, model.bodies[0].damping)
+
+
+ACTING = """<mujoco>{head}<worldbody><body name="b" {body}><joint name="j" damping="{d}" stiffness="{k}"
+frictionloss="0.3"/><geom size="0.1"/></body></worldbody>{tail}</mujoco>"""
+
+
+def acting(head="", body="", d="0.1", k="0.2", tail=""):
+    return mujoco.MjModel.from_xml_string(ACTING.format(head=head, body=body, d=d, k=k, tail=tail))
+
+
+TENDON = '<tendon><fixed stiffness="2"><joint joint="j" coef="1"/></fixed></tendon>'
+
+
+@pytest.mark.parametrize(
+    "given, note",
+    [
+        ({"d": "0.1 0.2 0.3"}, "polynomial damping beyond its linear part: j"),
+        ({"k": "0.1 0 0.3"}, "polynomial stiffness beyond its linear part: j"),
+        ({"body": 'gravcomp="1"'}, "gravity compensation: b"),
+        ({"head": '<option density="1"/>'}, "fluid"),
+        ({"tail": TENDON}, "stiffness of a tendon"),
+        ({"tail": '<actuator><motor joint="j" damping="1"/></actuator>'}, "damping of an actuator"),
+        ({"tail": '<actuator><motor joint="j" armature="1"/></actuator>'}, "armature of an actuator"),
+    ],
+)
+def test_what_acts_and_is_left_out_is_noted(given, note):
+    with pytest.warns(kt.errors.FileWarning, match="see maps.notes") as caught:
+        twin = from_mujoco(acting(**given))
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert any(note in line for line in twin.maps.notes)
+
+
+def test_what_is_off_does_not_act(recwarn):
+    body = from_mujoco(acting()).model.bodies[0]
+    assert (body.damping, body.stiffness, body.friction) == ((0.1,), (0.2,), (0.3,))
+    for flag, field in (("spring", "stiffness"), ("damper", "damping"), ("frictionloss", "friction")):
+        body = from_mujoco(acting(head=f'<option><flag {flag}="disable"/></option>')).model.bodies[0]
+        assert getattr(body, field) == (0.0,), flag
+    assert not recwarn.list

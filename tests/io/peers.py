@@ -221,11 +221,12 @@ def bare_mjcf(path):
     from pathlib import Path
 
     from kinetree.io.mjcf_spec import MAIN, Defaults, expand_includes
+    from kinetree.io.paths import Reach
     from kinetree.io.report import Log
     from kinetree.io.xml import read_xml
 
     root = read_xml(Path(path).read_bytes(), str(path))
-    expand_includes(root, Path(path).resolve().parent)
+    expand_includes(root, Reach(Path(path).resolve().parent))
     defaults = Defaults(root, Log())
     lines = []
 

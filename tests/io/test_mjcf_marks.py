@@ -103,3 +103,38 @@ class TestBesideMuJoCo:
         model, maps = kt.interop.from_mujoco(self.twin)
         for q, there in zip(model.configurations.values(), self.twin.key_qpos):
             assert np.allclose(maps.q(q), there, rtol=0, atol=1e-12)
+
+
+def test_configurations_are_written_as_keys(tmp_path, recwarn):
+    robot = kt.load(TEXT)
+    again = kt.load(kt.save(robot, tmp_path / "m.xml"))
+    assert not recwarn.list
+    for name, q in robot.configurations.items():
+        assert np.allclose(again.configurations[name], q, atol=1e-15)
+
+
+def test_keys_of_joints_in_parts_and_of_joints_that_follow(tmp_path, rng):
+    """Every joint that MJCF can say, in a tree whose bodies are not depth first, with followers."""
+    mujoco = pytest.importorskip("mujoco")
+    builder = kt.ModelBuilder("all")
+    joints, ball = kt.joints, kt.Inertia(1.0, (0, 0, 0), np.diag([0.1, 0.1, 0.1]).tolist())
+    kinds = [joints.Universal(), joints.Helical((0, 0, 1), 0.1), joints.Planar(), joints.Spherical()]
+    kinds += [joints.Cylindrical(), joints.Revolute((1, 0, 0)), joints.Prismatic((0, 1, 0))]
+    builder.add_body("base", "world", joints.Free(), kt.Pose(p=(0.1, 0.2, 0.3)), ball)
+    for k, kind in enumerate(kinds):
+        parent, at = "base" if k < 3 else f"b{k - 3}", kt.Pose(p=(0.1 * k, 0.2, 0.0))
+        builder.add_body(f"b{k}", parent, kind, at, ball, f"j{k}")
+    follow = {"mimic": ("j5", 2.0, 0.3)}
+    builder.add_body("last", "base", joints.Revolute((0, 0, 1)), kt.Pose(), ball, "jlast", **follow)
+    model = builder.build()
+    home = model.random_state(rng)[0]
+    model = model.replace(configurations={"home": home})
+    again = kt.load(kt.save(model, tmp_path / "m.xml"))
+    assert again.joint_names == model.joint_names
+    assert np.allclose(again.configurations["home"], home, atol=1e-14)
+    twin = kt.interop.to_mujoco(model)
+    key = np.array(twin.model.key("home").qpos)
+    back = twin.maps.q_back(key)  # quaternions may have the other sign
+    placed = [kt.placements(model, q, target="eager") for q in (back, home)]
+    assert np.allclose(*placed, atol=1e-13)
+    assert mujoco.mj_id2name(twin.model, mujoco.mjtObj.mjOBJ_KEY, 0) == "home"

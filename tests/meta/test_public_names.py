@@ -17,16 +17,19 @@ from kinetree.sweep.vocabulary import WORDS
 FUNCTIONS = {
     "placements": "q",
     "frame_placement": "q frame point=",
-    "frame_velocity": "q v frame reference=body point=",
-    "frame_acceleration": "q v a frame reference=body kind=spatial point=",
+    "frame_velocity": "q v frame reference=body",
+    "frame_acceleration": "q v a frame reference=body kind=spatial",
+    "relative_placement": "q frame base",
+    "relative_velocity": "q v frame base axes=",
+    "relative_acceleration": "q v a frame base axes= seen_from=",
     "body_velocities": "q v",
     "body_accelerations": "q v a kind=spatial",
     "partial_velocities": "q",
-    "jacobian": "q frame reference=body point=",
-    "jacobian_rate": "q v frame reference=body point=",
+    "jacobian": "q frame reference=body",
+    "jacobian_rate": "q v frame reference=body",
     "inverse_dynamics": "q v a f_ext=",
     "forward_dynamics": "q v tau f_ext=",
-    "hybrid_dynamics": "q v known accelerate=() f_ext=",
+    "hybrid_dynamics": "q v known accelerate=()",
     "augmented_dynamics": "q v tau added f_ext=",
     "step": "q v tau f_ext=",
     "simulate": "q0 v0",
@@ -44,6 +47,7 @@ FUNCTIONS = {
     "coriolis_product": "q v x",
     "coriolis_transpose_product": "q v x",
     "christoffel_symbols": "q",
+    "christoffel_values": "q",
     "kinetic_energy": "q v",
     "potential_energy": "q",
     "center_of_mass": "q",
@@ -61,7 +65,7 @@ FUNCTIONS = {
     "constraint_forces": "q v a f_ext=",
     "base_reaction": "q v a f_ext=",
     "composite_wrenches": "q v a f_ext=",
-    "articulated_wrenches": "q v tau side=outboard f_ext=",
+    "articulated_wrenches": "q v tau f_ext= side=outboard",
     "inverse_dynamics_composite": "q v a f_ext=",
     "inverse_dynamics_inertial": "q v a f_ext=",
     "forward_dynamics_concurrent": "q v tau f_ext=",
@@ -78,6 +82,7 @@ FUNCTIONS = {
     "passive_force": "q v smoothing=0.0",
     "spring_energy": "q",
     "rotor_error": "q v tau rotors=reflected",
+    "rotor_error_map": "ratios inertias rotors=reflected states=20",
     "system_velocity": "q v",
     "external_wrenches": "q forces frames=() reference=aligned",
     "rotor_wrenches": "q v a",
@@ -87,13 +92,13 @@ FUNCTIONS = {
     "forward_dynamics_derivatives": "q v tau f_ext= hold=body",
     "inverse_dynamics_second_derivatives": "q v a f_ext=",
     "inverse_dynamics_hessian": "q v a weights f_ext=",
-    "linearize": "q v tau dt= integrator=rk4 f_ext= passive=True",
+    "linearize": "q v tau dt= integrator=rk4",
     "torque_regressor": "q v a extra=()",
     "energy_regressor": "q v",
     "momentum_regressor": "q v",
     "operators": "q v=",
 }
-JOINTS = "Fixed Revolute Prismatic Helical Cylindrical Universal Planar Spherical Free".split()
+JOINTS = "Fixed Revolute Prismatic Helical Cylindrical Universal Planar PlanarTwist Spherical Free".split()
 ERRORS = """
     KinetreeError ModelError ShapeError FrameError TraceError CompileError SingularError SimulationError
 """.split()
@@ -103,14 +108,15 @@ ZOO = """
 """.split()
 MODEL = """
     name nq nv nbodies body_names joint_names frame_names parents gravity total_mass neutral random_state
-    integrate difference replace lock attach subtree to_dict from_dict is_ancestor path branch children depth
-    report coordinate_index
+    integrate difference replace lock attach add_frame subtree to_dict from_dict is_ancestor path branch
+    children depth report coordinate_index
 """.split()
-VALUES = {"frame": "pole", "frames": "pole", "forces": {}, "impulse": np.zeros(6), "C": np.zeros((2, 2))}
+VALUES = {"frame": "pole", "base": "cart", "frames": "pole", "forces": {}, "impulse": np.zeros(6),
+          "C": np.zeros((2, 2))}  # fmt: skip
 ELSEWHERE = """
     Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators interop
     jvp vjp jvp_of vjp_of jacobian_of base_parameters identify regressor_columns
-    Trajectory jax torch
+    Trajectory jax torch Frames
 """.split()
 
 
@@ -136,6 +142,23 @@ def test_function_of_a_model(name):
     if isinstance(function, kt.Function):
         keywords = [(p.name, p.default) for p in rest if p.kind is p.KEYWORD_ONLY]
         assert keywords[-4:] == [(word, None) for word in ("parameters", "gravity", "out", "target")]
+
+
+@pytest.mark.parametrize("name", [n for n in FUNCTIONS if isinstance(getattr(kt, n), kt.Function)])
+def test_no_option_comes_before_an_optional_array(name):
+    """In positional order; an optional array that stands after an option is given by name."""
+    function = getattr(kt, name)
+    inputs = {a.name for a in function.inputs}
+    places = [p for p in inspect.signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    optional = [p.name in inputs for p in places[1:] if p.default is not p.empty]
+    assert optional == sorted(optional, reverse=True)
+
+
+def test_too_many_arguments_by_position_are_refused():
+    model = kt.zoo.cart_pole()
+    zero = np.zeros(model.nv)
+    with pytest.raises(kt.errors.ArgumentError, match=r"at most 4.*q, v, known, accelerate.*f_ext by name"):
+        kt.hybrid_dynamics(model, zero, zero, zero, (), np.zeros((2, 6)))
 
 
 def written(p: inspect.Parameter) -> str:

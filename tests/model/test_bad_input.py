@@ -249,7 +249,7 @@ on_model("positions of an unknown joint", lambda m: m.position_index("hipp"), "d
 on_model("replace something unknown", lambda m: m.replace(gravty=(0, 0, 0)), "did you mean 'gravity'")
 on_model("replace the name by nothing", lambda m: m.replace(name=""), "name")
 on_model("replace the name by a number", lambda m: m.replace(name=3), "name")
-on_model("replace rotors", lambda m: m.replace(rotors="lumped"), "exact, reflected, none")
+on_model("replace rotors", lambda m: m.replace(rotors="glued"), "exact, reflected, lumped, none")
 on_model("replace without names", lambda m: m.replace(inertia=LINK), "dict from body names")
 on_model("replace armature without names", lambda m: m.replace(armature=0.1), "dict from joint names")
 on_model(

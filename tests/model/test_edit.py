@@ -95,6 +95,22 @@ def test_without_gearing_the_reflected_rotor_is_a_lump(rng):
     )
 
 
+def test_lumped_rotors_are_reflected_ones_without_armature(rng):
+    """ROT-9: the mass rides on the carrier, and nothing spins."""
+    model = geared_arm()
+    q, v = model.random_state(rng)
+    a = rng.standard_normal(model.nv)
+    lumped, reflected = model.replace(rotors="lumped"), model.replace(rotors="reflected")
+    assert lumped.rotors == () and np.isclose(lumped.total_mass, reflected.total_mass)
+    assert np.any(reflected.armature) and not np.any(lumped.armature)
+    difference = mass_matrix(reflected, q) - mass_matrix(lumped, q)
+    assert np.allclose(difference, np.diag(reflected.armature), atol=1e-12)
+    # rotors that stand still in their carriers, as those of locked joints do, are what is left
+    still = tuple(rotor._replace(ratio=(0.0,)) for rotor in model.rotors)
+    slow = kt.Model(model.name, model.gravity, model.bodies, still)
+    assert np.allclose(inverse_dynamics(slow, q, v, a), inverse_dynamics(lumped, q, v, a), atol=1e-12)
+
+
 # --- lock ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "locked", [("joint0",), ("joint1",), ("joint2",), ("joint4",), ("joint0", "joint2", "joint4")]
@@ -152,6 +168,52 @@ def test_attached_model_moves_like_one_built_at_once(rng):
     a = rng.standard_normal(world.nv)
     assert np.allclose(inverse_dynamics(held, q, v, a), inverse_dynamics(world, q, v, a), atol=1e-12)
     assert np.allclose(mass_matrix(world, q), mass_matrix(arm, q), atol=1e-12)
+
+
+def test_attach_at_a_frame(rng):
+    """A tool on the flange stands where the frame is, moved by the placement in the frame's axes."""
+    arm = geared_arm()
+    tool = ModelBuilder("tool").add_body("finger", None, Revolute((0, 1, 0)), random_pose(21), LINK)
+    tool = tool.add_frame("mount", None, random_pose(22)).build()
+    where, (_, seat) = random_pose(23), arm.frame("tool")
+    on_frame = arm.attach(tool, "tool", where)
+    on_body = arm.attach(tool, "link4", Pose.from_transform(seat) @ where)
+    q, _ = on_frame.random_state(rng)
+    assert on_frame.parents == on_body.parents
+    assert np.allclose(mass_matrix(on_frame, q), mass_matrix(on_body, q), atol=1e-13)
+    pose = kt.frame_placement(arm, q[: arm.nq], "tool", target="eager") @ np.asarray(where)
+    found = kt.frame_placement(on_frame, q, "mount", target="eager")
+    assert np.allclose(found, pose @ np.asarray(random_pose(22)), atol=1e-13)
+
+
+# --- add_frame ----------------------------------------------------------------------------------------------
+def test_frames_can_be_added_to_a_model(rng):
+    """On the world, on a body, and on another frame; nothing else changes."""
+    arm = geared_arm().replace(configurations={"bent": np.full(4, 0.3)})
+    camera = arm.add_frame("camera", "tool", random_pose(24)).add_frame("mast", None, random_pose(25))
+    assert arm.frame_names == ("tool",) and camera.frame_names == ("tool", "camera", "mast")
+    assert (camera.bodies, camera.rotors) == (arm.bodies, arm.rotors)
+    assert np.array_equal(camera.configurations["bent"], arm.configurations["bent"])
+    q, _ = arm.random_state(rng)
+    pose = kt.frame_placement(arm, q, "tool", target="eager") @ np.asarray(random_pose(24))
+    assert np.allclose(kt.frame_placement(camera, q, "camera", target="eager"), pose, atol=1e-14)
+    assert np.allclose(kt.frame_placement(camera, q, "mast", target="eager"), random_pose(25), atol=1e-15)
+    assert kt.Model.from_dict(camera.to_dict()) == camera
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "message"),
+    [
+        ("tool", "link1", "already contains a frame named 'tool'"),
+        ("link2", "link1", "already contains a body named 'link2'"),
+        ("world", "link1", "cannot be called 'world'"),
+        ("lens", "link9", "link9"),
+        ("", "link1", "non-empty"),
+    ],
+)
+def test_a_frame_that_cannot_be(name, body, message):
+    with pytest.raises(kt.errors.ModelError, match=message):
+        geared_arm().add_frame(name, body)
 
 
 def test_attach_to_itself_needs_a_prefix():

@@ -218,7 +218,7 @@ def test_momentum_is_reset_to_what_is_asked_for():
 
 
 def test_a_free_body_spins_as_euler_says():
-    """Torque-free: momentum and energy are constant; about the middle axis it turns over."""
+    """SRB-5: torque-free, momentum and energy are constant; about the middle axis it turns over."""
     model = box(com=(0.0, 0.0, 0.0))
     v = np.array([0.01, 10.0, 0.01, 0.0, 0.0, 0.0])
     run = kt.simulate(model, model.neutral(), v, duration=5.0, dt=1e-3, integrator="variational", record=10)

@@ -84,6 +84,22 @@ def test_a_tree_has_a_dot_for_each_body():
     assert len(set(places)) == len(places)
 
 
+def test_a_map_of_rotor_errors(tmp_path):
+    """ROT-9: a panel for each approximation; the robot's own rotors are dots on it."""
+    robot = kt.zoo.puma560(rotors=True)
+    figure = kt.pictures.rotor_map(robot, [10.0, 50.0, 200.0], [1e-5, 1e-4, 1e-3], states=2)
+    panels = [axis for axis in figure.axes if axis.get_xlabel() == "gear ratio"]
+    assert [axis.get_title(loc="left").split(":")[0] for axis in panels] == ["reflected", "lumped", "none"]
+    dots = panels[0].collections[-1].get_offsets()
+    assert np.allclose(sorted(dots[:, 0]), sorted(abs(rotor.ratio[0]) for rotor in robot.rotors))
+    figure.savefig(tmp_path / "map.png")
+    assert (tmp_path / "map.png").stat().st_size > 10_000
+    with pytest.raises(kt.errors.ArgumentError, match="acceleration, bias, mass_matrix"):
+        kt.pictures.rotor_map(robot, quantity="torque")
+    with pytest.raises(kt.errors.ModelError, match="no rotors"):
+        kt.pictures.rotor_map(kt.zoo.pendulum())
+
+
 def test_sticks_join_the_bodies():
     from kinetree.pictures.sticks import size, sticks
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .jet import Array
 from .lagrangian import attitude
-from .mechanism import Mechanism
+from .mechanism import TWISTS, Mechanism
 
 
 def quaternion_product(a: Array, b: Array) -> Array:
@@ -24,8 +24,13 @@ def advance(mechanism: Mechanism, q: Any, dv: Any) -> Array:
         if b.mimic:
             continue
         at, step = mechanism.positions(i), dv[mechanism.velocities(i)]
-        if b.type not in ("spherical", "free"):
+        if b.type not in TWISTS:
             q[at] += step
+            continue
+        if b.type == "planar_twist":
+            u, x, y = step
+            arc = (x + 1j * y) * np.exp(1j * q[at][0]) * np.exp(0.5j * u) * np.sinc(u / 2 / np.pi)
+            q[at] += (u, arc.real, arc.imag)
             continue
         turn, here = step[:3], q[at].copy()
         angle = np.linalg.norm(turn)

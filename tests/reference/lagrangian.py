@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .jet import Array, Jet, assemble, cos_sin
-from .mechanism import SIZES, Body, Mechanism, Rotor
+from .mechanism import SIZES, TWISTS, Body, Mechanism, Rotor
 
 
 def homogeneous(rotation: Array, position: Array, dtype: Any = float) -> Array:
@@ -73,12 +73,16 @@ def joint_pose(body: Body, q: Array) -> Jet:
     """
     if body.type == "fixed":
         return Jet.constant(np.eye(4, dtype=int).astype(q.dtype), 0)
-    if body.type in ("spherical", "free"):
-        position = q[4:] if body.type == "free" else np.zeros(3, dtype=int)
-        here = homogeneous(attitude(q[:4]), position, q.dtype)
-        width = SIZES[body.type][1]
-        steps = np.array([here @ hat(e) for e in np.eye(6, dtype=int)[:width].astype(q.dtype)])
-        twice = np.array([[s @ hat(e) for e in np.eye(6, dtype=int)[:width].astype(q.dtype)] for s in steps])
+    if body.type in TWISTS:
+        if body.type == "planar_twist":
+            x = Jet.variables(q)
+            here = turn(np.array([0, 0, 1]), x[0], [x[1], x[2], 0]).f
+        else:
+            position = q[4:] if body.type == "free" else np.zeros(3, dtype=int)
+            here = homogeneous(attitude(q[:4]), position, q.dtype)
+        units = np.eye(6, dtype=int)[list(TWISTS[body.type])].astype(q.dtype)
+        steps = np.array([here @ hat(e) for e in units])
+        twice = np.array([[s @ hat(e) for e in units] for s in steps])
         return Jet(here, steps, (twice + twice.swapaxes(0, 1)) / 2)
     x = Jet.variables(q)
     zero = Jet.constant(q.dtype.type(0) if q.dtype != object else np.array(0, dtype=object), len(x))
@@ -105,11 +109,12 @@ def brackets(mechanism: Mechanism) -> Array:
     for i, b in enumerate(mechanism.bodies):
         at = mechanism.velocities(i)
         width = at.stop - at.start
-        if b.type in ("spherical", "free"):
-            h = [hat(e) for e in np.eye(6, dtype=int)[:width]]
+        if b.type in TWISTS:
+            places = list(TWISTS[b.type])
+            h = [hat(e) for e in np.eye(6, dtype=int)[places]]
             for k in range(width):
                 for j in range(width):
-                    c[at, at.start + k, at.start + j] = unhat(h[k] @ h[j] - h[j] @ h[k])[:width]
+                    c[at, at.start + k, at.start + j] = unhat(h[k] @ h[j] - h[j] @ h[k])[places]
     return c
 
 
@@ -190,7 +195,7 @@ class Lagrangian:
         self.P = np.array([m.pseudo for _, m in parts])
         self.armature = np.zeros(self.n, self.T.dtype)
         for i, b in enumerate(mechanism.bodies):
-            if b.type not in ("spherical", "free"):
+            if b.type not in TWISTS:
                 leader, multiplier, _ = mechanism.leader(i)
                 self.armature[mechanism.velocities(leader)] += b.armature * multiplier**2
 

@@ -18,12 +18,15 @@ SIZES = {
     "cylindrical": (2, 2),
     "universal": (2, 2),
     "planar": (3, 3),
+    "planar_twist": (3, 3),
     "spherical": (4, 3),
     "free": (7, 6),
 }
 ONE_DOF = ("revolute", "prismatic", "helical")
 RATES = ("revolute", "prismatic", "helical", "cylindrical", "universal", "planar")  # v is the rate of q
-ALL_TYPES = tuple(SIZES)
+#: joint types whose velocities are body velocities -> the components [w; v] that they are
+TWISTS = {"spherical": (0, 1, 2), "free": (0, 1, 2, 3, 4, 5), "planar_twist": (2, 3, 4)}
+ALL_TYPES = tuple(kind for kind in SIZES if kind != "planar_twist")
 
 
 @dataclass(frozen=True)
@@ -122,8 +125,8 @@ class Mechanism:
         """Armatures of joints with quasi-velocities: (joint, body that moves alike, feeling no other)."""
         out = []
         for i, b in enumerate(self.bodies):
-            if b.type in ("spherical", "free") and b.armature:
-                mass = b.armature if b.type == "free" else 0 * b.armature
+            if b.type in TWISTS and b.armature:
+                mass = 0 * b.armature if b.type == "spherical" else b.armature
                 out.append((i, Mass(mass, b.mass.com * 0, np.eye(3, dtype=int) * b.armature)))
         return out
 
@@ -182,6 +185,8 @@ class Mechanism:
                     return kt.Helical(axis, b.pitch)
                 case "universal":
                     return kt.Universal(axis, axis2)
+                case "planar_twist":
+                    return kt.PlanarTwist()
                 case "planar" | "spherical" | "free":
                     return getattr(kt, b.type.capitalize())()
             return getattr(kt, b.type.capitalize())(axis)

@@ -13,7 +13,7 @@ import numpy as np
 
 from .jet import Array, Jet
 from .lagrangian import Poses, brackets, to_body, to_world
-from .mechanism import Mechanism
+from .mechanism import TWISTS, Mechanism
 
 
 def skew(x: Array) -> Array:
@@ -97,7 +97,7 @@ def forward_dynamics(
 
     armature = np.zeros(n)
     for i, b in enumerate(mechanism.bodies):
-        if b.type in ("spherical", "free"):
+        if b.type in TWISTS:
             continue
         leader, multiplier, _ = mechanism.leader(i)
         armature[mechanism.velocities(leader)] += b.armature * multiplier**2

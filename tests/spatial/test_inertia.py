@@ -72,6 +72,17 @@ class TestEveryKindOfNumber:
 
         holds(kind, axiom, rng, 12)
 
+    def test_shift_between_points_that_are_not_the_centre_of_mass(self, kind, rng):
+        """INE-2: the 3x3 inertia about y from that about x, both anywhere; by way of two parallel axes."""
+
+        def axiom(*x):
+            I, there, here = body(x[:9]), x[9:12], x[12:15]
+            com, y = (tuple(a - b for a, b in zip(p, there, strict=True)) for p in (I.com, here))
+            found = textbook.shift_rotational_inertia(I.rotational_at(there), I.mass, com, y)
+            return difference(found, I.rotational_at(here))
+
+        holds(kind, axiom, rng, 15)
+
     def test_change_of_frame_is_a_congruence(self, kind, rng):
         """INE-3: X^T I X, and back."""
 

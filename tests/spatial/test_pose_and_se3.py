@@ -22,9 +22,10 @@ from tests.spatial.kinds import (
 )
 from tests.spatial.samples import random_motion, random_pose, rotation_vectors
 
+import kinetree as kt
 from kinetree.errors import ModelError, ShapeError
 from kinetree.spatial import Motion, Pose, Rotation, Transform
-from kinetree.textbook import Ad, ad, se3_exp, se3_log
+from kinetree.textbook import Ad, ad, pose_acceleration, pose_rate, pose_velocity, se3_exp, se3_log
 
 
 def pose(*x):
@@ -153,6 +154,70 @@ class TestAlgebra:
                 step, exact = derivative(function, x, direction), exact_derivative(function, x, direction)
                 assert np.allclose(step, exact, atol=1e-12, rtol=1e-12)
                 assert np.allclose(traced_derivative(function, x, direction), exact, atol=1e-12, rtol=1e-12)
+
+
+class TestTrivialisations:
+    """SRB: the rate of a pose as a twist, from the left (body) and from the right (space)."""
+
+    @staticmethod
+    def moving(t):
+        turn = Rotation.from_rotation_vector((0.3 + 0.2 * t, 0.7 * t * t, -0.4 * t))
+        return Pose(turn, (t * t, 0.5 - t, 0.3 * t * t * t))
+
+    def rates(self, t):
+        """T and its derivatives to twenty digits, by differences of fifty-digit numbers."""
+        with mpmath.workdps(50):
+            h = mpmath.mpf(10) ** -12
+            late, now, early = (np.array(self.moving(mpmath.mpf(t) + k * h).as_matrix()) for k in (1, 0, -1))
+            first, second = (late - early) / (2 * h), (late - 2 * now + early) / (h * h)
+        return self.moving(t), first.astype(float), second.astype(float)
+
+    def test_left_is_body_and_right_is_space(self):
+        T, rate, _ = self.rates(0.4)
+        V, W = pose_velocity(T, rate), pose_velocity(T, rate, "right")
+        matrix = np.asarray(T)
+        for twist, expected in ((V, np.linalg.inv(matrix) @ rate), (W, rate @ np.linalg.inv(matrix))):
+            (x, y, z), (a, b, c) = twist.angular, twist.linear
+            assert np.allclose([[0, -z, y, a], [z, 0, -x, b], [-y, x, 0, c], [0] * 4], expected, atol=1e-13)
+        assert np.allclose((Ad(T) @ V).components, W.components, atol=1e-14)
+        assert not np.allclose(rate[:3, 3], V.linear) and not np.allclose(rate[:3, 3], W.linear)
+        for twist, side in ((V, "left"), (W, "right")):
+            assert np.allclose(pose_rate(T, twist, side), rate, atol=1e-13)
+
+    @pytest.mark.parametrize("side", ["left", "right"])
+    def test_accelerations_are_derivatives_of_the_components(self, side):
+        T, rate, second = self.rates(0.4)
+        with mpmath.workdps(50):
+            h, t = mpmath.mpf(10) ** -8, mpmath.mpf(0.4)
+
+            def velocity(t):
+                step = mpmath.mpf(10) ** -20
+                late, early = (np.array(self.moving(t + k * step).as_matrix()) for k in (1, -1))
+                return np.array(pose_velocity(self.moving(t), (late - early) / (2 * step), side).components)
+
+            expected = ((velocity(t + h) - velocity(t - h)) / (2 * h)).astype(float)
+        found = pose_acceleration(T, rate, second, side)
+        assert np.allclose(found.components, expected, atol=1e-12)
+        left = pose_acceleration(T, rate, second)
+        assert np.allclose(pose_acceleration(T, rate, second, "right").components, (Ad(T) @ left).components)
+
+    def test_they_are_what_frame_velocity_calls_body_and_world(self, rng):
+        robot = kt.zoo.arm7()
+        q, v = robot.random_state(rng)
+        name = robot.body_names[-1]
+        h = 1e-3
+        rate = sum(
+            w * (kt.frame_placement(robot, q + k * h * v, name) - kt.frame_placement(robot, q - k * h * v,
+            name)) for k, w in ((1, 45), (2, -9), (3, 1))
+        ) / (60 * h)
+        T = Pose(kt.frame_placement(robot, q, name))
+        for side, reference in (("left", "body"), ("right", "world")):
+            V = kt.frame_velocity(robot, q, v, name, reference)
+            assert np.allclose(pose_velocity(T, rate, side).components, V, atol=1e-9)
+
+    def test_sides_are_checked(self):
+        with pytest.raises(ModelError, match="'left' or 'right'"):
+            pose_velocity(Pose.identity(), np.zeros((4, 4)), "up")
 
 
 class TestFrames:

@@ -25,7 +25,7 @@ def freed(tree: Sweep, i: Any, I: Any, S: Any, U: Any, D: Any, added: Any = None
     return I[i].lowered(U[i], D[i])
 
 
-def articulated(tree: Sweep, q: Any) -> tuple[Any, ...]:
+def articulated(tree: Sweep, q: Any, added: Any = None) -> tuple[Any, ...]:
     """The fields X, S, U = I^A S, D = S^T U (factored), and the articulated inertias I^A.
 
     I^A_p += X^T (I^A - U D^-1 U^T) X
@@ -36,7 +36,7 @@ def articulated(tree: Sweep, q: Any) -> tuple[Any, ...]:
         X[i], S[i] = tree.joint(i, q[i])
         IA[i] = tree.inertia(i)
     for i in tree.inward():
-        IA.add(tree.parent(i), X[i].T @ freed(tree, i, IA, S, U, D) @ X[i])
+        IA.add(tree.parent(i), X[i].T @ freed(tree, i, IA, S, U, D, added) @ X[i])
     return X, S, U, D, IA
 
 
@@ -45,19 +45,91 @@ def responses(tree: Sweep, fields: tuple[Any, ...], x: Any) -> Iterator[tuple[An
 
     u_i = x_i - S^T p_i        p_p += X^T (p_i + U D^-1 u_i)        a_i = D^-1 (u_i - U^T X A_p)
     """
+    (u,) = tree.fields(Coordinates)
+    for i, felt, _ in innovated(tree, fields, x):
+        u[i] = felt
+    yield from answered(tree, fields, u)
+
+
+def answered(tree: Sweep, fields: tuple[Any, ...], u: Any) -> Iterator[tuple[Any, Any]]:
+    """(i, a_i) from base to tips: the accelerations that go with innovations u."""
     X, S, U, D, _ = fields
-    A, u = tree.fields(Motion, Coordinates)
-    p = tree.sums(Force)
-    for i in tree.outward():
-        p[i] = tree.zero(i, Force)
-    for i in tree.inward():
-        u[i] = x[i] - S[i].T @ p[i]
-        p.add(tree.parent(i), X[i].T @ (p[i] + U[i] @ D[i].solve(u[i])))
+    (A,) = tree.fields(Motion)
     for i in tree.outward():
         pulled = X[i] @ A[tree.parent(i)]
         a = D[i].solve(u[i] - U[i].T @ pulled)
         A[i] = pulled + S[i] @ a
         yield i, a
+
+
+def innovated(tree: Sweep, fields: tuple[Any, ...], x: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """(i, u_i, D_i^-1 u_i) from tips to base: what each joint feels of the forces x, and its answer."""
+    X, S, U, D, _ = fields
+    p = tree.sums(Force)
+    for i in tree.outward():
+        p[i] = tree.zero(i, Force)
+    for i in tree.inward():
+        u = x[i] - S[i].T @ p[i]
+        answer = D[i].solve(u)
+        p.add(tree.parent(i), X[i].T @ (p[i] + U[i] @ answer))
+        yield i, u, answer
+
+
+@algorithm("q, x -> e(nv), answer(nv)")
+def innovations(tree: Sweep, q: Any, x: Any) -> Any:
+    """What each joint feels of the forces `x` while the joints outboard of it are free, and its answer.
+
+        e = (1 - H psi K) x        answer = D^-1 e        x^T M^-1 y = e(x)^T answer(y)
+
+    One pass inward: half of M^-1 x, and all that products of the inverse mass matrix need. Cost O(N).
+
+    Reference: Jain (2024) part 4 (innovations factorisation).
+    """
+    return _innovations(tree, articulated(tree, q), x)
+
+
+@algorithm("q, x, added(nv) -> e(nv), answer(nv)")
+def augmented_innovations(tree: Sweep, q: Any, x: Any, added: Any) -> Any:
+    """The same for the matrix M + diag(added).
+
+        x^T (M + diag(added))^-1 y = e(x)^T answer(y)
+
+    Cost O(N).
+    """
+    return _innovations(tree, articulated(tree, q, added), x)
+
+
+@algorithm("q, x -> a")
+def innovations_response(tree: Sweep, q: Any, x: Any) -> Any:
+    """The accelerations that go with innovations `x`: the outward half of M^-1.
+
+        a = (1 - H psi K)* D^-1 x
+
+    Cost O(N).
+
+    Reference: Jain (2024) part 4 (innovations factorisation).
+    """
+    return _response(tree, articulated(tree, q), x)
+
+
+@algorithm("q, x, added(nv) -> a")
+def augmented_innovations_response(tree: Sweep, q: Any, x: Any, added: Any) -> Any:
+    """The same for the matrix M + diag(added). Cost O(N)."""
+    return _response(tree, articulated(tree, q, added), x)
+
+
+def _response(tree: Sweep, fields: tuple[Any, ...], x: Any) -> Any:
+    a = tree.coordinates()
+    for i, a_i in answered(tree, fields, x):
+        a[i] = a_i
+    return a
+
+
+def _innovations(tree: Sweep, fields: tuple[Any, ...], x: Any) -> tuple[Any, Any]:
+    e, answer = tree.coordinates(), tree.coordinates()
+    for i, felt, given in innovated(tree, fields, x):
+        e[i], answer[i] = felt, given
+    return e, answer
 
 
 @algorithm("q -> I(nb, 6, 6)")

@@ -26,9 +26,27 @@ def christoffel_symbols(tree: Sweep, q: Any) -> Any:
 
     Reference: Echeandia (2020) Alg. 5, corrected and for joints with any number of degrees of freedom.
     """
+    return _filled(tree, q, tree.array("nv", "nv", "nv"))
+
+
+@algorithm("q -> values(triples)", pairs=True)
+def christoffel_values(tree: Sweep, q: Any) -> Any:
+    """Christoffel symbols of the first kind without the zeros of branches: one number for each triple.
+
+        Gamma_ijk = values[n]        for the triple (i, j, k) = model.christoffel_sparsity()[n]
+
+    Of nv^3 triples few lie on one path where a robot branches: 23 % for a humanoid, 2 % for a binary tree of
+    60 bodies. Cost O(N d^2), and no more numbers than that.
+
+    Reference: Echeandia (2020) Alg. 5: zero unless i, j, k lie on one path.
+    """
+    return _filled(tree, q, tree.triples())
+
+
+def _filled(tree: Sweep, q: Any, G: Any) -> Any:
+    """The symbols, written to G by velocities."""
     X, S, dS = tree.fields(Transform, Subspace, Partials)
     I = tree.sums(Inertia)
-    G = tree.array("nv", "nv", "nv")
     for i in tree.outward():
         X[i], S[i] = tree.joint(i, q[i])
         dS[i] = tree.partials(i, q[i])

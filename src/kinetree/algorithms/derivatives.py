@@ -28,7 +28,7 @@ class ForwardDynamicsDerivatives(NamedTuple):
 
 @algorithm(
     "q, v, a, f_ext? -> dq(nv, nv), dv(nv, nv), M(nv, nv)",
-    pairs=True, invariant=True, order="q v a f_ext hold", result=InverseDynamicsDerivatives,
+    pairs=True, invariant=True, result=InverseDynamicsDerivatives,
 )  # fmt: skip
 def inverse_dynamics_derivatives(
     tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any, *, hold: str = "body"
@@ -65,7 +65,7 @@ def inverse_dynamics_derivatives(
 
 @algorithm(
     "q, v, tau, f_ext? -> dq(nv, nv), dv(nv, nv), inverse(nv, nv)",
-    pairs=True, invariant=True, order="q v tau f_ext hold", result=ForwardDynamicsDerivatives, columns=2,
+    pairs=True, invariant=True, result=ForwardDynamicsDerivatives, columns=2,
 )  # fmt: skip
 def forward_dynamics_derivatives(
     tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any, *, hold: str = "body"

@@ -47,7 +47,7 @@ def frame_placement(tree: Sweep, q: Any, point: Any, *, frame: str) -> Any:
     return T
 
 
-@algorithm("q, v, point?(3) -> V(6)")
+@algorithm("q, v, point?(3) -> V(6)", order="q v frame reference point")
 def frame_velocity(tree: Sweep, q: Any, v: Any, point: Any, *, frame: str, reference: str = "body") -> Any:
     """The spatial velocity [omega; v] of a frame, or of the frame moved to a point given in its axes.
 
@@ -68,7 +68,7 @@ def frame_velocity(tree: Sweep, q: Any, v: Any, point: Any, *, frame: str, refer
     return out
 
 
-@algorithm("q, v, a, point?(3) -> A(6)")
+@algorithm("q, v, a, point?(3) -> A(6)", order="q v a frame reference kind point")
 def frame_acceleration(
     tree: Sweep, q: Any, v: Any, a: Any, point: Any, *, frame: str, reference: str = "body",
     kind: str = "spatial",

@@ -10,7 +10,7 @@ from kinetree.spatial.articulated import ArticulatedInertia
 from kinetree.sweep import Sweep, algorithm
 
 
-@algorithm("q, v, known(nv), f_ext? -> a, tau")
+@algorithm("q, v, known(nv), f_ext? -> a, tau", order="q v known accelerate f_ext")
 def hybrid_dynamics(
     tree: Sweep, q: Any, v: Any, known: Any, f_ext: Any, *, accelerate: tuple[str, ...] = ()
 ) -> Any:

@@ -9,7 +9,7 @@ from kinetree.spatial import Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
 
-@algorithm("q, point?(3) -> J(6, nv)")
+@algorithm("q, point?(3) -> J(6, nv)", order="q frame reference point")
 def jacobian(tree: Sweep, q: Any, point: Any, *, frame: str, reference: str = "body") -> Any:
     """The Jacobian J of a frame, or of the frame moved to a point given in its axes: J v is its velocity.
 
@@ -32,7 +32,7 @@ def jacobian(tree: Sweep, q: Any, point: Any, *, frame: str, reference: str = "b
     return J
 
 
-@algorithm("q, v, point?(3) -> J(6, nv)")
+@algorithm("q, v, point?(3) -> J(6, nv)", order="q v frame reference point")
 def jacobian_rate(tree: Sweep, q: Any, v: Any, point: Any, *, frame: str, reference: str = "body") -> Any:
     """The time derivative of the Jacobian of a frame: J' v + J a is its acceleration.
 

@@ -1,7 +1,7 @@
 """Functions of a model in CasADi: as graphs of scalars (SX), or as compiled code with its derivatives.
 
-    f = kt.casadi.wrap(kt.forward_dynamics, robot)          # called with SX, MX or numbers
-    a = f(q, v, tau)
+    a = kt.forward_dynamics(robot, q, v, tau)               # of SX or MX
+    f = kt.casadi.wrap(kt.forward_dynamics, robot)          # the casadi.Function of it
 
 q is a column of nq numbers, and derivatives are those by its numbers. An array of more than two axes is a
 matrix here: its rows are those of all its matrices, one below the other.
@@ -9,20 +9,28 @@ matrix here: its rows are those of all its matrices, one below the other.
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import platform
+import sys
 import tempfile
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from kinetree.bridges.casadi_library import Face, Matrix, faces, library
+import numpy as np
+
+from kinetree.bridges.casadi_library import Matrix, faces, library, matrix
 from kinetree.bridges.numbers import Run, operations
-from kinetree.errors import ArgumentError
+from kinetree.compiler.runtime import cache
+from kinetree.errors import ArgumentError, ShapeError
 from kinetree.extras import needed
 from kinetree.model import Model
+from kinetree.stages.arguments import named
 from kinetree.stages.compile import job_for
 from kinetree.stages.function import Function
+from kinetree.stages.job import Job
 from kinetree.stages.splice import lowered
 
 
@@ -70,7 +78,7 @@ def external(
     CasADi calls it with MX or numbers; in SX it cannot be used. Jacobians are sparse where the robot makes
     them so. A state that the function refuses (a singular inertia, a quaternion far from unit length) is a
     failed evaluation, which solvers such as Ipopt take as a step that was too long. The C compiler of the
-    system is needed (cc, gcc or clang).
+    system is needed (cc, gcc or clang); what it made is kept on disk for the next process.
 
     Args:
         function, model, inputs, options: as for `wrap`.
@@ -83,14 +91,63 @@ def external(
     job = job_for("casadi.external", function, model, inputs, options)
 
     def make() -> Any:
-        every: list[Face] = faces(job, order)
         with tempfile.TemporaryDirectory() as folder:
-            return ca.external(every[0].name, str(library(every, Path(folder))))
+            return ca.external(function.name, str(_built(job, order, Path(folder))))
 
     return model.memo(("casadi.external", job, order), make)
 
 
-@cache
+def _built(job: Job, order: int, folder: Path) -> Path:
+    """The compiled library of a job in a folder: as it is kept on disk, or made now and kept."""
+    key, name = job.key, ""
+    if key is not None:
+        facts = ("casadi", sys.platform, platform.machine(), str(order), key)
+        name = hashlib.sha256("\0".join(facts).encode()).hexdigest()
+        code = cache.load(name)
+        if code is not None:
+            file = folder / "kept.so"
+            file.write_bytes(code)
+            return file
+    file = library(faces(job, order), folder)
+    if name:
+        cache.store(name, file.read_bytes())
+    return file
+
+
+def evaluated(
+    function: Function, model: Model, args: tuple, keywords: dict[str, Any], out: Any, target: str | None
+) -> Any:
+    """The call of a function with SX, MX or DM: its graph, called with them."""
+    who = function.name
+    if target not in (None, "eager") or out is not None:
+        raise ArgumentError(f"{who}: matrices of CasADi go without target= and out=: make them NumPy arrays")
+    given, options = named(function, model, args, keywords)
+    job = job_for(who, function, model, tuple(given), options)
+    graph = wrap(function, model, inputs=tuple(given), **options)
+    matrices = [_matrix(job, n, core, given[n]) for n, core in zip(job.present, job.shapes[0], strict=True)]
+    results = graph.call(matrices)
+    if len(results) == 1:
+        return results[0]
+    return tuple(results) if function.result is None else function.result(*results)
+
+
+def _matrix(job: Job, name: str, core: tuple[int, ...], value: Any) -> Any:
+    """An argument as the matrix that a graph takes; else ShapeError."""
+    ca, m = _casadi(), matrix(core)
+    if not isinstance(value, (ca.SX, ca.MX, ca.DM)):
+        array = np.asarray(value)
+        if array.shape != core:
+            raise ShapeError(job.wrong_shape(name, array.shape))
+        value = array.reshape(m.rows, m.columns)
+    elif value.shape != (m.rows, m.columns):
+        raise ShapeError(
+            f"{job.function.name}: {name} is a matrix of {value.shape[0]} by {value.shape[1]}, but model "
+            f"{job.model.name!r} needs {m.rows} by {m.columns} (one state; CasADi's map does batches)"
+        )
+    return value
+
+
+@functools.cache
 def _operations() -> dict[str, Any]:
     """Each operation of a program on numbers of CasADi."""
     ca = _casadi()

@@ -4,8 +4,9 @@
     a = jax.jit(jax.vmap(f))(q, v, tau)
     slope = jax.grad(lambda q: f(q, v, tau).sum())(q)
 
-On the CPU, XLA calls the machine code of the function: a whole batch in one call, without Python. On other
-devices, and with `target="eager"`, the function becomes XLA's own operations.
+On the CPU, XLA calls the machine code of the function: a whole batch in one call, without Python. On NVIDIA
+GPUs it starts the function's kernel on its own stream. On other devices, and with `target="eager"`, the
+function becomes XLA's own operations.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree.bridges.calls import Wrapped
+from kinetree.errors import ArgumentError
 from kinetree.extras import needed
 from kinetree.model import Model
 from kinetree.stages.function import Function
@@ -25,19 +27,39 @@ def wrap(function: Function, model: Model, *, target: str = "cpu", **fixed: Any)
     It takes the arguments of `function` after the model, by position or by name, `parameters` and `gravity`
     too; leading axes are batches and broadcast. Every array can be differentiated by. q is an array of nq
     numbers like any other, and derivatives are those by its numbers. A state that the function refuses (a
-    singular inertia, a quaternion far from unit length) is an error of XLA when it runs; where the function
-    is XLA's own operations, its results are NaN.
+    singular inertia, a quaternion far from unit length) is an error of XLA when it runs on the CPU; on GPUs,
+    and where the function is XLA's own operations, its results are NaN.
 
     Args:
         function: a function of a model, such as `kinetree.inverse_dynamics`, or one of your own.
         model: the robot.
-        target: "cpu" for machine code where there is one; "eager" for XLA's own operations everywhere.
+        target: "cpu" for machine code, or a kernel on a GPU, where there is one; "eager" for XLA's own
+            operations everywhere.
         fixed: arguments that calls need not give: options (`frame="tool"`), but arrays too (`dt=0.01`).
     """
     needed("jax", "kt.jax")
     from kinetree.bridges.jax_primitive import JaxFunction
 
     return JaxFunction(function, model, fixed, choice("target", target, "cpu", "eager") == "eager")
+
+
+def evaluated(
+    function: Function, model: Model, args: tuple, keywords: dict[str, Any], out: Any, target: str | None
+) -> Any:
+    """A call with arrays of JAX: operations of XLA for target "eager"; None if they may be NumPy's."""
+    from jax.core import Tracer
+
+    traced = [x for x in (*args, *keywords.values()) if isinstance(x, Tracer)]
+    if target != "eager":
+        if not traced:
+            return None
+        raise ArgumentError(
+            f"{function.name}: JAX is tracing its arguments (jit, grad, vmap, ...): call "
+            f"kt.jax.wrap(kt.{function.name}, model) instead, or give target='eager' for operations of XLA"
+        )
+    if out is not None:
+        raise ArgumentError(f"{function.name}: arrays of JAX cannot be written to: leave out= away")
+    return wrap(function, model, target="eager")(*args, **keywords)
 
 
 __all__ = ["wrap"]

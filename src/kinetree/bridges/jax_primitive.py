@@ -6,28 +6,28 @@ and its transpose is the primitive for the job of the vjp. So derivatives of any
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import cache, partial
 from math import prod
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from kinetree.bridges.calls import Shape, Wrapped, batch_of, jvp_job, vjp_job, widened
+from kinetree.bridges.jax_handlers import device_kernel, handler
 from kinetree.bridges.numbers import Run, operations
-from kinetree.compiler.runtime.xla import Api, Handler, api_of, name_of
 from kinetree.errors import ShapeError
 from kinetree.model import Model
 from kinetree.stages.derivative import Jvp
 from kinetree.stages.function import Function
 from kinetree.stages.job import Job
 from kinetree.stages.splice import lowered
-from kinetree.stages.targets.cpu import Cpu
 
 
 class JaxFunction(Wrapped):
@@ -40,6 +40,13 @@ class JaxFunction(Wrapped):
         self.pure = pure
 
     def arrays(self, given: dict[str, Any]) -> tuple[str, list[Any]]:
+        doubles = [n for n, x in given.items() if isinstance(x, np.ndarray) and x.dtype == np.float64]
+        if doubles and not jax.config.jax_enable_x64:
+            warnings.warn(
+                f"{self.function.name}: {', '.join(doubles)} in float64 become float32, since JAX's x64 is "
+                "off: call jax.config.update('jax_enable_x64', True) first, or give float32",
+                stacklevel=3,
+            )
         values = [jnp.asarray(x) if isinstance(x, (list, tuple)) else x for x in given.values()]
         dtype = jnp.result_type(*values)
         if jnp.issubdtype(dtype, jnp.complexfloating):
@@ -141,26 +148,18 @@ def _machine_code(*arrays: Any, job: Job, pure: bool) -> Sequence[Any]:
         return _operations(*arrays, job=job, pure=pure)
     batch = batch_of(job, [a.shape for a in arrays])
     results = [jax.ShapeDtypeStruct(batch + core, job.dtype) for core in job.shapes[1]]
-    return jax.ffi.ffi_call(_handler(job, batch == (1,) * len(batch)), results)(*arrays)
+    return jax.ffi.ffi_call(handler(job, batch == (1,) * len(batch)), results)(*arrays)
 
 
-_handlers: dict[str, Handler] = {}
-
-
-@cache
-def _handler(job: Job, single: bool) -> str:
-    """The name under which XLA knows the kernel of a job."""
-    kernel = Cpu().executable(job)
-    name = name_of(kernel, single)
-    if name not in _handlers:
-        _handlers[name] = made = Handler(kernel, single, _api())
-        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(made.address), platform="cpu")
-    return name
-
-
-@cache
-def _api() -> Api:
-    return api_of((Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h").read_text())
+def _device_code(*arrays: Any, job: Job, pure: bool) -> Sequence[Any]:
+    """The kernel on XLA's stream; operations of XLA if there is no kernel for this function or device."""
+    kernel = None if pure else device_kernel(job)
+    if kernel is None:
+        return _operations(*arrays, job=job, pure=pure)
+    batch = batch_of(job, [a.shape for a in arrays])
+    results = [jax.ShapeDtypeStruct(batch + core, job.dtype) for core in job.shapes[1]]
+    extra = [jax.ShapeDtypeStruct(*facts) for facts in kernel.extra(prod(batch))]
+    return jax.ffi.ffi_call(kernel.name, [*results, *extra])(*arrays)[: len(results)]
 
 
 def _operations(*arrays: Any, job: Job, pure: bool) -> Sequence[Any]:
@@ -193,3 +192,4 @@ def _numpy() -> dict[str, Any]:
 
 mlir.register_lowering(call, mlir.lower_fun(_operations, multiple_results=True))
 mlir.register_lowering(call, mlir.lower_fun(_machine_code, multiple_results=True), platform="cpu")
+mlir.register_lowering(call, mlir.lower_fun(_device_code, multiple_results=True), platform="cuda")

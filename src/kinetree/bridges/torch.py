@@ -10,7 +10,6 @@ runs on PyTorch's current stream.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
 
@@ -19,7 +18,7 @@ from kinetree.model import Model
 from kinetree.stages.function import Function
 
 
-def wrap(function: Function, model: Model, **fixed: Any) -> Callable[..., Any]:
+def wrap(function: Function, model: Model, **fixed: Any) -> Wrap:
     """The function of one model as a function of tensors.
 
     It takes the arguments of `function` after the model, by position or by name, `parameters` and `gravity`
@@ -31,17 +30,32 @@ def wrap(function: Function, model: Model, **fixed: Any) -> Callable[..., Any]:
         model: the robot.
         fixed: arguments that calls need not give: options (`frame="tool"`), but arrays too (`dt=0.01`).
     """
-    compiler = needed("torch", "kt.torch").compiler
-    from kinetree.bridges.torch_operator import TorchFunction
+    needed("torch", "kt.torch")
+    return Wrap(function, model, fixed)
 
-    inner = TorchFunction(function, model, fixed)
-    # what torch.compile does not look into, since it is one operator, and what it may begin with
-    opaque = compiler.allow_in_graph(lambda *args, **keywords: inner(*args, **keywords))
 
-    def call(*args: Any, **keywords: Any) -> Any:
-        return opaque(*args, **keywords)
+class Wrap:
+    """What `wrap` returns; it can be pickled, and be part of a module."""
 
-    return update_wrapper(call, inner, updated=())
+    def __init__(self, function: Function, model: Model, fixed: dict[str, Any]):
+        from torch.compiler import allow_in_graph
+
+        from kinetree.bridges.torch_operator import TorchFunction
+
+        inner = TorchFunction(function, model, fixed)
+        # what torch.compile does not look into, since it is one operator
+        self.opaque = allow_in_graph(lambda *args, **keywords: inner(*args, **keywords))
+        self.given = function, model, fixed
+        update_wrapper(self, inner, assigned=("__module__", "__name__", "__doc__"), updated=())
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return self.opaque(*args, **keywords)
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)  # type: ignore[attr-defined]
+
+    def __reduce__(self) -> Any:
+        return Wrap, self.given
 
 
 __all__ = ["wrap"]

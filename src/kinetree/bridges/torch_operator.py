@@ -102,6 +102,30 @@ def _empty(name: str, arrays: Sequence[Tensor]) -> list[Tensor]:
 call = torch.ops.kinetree.call.default
 
 
+@torch.library.impl(OPERATOR, "Batched")
+def _mapped(name: str, arrays: Sequence[Tensor]) -> list[Tensor]:
+    """The batching rule of `torch.autograd.grad(..., is_grads_batched=True)`, which is not torch.func's."""
+    mapped = [_is_mapped(a) for a in arrays]
+    level = _level(arrays[mapped.index(True)])
+    plain = [torch._remove_batch_dim(a, level, 1, 0) if more else a for a, more in zip(arrays, mapped)]
+    results = call(name, _aligned(job_of(name), plain, mapped))
+    return [torch._add_batch_dim(result, 0, level) for result in results]
+
+
+_is_mapped = torch._C._functorch.is_legacy_batchedtensor
+
+
+def _level(array: Tensor) -> int:
+    """The level of the batch axis that a tensor hides: threads of autograd do not know the current one."""
+    return next(k for k in range(1, 64) if not _is_mapped(torch._remove_batch_dim(array, k, 1, 0)))
+
+
+def _aligned(job: Job, arrays: Sequence[Tensor], mapped: Sequence[bool]) -> list[Tensor]:
+    """Arrays, some of which have one more axis in front, with the batch axes of all, or none."""
+    shapes = widened(job, [tuple(a.shape) for a in arrays], mapped)
+    return [a if s is None else a.reshape(s[0]).expand(s[1]) for a, s in zip(arrays, shapes, strict=True)]
+
+
 class Call(torch.autograd.Function):
     """The operator with its derivatives: `Call.apply(name, *arrays)`, a tuple of results."""
 
@@ -137,12 +161,9 @@ class Call(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, axes: tuple, name: str, *arrays: Tensor) -> tuple[tuple, tuple]:
-        job = job_of(name)
         mapped = [axis is not None for axis in axes[1:]]
         moved = [a if axis is None else a.movedim(axis, 0) for a, axis in zip(arrays, axes[1:], strict=True)]
-        shapes = widened(job, [tuple(a.shape) for a in moved], mapped)
-        whole = [a if s is None else a.reshape(s[0]).expand(s[1]) for a, s in zip(moved, shapes, strict=True)]
-        results = Call.apply(name, *whole)
+        results = Call.apply(name, *_aligned(job_of(name), moved, mapped))
         return results, (0,) * len(results)
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kinetree.cli.source import STANDARD_INPUT, ZOO, existing, opened
+from kinetree.cli.source import STANDARD_INPUT, ZOO, configure_reach, existing, opened, reach
 from kinetree.cli.status import FINDINGS, OK, Misuse
 from kinetree.cli.text import Style, plural, printable, progress, table
 from kinetree.errors import KinetreeError
@@ -57,6 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="PATH", type=Path, help=one)
     parser.add_argument("--force", action="store_true", help="with --fix: write over a file that exists")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    configure_reach(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -83,21 +84,21 @@ def check(path: Path, options: argparse.Namespace) -> Checked:
     from kinetree.io.lint import lint
 
     document = opened(STANDARD_INPUT) if str(path) == STANDARD_INPUT else path
-    findings = lint(document)
+    findings = lint(document, **reach(options))
     if not (options.fix and any(f.fixable for f in findings)):
         return Checked(path, findings)
     target = options.output or path.with_suffix(f".repaired{path.suffix}")
     if os.path.lexists(target) and not options.force:
         raise Misuse(f"'{target}' exists; --force writes over it, --output names another file")
     try:
-        text, _ = fix(document)
+        text, _ = fix(document, package_dirs=options.package_dir, include_dirs=options.include_dir)
     except KinetreeError as fault:
         return Checked(path, findings, failure=str(fault))
     try:
         write_text(target, text)
     except OSError as fault:
         raise Misuse(f"'{target}' cannot be written: {fault.strerror}") from None
-    return Checked(path, findings, target, lint(target))
+    return Checked(path, findings, target, lint(target, **reach(options)))
 
 
 def as_json(checked: Checked, shown: tuple[str, ...]) -> dict[str, Any]:

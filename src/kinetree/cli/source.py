@@ -33,8 +33,31 @@ def configure(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     parser.add_argument("--repair", action="store_true", help="repair what can be repaired while reading")
     near = "snap placements this near to right angles"
     parser.add_argument("--snap", type=float, default=0.0, metavar="TOL", help=near)
-    begin = "where package:// paths begin"
+    fill = "kg/m^3 of URDF geometry without an inertia"
+    parser.add_argument("--density", type=float, metavar="RHO", help=fill)
+    configure_reach(parser)
+
+
+def configure_reach(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what FILE may bring along."""
+    begin = "where package:// paths begin; $NAME for those of a variable"
     parser.add_argument("--package-dir", action="append", default=[], metavar="DIR", help=begin)
+    others = "another folder to include files and take meshes from"
+    parser.add_argument("--include-dir", action="append", default=[], metavar="DIR", help=others)
+    trust = "expand FILE with xacro, which runs code in it"
+    parser.add_argument("--xacro", action="store_true", help=trust)
+    argument = "an argument of the template; implies --xacro"
+    parser.add_argument("--xacro-arg", action="append", default=[], metavar="NAME:=VALUE", help=argument)
+
+
+def reach(options: argparse.Namespace) -> dict[str, Any]:
+    """What `configure_reach` was given, as `kinetree.load` takes it."""
+    pairs = [word.partition(":=") for word in options.xacro_arg]
+    if wrong := [name for name, sign, _ in pairs if not sign]:
+        raise Misuse(f"--xacro-arg takes NAME:=VALUE, not '{wrong[0]}'")
+    arguments = {name: value for name, _, value in pairs} if pairs or options.xacro else None
+    folders = {"package_dirs": tuple(options.package_dir), "include_dirs": tuple(options.include_dir)}
+    return {**folders, "xacro_args": arguments}
 
 
 def read(options: argparse.Namespace) -> Model:
@@ -49,8 +72,8 @@ def load(document: Document, options: argparse.Namespace) -> Model:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kt.errors.FileWarning)  # commands show the report
-        given = {name: getattr(options, name) for name in ("format", "repair", "snap", "base")}
-        return kt.load(document, package_dirs=tuple(options.package_dir), **given)
+        given = {name: getattr(options, name) for name in ("format", "repair", "snap", "base", "density")}
+        return kt.load(document, **reach(options), **given)
 
 
 def check_format(name: str | None) -> None:
@@ -65,12 +88,13 @@ def check_format(name: str | None) -> None:
 
 def opened(file: str) -> Document:
     """The content of a file that is there to be read, or of standard input for `-`."""
-    from kinetree.io.files import Document, open_document
+    from kinetree.io.files import Document, read_bytes
     from kinetree.io.xml import LIMITS
 
     if file == STANDARD_INPUT:
         return Document(sys.stdin.buffer.read(LIMITS.size + 1), "<stdin>", None)
-    return open_document(existing(file))
+    path = existing(file)
+    return Document(read_bytes(path), file, path.resolve().parent)
 
 
 def existing(file: str) -> Path:

@@ -44,9 +44,8 @@ def run(options: argparse.Namespace) -> int:
         file = options.shapes or options.file
     if file is not None and not file.startswith(source.ZOO):
         document = source.opened(file)
-        looks = read_looks(
-            document, format=options.format, repair=options.repair, package_dirs=options.package_dir
-        )
+        given = source.reach(options)
+        looks = read_looks(document, format=options.format, repair=options.repair, **given)
         shown = shown or source.load(document, options)
     viewer = Viewer(shown or source.read(options), looks, options.port)
     for line in viewer.scene.missing[:20]:

@@ -86,6 +86,16 @@ class PlanarBody(Chart):
         return np.stack([turn * (-s * vx + c * vy), turn * (-c * vx - s * vy), np.zeros_like(turn)], axis=-1)
 
 
+class PlanarOrder(PlanarBody):
+    """The same for a joint whose velocities are in body axes here, too: [turn, linear] in another order."""
+
+    def matrix(self, x: Array, nv: int) -> Array:
+        return np.eye(3)[[1, 2, 0]]
+
+    def rate(self, x: Array, v: Array) -> Array:
+        return np.zeros(v.shape)
+
+
 class FreeWorld(Chart):
     """A free joint in MuJoCo: y = [position, quaternion wxyz] of the body in the world or its parent.
 

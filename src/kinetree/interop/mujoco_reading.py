@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
+from kinetree.errors import FileWarning
 from kinetree.interop.mujoco import TYPES, VELOCITIES, body_name, joints_there, mujoco_maps
 from kinetree.interop.twin import Twin, from_there, imported, pose
 from kinetree.io.description import Names
@@ -27,17 +29,50 @@ def from_mujoco(twin: Any, *, name: str = "model") -> Twin:
     j/2, ... that `to_mjcf` wrote become the joint j again. A body whose last joint has a position of its own
     hangs on a fixed joint behind it. A free joint counts from the body's initial pose, so that `neutral()` is
     MuJoCo's qpos0. Sites become frames, keyframes configurations, linear `equality joint` constraints mimic
-    joints. Contacts, tendons, actuators and other constraints have no part in it.
+    joints. Contacts, tendons, actuators and other constraints have no part in it; what acts on the motion all
+    the same, such as polynomial damping, is listed in `maps.notes`.
 
     Args:
         name: the name of the model.
+
+    Warns:
+        FileWarning: once, if something that acts on the motion is left out.
     """
     mujoco = imported("mujoco", "MuJoCo")
     model = _Reader(mujoco, twin, name).read()
-    maps = mujoco_maps(model, twin)
+    notes = left_out(mujoco, twin)
+    if notes:
+        more = f" and {len(notes) - 1} more" if len(notes) > 1 else ""
+        warnings.warn(f"from_mujoco: {notes[0]}{more}; see maps.notes", FileWarning, stacklevel=2)
+    maps = mujoco_maps(model, twin, notes)
     labels = [mujoco.mj_id2name(twin, mujoco.mjtObj.mjOBJ_KEY, k) or f"key{k}" for k in range(twin.nkey)]
     keys = {label: model.normalize(maps.q_back(q)) for label, q in zip(labels, twin.key_qpos)}
     return Twin(model.replace(configurations=keys), maps)
+
+
+def left_out(mujoco: Any, twin: Any) -> list[str]:
+    """What acts on the motion in MuJoCo and has no place in a model, in sentences."""
+    joints = list(joints_there(mujoco, twin))
+    owners = [joints[j] for j in twin.dof_jntid]
+    found = [
+        ("polynomial damping beyond its linear part", owners, getattr(twin, "dof_dampingpoly", [])),
+        ("polynomial stiffness beyond its linear part", joints, getattr(twin, "jnt_stiffnesspoly", [])),
+        ("springs that yield", joints, getattr(twin, "jnt_springyield", [])),
+        ("stiffness of a free joint", joints, np.where(twin.jnt_type == 0, twin.jnt_stiffness, 0.0)),
+        ("gravity compensation", [body_name(mujoco, twin, b) for b in range(twin.nbody)], twin.body_gravcomp),
+    ]
+    for kind, article, count in (("tendon", "a", twin.ntendon), ("actuator", "an", twin.nu)):
+        labels = [f"{kind} {k}" for k in range(count)]
+        for field in ("stiffness", "damping", "armature", "frictionloss"):
+            found.append((f"{field} of {article} {kind}", labels, getattr(twin, f"{kind}_{field}", [])))
+    notes = []
+    for what, labels, values in found:
+        named = dict.fromkeys(label for label, value in zip(labels, values) if np.any(value))
+        if named:
+            notes.append(f"{what}: {', '.join(list(named)[:8])}{', ...' if len(named) > 8 else ''}")
+    if twin.opt.density or twin.opt.viscosity:
+        notes.append("forces of a fluid")
+    return notes
 
 
 class _Reader:
@@ -45,13 +80,17 @@ class _Reader:
 
     def __init__(self, mujoco: Any, twin: Any, name: str) -> None:
         self.mujoco, self.twin = mujoco, twin
-        off = twin.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
-        gravity = np.zeros(3) if off else np.array(twin.opt.gravity)
+        gravity = np.zeros(3) if self._off("GRAVITY") else np.array(twin.opt.gravity)
         self.builder = ModelBuilder(name, tuple(gravity.tolist()))
         self.labels = list(joints_there(mujoco, twin))
         self.bodies = ["world"] + [body_name(mujoco, twin, b) for b in range(1, twin.nbody)]
         self.names, self.joints = Names(self.bodies), Names(self.labels)
         self.ties = self._equalities()
+
+    def _off(self, *names: str) -> bool:
+        """Whether the options turn something off."""
+        bits = (getattr(self.mujoco.mjtDisableBit, f"mjDSBL_{name}", None) for name in names)
+        return any(bit is not None and self.twin.opt.disableflags & int(bit) for bit in bits)
 
     def read(self) -> Any:
         twin = self.twin
@@ -67,7 +106,7 @@ class _Reader:
     def _equalities(self) -> dict[int, tuple[int, float, float]]:
         """Follower -> (leader, multiplier, offset), for active constraints that are linear."""
         twin, out = self.twin, {}
-        for e in range(twin.neq):
+        for e in range(0 if self._off("EQUALITY", "CONSTRAINT") else twin.neq):
             follower, leader = int(twin.eq_obj1id[e]), int(twin.eq_obj2id[e])
             a = np.array(twin.eq_data[e][:5])
             is_joint = twin.eq_type[e] == self.mujoco.mjtEq.mjEQ_JOINT and twin.eq_active0[e]
@@ -161,6 +200,10 @@ class _Reader:
         out: dict[str, Any] = {
             name: tuple(np.array(getattr(twin, f"dof_{there}"))[at].tolist()) for name, there in named
         }
+        if self._off("DAMPER", "PASSIVE"):
+            out["damping"] = (0.0,) * kind.nv
+        if self._off("FRICTIONLOSS", "CONSTRAINT"):
+            out["friction"] = (0.0,) * kind.nv
         if kind.nq == kind.nv:
             ranges = [_range(twin, j) for j in by]
             bounds = [float(np.abs(twin.jnt_actfrcrange[j]).max()) for j in by]
@@ -173,6 +216,8 @@ class _Reader:
             (j,) = joints
             w, x, y, z = (float(a) for a in twin.qpos_spring[twin.jnt_qposadr[j] : twin.jnt_qposadr[j] + 4])
             out["stiffness"], out["spring_reference"] = float(twin.jnt_stiffness[j]), (x, y, z, w)
+        if self._off("SPRING", "PASSIVE"):
+            out["stiffness"] = 0.0
         return out
 
 

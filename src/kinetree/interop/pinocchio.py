@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.interop.charts import FREE_TWIST, Chart, Circle, PlanarBody
+from kinetree.interop.charts import FREE_TWIST, Chart, Circle, PlanarBody, PlanarOrder
 from kinetree.interop.maps import Maps, Piece
 from kinetree.interop.twin import Twin, depth_first, imported
 from kinetree.io.notes import Notes, floats, parts_of, without_rotors
@@ -22,8 +22,11 @@ from kinetree.spatial.vector import sym_matrix
 
 ALIGNED = {(1.0, 0.0, 0.0): "X", (0.0, 1.0, 0.0): "Y", (0.0, 0.0, 1.0): "Z"}
 MIMIC = ("joint", "independent")
-OWN = ("free", "planar", "universal", "helical")  # joints of several steps that Pinocchio has as one
-CHARTS = {("free", 7): FREE_TWIST, ("planar", 4): PlanarBody(), ("revolute", 2): Circle()}  # type, their nq
+# joints of several steps that Pinocchio has as one
+OWN = ("free", "planar", "planar_twist", "universal", "helical")
+# type, their nq
+CHARTS = {("free", 7): FREE_TWIST, ("planar", 4): PlanarBody(), ("planar_twist", 4): PlanarOrder(),
+          ("revolute", 2): Circle()}  # fmt: skip
 
 
 def to_pinocchio(model: Model, *, strict: bool = True, mimic: str = "joint") -> Twin:
@@ -107,7 +110,7 @@ def _kinds(pin: Any, joint: Joint, owner: str) -> list[Any]:
     match joint.type_name:
         case "free":
             return [pin.JointModelFreeFlyer()]
-        case "planar":
+        case "planar" | "planar_twist":
             return [pin.JointModelPlanar()]
         case "universal":
             return [pin.JointModelUniversal(given["axis1"], given["axis2"])]
@@ -130,7 +133,7 @@ def _drive(twin: Any, body: Body, joints: list[int], notes: Notes) -> None:
     kind = body.joint.type_name
     what = f"{kind} joint '{body.joint_name}'"
     armature = floats(body.armature, what)
-    in_body_axes = kind == "planar" or body.joint.quaternions
+    in_body_axes = kind in ("planar", "planar_twist") or body.joint.quaternions
     turning, sliding = (armature[np.array(body.joint.rates) == rate] for rate in ("angle", "length"))
     if in_body_axes and (np.ptp(turning) > 0.0 or np.any(sliding)):
         notes.cannot(
@@ -156,7 +159,7 @@ def _drive(twin: Any, body: Body, joints: list[int], notes: Notes) -> None:
     twin.effortLimit[places] = np.minimum(floats(body.limits.effort, what), np.finfo(float).max)
     if body.joint.nq == body.joint.nv:
         at, of = first.idx_q + np.argmax(order, axis=0), slice(None)
-        if kind == "planar":
+        if kind in ("planar", "planar_twist"):
             at, of = first.idx_q + np.arange(2), slice(1, 3)
         huge = np.finfo(float).max
         twin.lowerPositionLimit[at] = np.maximum(floats(body.limits.lower, what), -huge)[of]
@@ -258,7 +261,7 @@ def _chart(joint: Joint, nq: int, parts: int, owner: str = "") -> Chart:
     """How the coordinates of our joint look in several Pinocchio joints with `nq` positions."""
     if parts == 1 and (joint.type_name, nq) in CHARTS:
         return CHARTS[joint.type_name, nq]
-    if nq != joint.nq or (parts == 1 and joint.type_name == "planar"):
+    if nq != joint.nq or (parts == 1 and joint.type_name in ("planar", "planar_twist")):
         raise ModelError(f"{owner} is {joint.type_name}, but has {nq} positions in Pinocchio")
     there = sum((step.positions for step in joint.steps or ()), ())
     order = None if parts == 1 else tuple(there.index(k) for k in range(nq))

@@ -14,6 +14,7 @@ import numpy as np
 
 from kinetree.errors import SingularError, TraceError
 from kinetree.interpreters.results import WORLD, Handle, Output, PlainWalk, Unit, Velocity, assembled
+from kinetree.interpreters.triples import Triples
 from kinetree.model.configuration import refuse_unsound
 from kinetree.model.node import Node
 from kinetree.ops import Expr
@@ -65,6 +66,9 @@ class EagerSweep(Sweep):
 
     def array(self, *dimensions: str | int) -> Output:
         return Output(self, dimensions)
+
+    def triples(self) -> Triples:
+        return Triples(self)
 
     def absent(self, *dimensions: str | int) -> Any:
         return eager_input(self, Argument("absent", dimensions), None)

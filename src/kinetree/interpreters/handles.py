@@ -44,10 +44,10 @@ class Handle:
 
 
 class Velocity:
-    """One velocity: its place in outputs, and that in the order of a walk where one hands it out."""
+    """One velocity: its place in outputs, and in the order of a walk or in its node where these are known."""
 
-    def __init__(self, place: Any, order: Any = None):
-        self.place, self.order = place, order
+    def __init__(self, place: Any, order: Any = None, handle: Any = None, local: int = 0):
+        self.place, self.order, self.handle, self.local = place, order, handle, local
 
 
 class Block:

@@ -27,6 +27,7 @@ from kinetree.errors import TraceError
 from kinetree.interpreters.handles import Handle, Velocity, World
 from kinetree.interpreters.kinds import structure_of
 from kinetree.interpreters.storage import Field, Input, Kept, Output, Sum, Table, Unit
+from kinetree.interpreters.triples import LoopedTriples
 from kinetree.interpreters.walks import LoopedWalk
 from kinetree.model import Node
 from kinetree.ops import Expr
@@ -177,6 +178,9 @@ class LoopedSweep(Sweep):
     def array(self, *dimensions: str | int) -> Output:
         return Output(self, dimensions)
 
+    def triples(self) -> LoopedTriples:
+        return LoopedTriples(self)
+
     def memory(self, kind: str, dimensions: tuple[str | int, ...]) -> Table:
         return Table(self, dimensions, kind)
 
@@ -184,7 +188,7 @@ class LoopedSweep(Sweep):
         return Input(self, Argument("absent", dimensions), None)
 
     def velocity(self, i: Handle, k: int) -> Velocity:
-        return Velocity(self.places(i, "v_index")[k])
+        return Velocity(self.places(i, "v_index")[k], None, i, k)
 
     def units(self) -> Iterator[Unit]:
         graph = self.graph

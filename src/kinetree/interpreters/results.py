@@ -12,6 +12,7 @@ from kinetree.compiler.ir.graph import Graph
 from kinetree.ops import Expr
 from kinetree.spatial import Coordinates, Stack
 from kinetree.spatial.value import as_numbers
+from kinetree.sweep.signature import Argument
 from kinetree.sweep.walk import VelocityTree, Walk
 
 if TYPE_CHECKING:
@@ -34,6 +35,16 @@ class Velocity(NamedTuple):
     node: int
     place: int
 
+    @property
+    def handle(self) -> Handle:
+        """The node."""
+        return Handle(self.node)
+
+    @property
+    def local(self) -> int:
+        """Which of the node's velocities it is."""
+        return self.place
+
 
 class Unit:
     """An input that is one for one velocity and zero for all others."""
@@ -51,9 +62,7 @@ class Output:
 
     def __init__(self, tree: Any, dimensions: tuple[str | int, ...]):
         self.tree, self.dimensions = tree, dimensions
-        model = tree.model
-        sizes = {"nv": model.nv, "nq": model.nq, "nb": model.nbodies}
-        self.shape = tuple(sizes[d] if isinstance(d, str) else d for d in dimensions)
+        self.shape = Argument("output", dimensions).sizes(tree.model)
         self.values: dict[tuple[int, ...], Any] = {}
 
     def positions(self, dimension: str | int, i: Any) -> Any:
@@ -203,5 +212,5 @@ def assembled(output: Output, batch: tuple[int, ...] = (), objects: bool = False
     else:
         result = np.zeros(batch + output.shape, object)
     for index, value in entries.items():
-        result[(..., *index)] = value  # type: ignore[index]
+        result[(..., *index) if batch else index] = value  # type: ignore[index]
     return result[()] if result.ndim == 0 else result

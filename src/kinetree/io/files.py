@@ -6,28 +6,32 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from kinetree.errors import FileError
+from kinetree.io.paths import Folders, Reach, folders_of
 from kinetree.io.report import Where, refuse
+from kinetree.io.xacro_file import expanded
 from kinetree.io.xml import LIMITS, Element, read_xml
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a regular file, refused if it is larger than any document may be."""
+def read_bytes(path: str | os.PathLike[str], most: int = LIMITS.size) -> bytes:
+    """The bytes of a regular file, refused if it has more than `most`."""
     name = os.fspath(path)
     where = Where(name if isinstance(name, str) and name.isprintable() else repr(name), 0, "file")
     try:
-        _refuse_special(os.stat(path), where)  # before it is opened: opening may block, or do something
+        _refuse_special(os.stat(path), where, most)  # before it is opened: opening may block, or do something
         descriptor = os.open(path, _READ)
         with open(descriptor, "rb") as stream:
-            _refuse_special(os.fstat(descriptor), where)
-            return stream.read(LIMITS.size + 1)
+            _refuse_special(os.fstat(descriptor), where, most)
+            return stream.read(most + 1)
     except FileError:
         raise
     except (OSError, ValueError) as error:
@@ -35,11 +39,11 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         refuse("file", where, f"cannot be read: {reason}", _path_remedy(name))
 
 
-def _refuse_special(status: os.stat_result, where: Where) -> None:
+def _refuse_special(status: os.stat_result, where: Where, most: int) -> None:
     if not stat.S_ISREG(status.st_mode):
         refuse("file", where, "this is a directory, a pipe or a device, not a file")
-    if status.st_size > LIMITS.size:
-        refuse("xml-limit", where, f"the file has {status.st_size} bytes; at most {LIMITS.size} are read")
+    if status.st_size > most:
+        refuse("xml-limit", where, f"the file has {status.st_size} bytes; at most {most} are read")
 
 
 def _path_remedy(name: str | bytes) -> str:
@@ -106,18 +110,6 @@ def _sync_directory(directory: Path) -> None:
             os.close(descriptor)
 
 
-def confined(path: str, base: Path, root: Path) -> Path | None:
-    """The file `path` as seen from `base`, or None if it leaves `root`; links are followed before judging."""
-    if "\0" in path or os.path.isabs(path) or "://" in path:
-        return None
-    try:
-        target = (base / path.replace("\\", "/")).resolve()
-        inside = target.is_relative_to(root.resolve())
-    except (OSError, ValueError, RuntimeError):
-        return None
-    return target if inside else None
-
-
 @dataclass
 class Document:
     """The content of a source, the name that messages use, and the directory it lies in (None for text)."""
@@ -125,6 +117,14 @@ class Document:
     content: bytes | str
     file: str
     directory: Path | None
+    include_dirs: tuple[Path, ...] = ()
+    package_dirs: tuple[Path, ...] = ()
+    density: float | None = None  # of geometry without an inertia, where a format leaves it open
+
+    @property
+    def reach(self) -> Reach:
+        """Where the files that the document refers to may lie."""
+        return Reach(self.directory, self.include_dirs, self.package_dirs)
 
     @property
     def opening(self) -> str:
@@ -141,10 +141,24 @@ class Document:
 Source = str | bytes | os.PathLike[str] | Document
 
 
-def open_document(source: Source) -> Document:
-    """Read a path, or take a text as it is."""
-    if isinstance(source, Document):
-        return source
+def open_document(
+    source: Source,
+    package_dirs: Folders = (),
+    include_dirs: Folders = (),
+    xacro_args: Mapping[str, Any] | None = None,
+) -> Document:
+    """Read a path, or take a text as it is; expand it with xacro if `xacro_args` says that it is trusted.
+
+    Files that it refers to may lie in the given folders as well.
+    """
+    document = source if isinstance(source, Document) else _opened(source)
+    packages, included = folders_of(package_dirs), folders_of(include_dirs)
+    if packages or included:
+        document = replace(document, package_dirs=packages, include_dirs=included)
+    return expanded(document, xacro_args)
+
+
+def _opened(source: str | bytes | os.PathLike[str]) -> Document:
     if isinstance(source, (bytes, bytearray)):
         return Document(bytes(source), "<text>", None)
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n")[:1] in ("<", "{"):

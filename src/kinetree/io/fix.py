@@ -8,13 +8,16 @@ from kinetree.io.build import build
 from kinetree.io.description import Description
 from kinetree.io.files import Document, Source, open_document
 from kinetree.io.formats import format_of
+from kinetree.io.paths import Folders
 from kinetree.io.report import Finding, Log, Where, refuse
 from kinetree.io.splice import Splice
 
 _OTHER = re.compile(rb"""^<\?xml[^>]*encoding\s*=\s*["'](?!utf-?8["']|us-ascii["'])""", re.IGNORECASE)
 
 
-def fix(source: Source) -> tuple[str, list[Finding]]:
+def fix(
+    source: Source, *, package_dirs: Folders = (), include_dirs: Folders = ()
+) -> tuple[str, list[Finding]]:
     """The text of a URDF or MJCF file after repair, and what was changed.
 
     Only what was wrong is rewritten; comments, visuals and layout stay. Parts of an MJCF model that come from
@@ -23,7 +26,7 @@ def fix(source: Source) -> tuple[str, list[Finding]]:
     Raises:
         FileError: the file has an error that cannot be repaired.
     """
-    document = open_document(source)
+    document = open_document(source, package_dirs, include_dirs)
     format = format_of(document, None)
     if format.repair is None:
         where = Where(document.file, 0, "document")

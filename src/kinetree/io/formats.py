@@ -31,12 +31,15 @@ class Format(NamedTuple):
     write: Callable[[Model], str] | None
     roots: tuple[str, ...] = ()  # tags of its root element, if it is XML
     opening: str = "<"  # its first character
+    postures: bool = False  # whether it holds named configurations
 
 
 FORMATS = {
     "urdf": Format((".urdf",), read_urdf, fix_urdf, write_urdf, ("robot",)),
-    "mjcf": Format((".mjcf", ".xml"), read_mjcf, fix_mjcf, write_mjcf, ("mujoco", "mujocoinclude")),
-    "json": Format((".json",), read_json, None, write_json, opening="{"),
+    "mjcf": Format(
+        (".mjcf", ".xml"), read_mjcf, fix_mjcf, write_mjcf, ("mujoco", "mujocoinclude"), postures=True
+    ),
+    "json": Format((".json",), read_json, None, write_json, opening="{", postures=True),
 }
 
 _REMEDIES = {"sdf": "Convert the SDF to URDF or MJCF first.", "xacro": "Expand it with xacro first."}

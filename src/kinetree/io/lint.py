@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from kinetree.errors import FileError
 from kinetree.io.build import build
 from kinetree.io.description import Description
 from kinetree.io.files import Source, open_document
 from kinetree.io.formats import format_of
+from kinetree.io.meshes import check_meshes
+from kinetree.io.paths import Folders
 from kinetree.io.placement import snap_rotation
 from kinetree.io.report import Finding, Log, by_severity
 
@@ -15,22 +20,32 @@ _NEAR = 2e-3  # rad: 1.57, 3.14 and 1.571 are meant as right angles
 _EXACT = 1e-9
 
 
-def lint(source: Source, *, format: str | None = None) -> list[Finding]:
+def lint(
+    source: Source,
+    *,
+    format: str | None = None,
+    package_dirs: Folders = (),
+    include_dirs: Folders = (),
+    xacro_args: Mapping[str, Any] | None = None,
+) -> list[Finding]:
     """What is wrong with a robot file: rule, severity, place, how much it matters, remedy.
 
     Args:
         source: a path or a text, as for `kinetree.load`.
         format: "urdf", "mjcf" or "json"; recognised by content if None.
+        package_dirs, include_dirs, xacro_args: as for `kinetree.load`.
 
     Returns:
         Findings, errors first; an unreadable file is one, too. An empty list: there is nothing to say.
     """
     log = Log()
     try:
-        document = open_document(source)
+        document = open_document(source, package_dirs, include_dirs, xacro_args)
         robot = format_of(document, format).read(document, log)
         if isinstance(robot, Description):
             check_right_angles(robot, log)
+            if document.package_dirs and robot.document is not None:
+                check_meshes(robot.document, document.reach, log)
             build(robot, log)
     except FileError as error:
         log.findings.append(error.finding)

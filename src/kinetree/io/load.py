@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import replace
+from math import inf
+from typing import Any
 
 from kinetree.errors import FileWarning
 from kinetree.io.build import build
@@ -12,6 +14,7 @@ from kinetree.io.files import Document, Source, open_document
 from kinetree.io.formats import format_of
 from kinetree.io.meshes import check_meshes
 from kinetree.io.mjcf_marks import frames_of_geoms
+from kinetree.io.paths import Folders
 from kinetree.io.report import LoadReport, Log, Where, refuse
 from kinetree.io.tree import BASES
 from kinetree.model import Model
@@ -27,9 +30,12 @@ def load(
     repair: bool = False,
     snap: float = 0.0,
     base: str | None = None,
-    package_dirs: Iterable[str | os.PathLike[str]] = (),
+    package_dirs: Folders = (),
+    include_dirs: Folders = (),
     merge_fixed: bool = True,
     geom_frames: bool = False,
+    density: float | None = None,
+    xacro_args: Mapping[str, Any] | None = None,
 ) -> Model:
     """The robot that a URDF, MJCF or kinetree JSON file describes.
 
@@ -41,12 +47,19 @@ def load(
             metres become zero, axes within it of a coordinate axis become exact. 0 keeps the file's numbers.
         base: "free" lets the root link float, "fixed" welds it to the world, None keeps what the file says (a
             URDF root is welded).
-        package_dirs: directories in which `package://` references are looked up. Meshes have no part in
-            dynamics and are never opened; with directories given, the report names those that are missing.
+        package_dirs: folders in which `package://` references are looked up; with folders given, the report
+            names meshes that are missing. `$NAME` stands for the folders of an environment variable, such as
+            `$ROS_PACKAGE_PATH`.
+        include_dirs: folders, besides that of the file, from which MJCF may include files and take meshes.
+            Nothing is read outside of the file's folder and these, whatever links and `..` lead to.
         merge_fixed: make links on fixed joints a part of their parents (they stay as frames). False keeps
             them as bodies with fixed joints.
         geom_frames: make frames of the named geoms of MJCF bodies, as of sites, for files in which geoms mark
             places.
+        density: kg/m^3 of the geometry of URDF links without `<inertial>`, from which their inertia is then
+            computed; None leaves them without mass. MJCF says it itself.
+        xacro_args: the arguments of a xacro template, {} if it has none; needs the package `xacro`. Templates
+            can run any code: give them only for files that you trust. None refuses templates.
 
     Returns:
         The model, with keyframes in `model.configurations`, and what was merged, repaired and ignored in
@@ -58,17 +71,17 @@ def load(
     Raises:
         FileError: a `ModelError` that names file, line, element, rule and remedy.
     """
-    document = open_document(source)
-    _check_options(document, snap, base)
+    document = open_document(source, package_dirs, include_dirs, xacro_args)
+    _check_options(document, snap, base, density)
+    document = replace(document, density=density)
     log = Log(repair, strict=True)
     robot = format_of(document, format).read(document, log)
     if isinstance(robot, Model):
         return robot
     if geom_frames:
         frames_of_geoms(robot, log)
-    directories = tuple(package_dirs)
-    if directories and robot.document is not None:
-        check_meshes(robot.document, document.directory, directories, log)
+    if document.package_dirs and robot.document is not None:
+        check_meshes(robot.document, document.reach, log)
     model = build(robot, log, base=base, snap=snap, merge=merge_fixed)
     log.raise_errors()
     assert model is not None
@@ -86,10 +99,12 @@ def _warn(report: LoadReport) -> None:
         warnings.warn(f"{report.source}: {shown}; {remedy} {report.source}", FileWarning, stacklevel=3)
 
 
-def _check_options(document: Document, snap: float, base: str | None) -> None:
+def _check_options(document: Document, snap: float, base: str | None, density: float | None) -> None:
     where = Where(document.file, 0, "load")
     if base is not None and base not in BASES:
         refuse("value", where, f"base={base!r}", f"Use {', '.join(map(repr, BASES))} or None.")
     if not 0.0 <= snap <= 0.1:
         problem = f"snap={snap!r}"
         refuse("value", where, problem, "Use a tolerance between 0 and 0.1 (rad and m), such as 1e-3.")
+    if density is not None and not 0.0 < density < inf:
+        refuse("value", where, f"density={density!r}", "Use kg/m^3, such as 1000, or None.")

@@ -32,7 +32,7 @@ _IN_BODIES = ("body", "joint", "freejoint", "inertial", "site", "frame", "replic
 def read_mjcf(document: Document, log: Log) -> Description:
     """The robot that a `<mujoco>` element describes; everything odd about it goes to `log`."""
     root = document.root
-    spec = read_spec(root, document.directory, "", log)
+    spec = read_spec(root, document.reach, "", log)
     robot = Description(root.get("model") or "robot", root.file, "mjcf", document=root)
     _read_option(robot, root, log)
     reader = Reader(robot, root, log)
@@ -153,7 +153,9 @@ def _dynamic(root: Element) -> Iterator[Element]:
     for section in root.all("compiler", "option", "worldbody"):
         yield from section.walk()
     for section in root.all("default"):
-        yield from (e for e in section.walk() if e.tag in ("joint", "geom", "site"))
+        yield from (e for e in section.walk() if e.tag in ("joint", "geom", "site", "mesh"))
+    for section in root.all("asset"):
+        yield from section.all("mesh")
 
 
 def list_ignored(root: Element, log: Log) -> None:

@@ -30,6 +30,11 @@ class Compiler:
     boundinertia: float = 0.0
     balanceinertia: bool = False
     settotalmass: float = -1.0
+    exactmeshinertia: bool = False
+    fitaabb: bool = False
+    strippath: bool = False
+    meshdir: str = ""
+    assetdir: str = ""
 
     def angle(self, value: float) -> float:
         return radians(value) if self.degrees else value
@@ -49,11 +54,13 @@ def read_compiler(root: Element, log: Log) -> Compiler:
         compiler.inertiafromgeom = choice(
             element, "inertiafromgeom", (*_BOOLEANS, "auto"), compiler.inertiafromgeom, log
         )
-        for name in ("autolimits", "balanceinertia"):
+        for name in ("autolimits", "balanceinertia", "exactmeshinertia", "fitaabb", "strippath"):
             default = str(getattr(compiler, name)).lower()
             setattr(compiler, name, choice(element, name, _BOOLEANS, default, log) == "true")
         for name in ("boundmass", "boundinertia", "settotalmass"):
             setattr(compiler, name, number(element, name, getattr(compiler, name), log))
+        for name in ("meshdir", "assetdir"):
+            setattr(compiler, name, (element.get(name) or getattr(compiler, name)).replace("\\", "/"))
         low, high = vector(element, "inertiagrouprange", 2, compiler.inertiagrouprange, log)
         compiler.inertiagrouprange = (low, high)
         if element.get("coordinate") == "global":

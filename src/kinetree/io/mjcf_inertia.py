@@ -1,14 +1,15 @@
-"""Inertias in MJCF: the `<inertial>` element, and the masses of primitive geoms."""
+"""Inertias in MJCF: the `<inertial>` element, and the masses of geoms."""
 
 from __future__ import annotations
-
-from math import pi
 
 import numpy as np
 
 from kinetree.io.attributes import choice, number, parse_numbers, shorten, vector
 from kinetree.io.mjcf_compiler import Compiler, read_orientation, read_pose
+from kinetree.io.mjcf_mesh import Meshes, fitted
 from kinetree.io.placement import HERE, from_z, norm
+from kinetree.io.polyhedra import MeshError
+from kinetree.io.primitives import SIZES, shell, solid
 from kinetree.io.report import Log, Where
 from kinetree.io.xml import Element
 from kinetree.spatial.inertia import Inertia
@@ -16,7 +17,6 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Matrix, Vector, add, mat_mul, scale, sub, sym_matrix, transpose
 
 TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
-_SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}  # numbers in `size`
 _DENSITY = 1000.0
 
 
@@ -38,25 +38,26 @@ def read_inertial(element: Element, compiler: Compiler, log: Log) -> Inertia:
 
 
 def inertia_of_geoms(
-    geoms: list[tuple[Element, Pose]], compiler: Compiler, where: Where, log: Log
+    geoms: list[tuple[Element, Pose, Meshes]], compiler: Compiler, where: Where, log: Log
 ) -> Inertia | None:
     """The inertia of a body from its geoms, or None if none of them has mass.
 
     Args:
-        geoms: the geoms with their defaults filled in, each with the frame it is given in.
+        geoms: the geoms with their defaults filled in, each with the frame it is given in and the meshes that
+            it may name.
     """
     total = Inertia.zero()
-    for element, frame in geoms:
+    for element, frame, meshes in geoms:
         group = number(element, "group", 0.0, log)
         if not compiler.inertiagrouprange[0] <= group <= compiler.inertiagrouprange[1]:
             continue
-        inertia = _geom_inertia(element, compiler, where, log)
+        inertia = _geom_inertia(element, meshes, where, log)
         if inertia is not None:
             total = total + inertia.congruence(frame.transform())
     return total if any(total.parameters) else None
 
 
-def _geom_inertia(element: Element, compiler: Compiler, where: Where, log: Log) -> Inertia | None:
+def _geom_inertia(element: Element, meshes: Meshes, where: Where, log: Log) -> Inertia | None:
     kind = choice(element, "type", TYPES, "sphere", log)
     density = number(element, "density", _DENSITY, log)
     given = number(element, "mass", 0.0, log) if element.get("mass") is not None else None
@@ -66,19 +67,39 @@ def _geom_inertia(element: Element, compiler: Compiler, where: Where, log: Log) 
         return None
     if given == 0.0 or (given is None and density == 0.0) or kind in ("plane", "hfield"):
         return None
-    if kind in ("mesh", "sdf") or element.get("mesh") is not None:
-        problem = f"{where.element}: the mass of mesh {shorten(element.get('mesh') or '')!r} is not known"
+    mesh = element.get("mesh")
+    try:
+        if kind in ("mesh", "sdf"):
+            return _mesh_inertia(element, meshes, density, given, log)
+        if mesh is not None:
+            fit = number(element, "fitscale", 1.0, log)
+            size, inner = fitted(kind, meshes.shape(mesh), meshes.compiler.fitaabb, fit)
+            pose = read_pose(element, meshes.compiler, log) @ inner
+        else:
+            shape = shape_of_geom(element, kind, meshes.compiler, log)
+            if shape is None:
+                return None
+            size, pose = shape
+    except MeshError as error:
+        problem = f"{where.element}: the mass of mesh {shorten(mesh or '')!r} is not known: {error}"
         log.add("inertia-mesh", element.where, problem)
         return None
-    shape = shape_of_geom(element, kind, compiler, log)
-    if shape is None:
-        return None
-    size, pose = shape
-    if element.get("shellinertia") == "true":
-        log.add("unsupported", element.where, "shellinertia is not modelled: the geom counts as solid")
-    volume, moments = _solid(kind, size)
-    mass = density * volume if given is None else given
+    amount, moments = (shell if element.get("shellinertia") == "true" else solid)(kind, size)
+    mass = density * amount if given is None else given
     return Inertia(mass, inertia=scale(moments, mass)).congruence(pose.transform())
+
+
+def _mesh_inertia(element: Element, meshes: Meshes, density: float, given: float | None, log: Log) -> Inertia:
+    """The inertia of a geom that is a mesh."""
+    name = element.get("mesh")
+    if name is None or element.get("type") == "sdf":
+        raise MeshError("a plugin makes it" if name else "the geom names no mesh")
+    whole = meshes.shape(name).bulk
+    if given is not None:
+        density = given / whole.size
+    mass, center = density * whole.size, tuple(whole.center.tolist())
+    moments = (density * whole.moments).tolist()
+    return Inertia(mass, center, moments).congruence(read_pose(element, meshes.compiler, log).transform())
 
 
 def shape_of_geom(
@@ -93,9 +114,9 @@ def shape_of_geom(
     if element.get("fromto") is not None and kind != "sphere":
         ends = vector(element, "fromto", 6, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0), log)
         size, pose = _between(kind, size, ends[:3], ends[3:])  # type: ignore[arg-type]
-    size = size[: _SIZES[kind]]
-    if len(size) < _SIZES[kind] or min(size) <= 0:
-        wanted = f"{_SIZES[kind]} positive numbers"
+    size = size[: SIZES[kind]]
+    if len(size) < SIZES[kind] or min(size) <= 0:
+        wanted = f"{SIZES[kind]} positive numbers"
         problem = f"size={shorten(element.get('size') or '')!r}: a {kind} needs {wanted}"
         log.add("value", element.where, problem, "Give its size.")
         return None
@@ -119,27 +140,6 @@ def _between(
     pose = Pose(from_z(direction) if half > 0 else HERE.R, scale(add(start, end), 0.5))
     across = size[:1]
     return (*across, half) if kind in ("capsule", "cylinder") else (*across, *across, half), pose
-
-
-def _solid(kind: str, size: tuple[float, ...]) -> tuple[float, tuple[float, float, float]]:
-    """Volume of a solid primitive, and its principal moments for unit mass."""
-    match kind, size:
-        case "sphere", (r,):
-            return 4 / 3 * pi * r**3, (0.4 * r * r,) * 3
-        case "ellipsoid", (a, b, c):
-            return 4 / 3 * pi * a * b * c, ((b * b + c * c) / 5, (a * a + c * c) / 5, (a * a + b * b) / 5)
-        case "box", (a, b, c):
-            return 8 * a * b * c, ((b * b + c * c) / 3, (a * a + c * c) / 3, (a * a + b * b) / 3)
-        case "cylinder", (r, half):
-            across = (3 * r * r + 4 * half * half) / 12
-            return 2 * pi * r * r * half, (across, across, r * r / 2)
-        case "capsule", (r, half):  # a cylinder and two half balls
-            h = 2 * half
-            ball = 4 * r / (4 * r + 3 * h)  # the balls' share of the mass
-            across = (1 - ball) * (3 * r * r + h * h) / 12 + ball * (0.4 * r * r + h * (3 * r + 2 * h) / 8)
-            along = (1 - ball) * r * r / 2 + ball * 0.4 * r * r
-            return pi * r * r * h + 4 / 3 * pi * r**3, (across, across, along)
-    raise AssertionError(kind)
 
 
 def bounded(inertia: Inertia, compiler: Compiler) -> Inertia:

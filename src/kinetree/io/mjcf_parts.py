@@ -68,6 +68,8 @@ def fuse(robot: Description, log: Log) -> None:
         joint = Joint(name, first.where, motion, first.parent, parts[-1].child, first.placement)
         joint.mimic, joint.source = first.mimic, first.source
         _arrange(joint, parts)
+        for key in robot.configurations:
+            key.positions[name] = _row(joint, parts, key.positions)
         for part in parts[:-1]:
             del robot.links[part.child]
         joints = [joint if j is first else j for j in robot.joints.values() if j is first or j not in parts]
@@ -101,6 +103,19 @@ def _step(part: Joint, parts: list[Joint], k: int) -> Step | None:
         return step
     leader, ratio, offset = part.mimic
     return step._replace(positions=(0,), ratio=ratio) if leader == parts[0].name and not offset else None
+
+
+def _row(
+    joint: Joint, parts: list[Joint], positions: dict[str, tuple[float, ...]]
+) -> tuple[float, ...]:
+    """The positions of a joint in a key, from those of its parts."""
+    row = list(joint.motion.neutral())
+    for part, step in zip(parts, joint.motion.steps or (), strict=True):
+        given = positions.get(part.name, ())
+        if len(given) == len(step.positions) and (part.mimic is None or part is parts[0]):
+            for k, value in zip(step.positions, given):
+                row[k] = value
+    return tuple(row)
 
 
 def _arrange(joint: Joint, parts: list[Joint]) -> None:

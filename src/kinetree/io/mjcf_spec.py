@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kinetree.io.attributes import number, shorten, vector
-from kinetree.io.files import confined, read_bytes
+from kinetree.io.files import read_bytes
 from kinetree.io.mjcf_compiler import Compiler, read_compiler
+from kinetree.io.mjcf_mesh import Meshes, label
+from kinetree.io.paths import Reach
 from kinetree.io.placement import HERE, ORIGIN, from_euler
 from kinetree.io.report import Log, refuse
 from kinetree.io.xml import LIMITS, Element, read_xml
@@ -26,28 +28,32 @@ class Spec:
     """One MJCF model: its elements, settings, defaults, and the prefix its names get where it is attached."""
 
     root: Element
-    directory: Path | None
+    reach: Reach  # the folder of its file, and others that may be read from
     compiler: Compiler
     defaults: Defaults
+    meshes: Meshes
     prefix: str
     depth: int = 0
 
 
-def read_spec(root: Element, directory: Path | None, prefix: str, log: Log, depth: int = 0) -> Spec:
+def read_spec(root: Element, reach: Reach, prefix: str, log: Log, depth: int = 0) -> Spec:
     """The model of a root element, with its includes expanded."""
-    expand_includes(root, directory)
-    return Spec(root, directory, read_compiler(root, log), Defaults(root, log), prefix, depth)
+    expand_includes(root, reach)
+    compiler, defaults = read_compiler(root, log), Defaults(root, log)
+    assets = [mesh for section in root.all("asset") for mesh in section.all("mesh")]
+    elements = {label(mesh): defaults.resolve(mesh, MAIN) for mesh in assets}
+    return Spec(root, reach, compiler, defaults, Meshes(elements, compiler, reach, log), prefix, depth)
 
 
-def expand_includes(root: Element, directory: Path | None) -> None:
+def expand_includes(root: Element, reach: Reach) -> None:
     """Replace every `<include file=.../>` below `root` by the children of the file's root element.
 
-    A file is looked up beside the file that includes it, then beside the main file, and never outside of the
-    directory of the main file. Nothing is included twice, so nothing can include itself.
+    A file is looked up beside the file that includes it, beside the main file, then in the folders that are
+    allowed, and never outside of these. Nothing is included twice, so nothing can include itself.
     """
     included: set[Path] = set()
     size = 0
-    stack: list[tuple[Element, Path | None]] = [(root, directory)]
+    stack: list[tuple[Element, Path | None]] = [(root, reach.own)]
     while stack:
         parent, beside = stack.pop()
         children: list[Element] = []
@@ -58,7 +64,7 @@ def expand_includes(root: Element, directory: Path | None) -> None:
                 children.append(element)
                 stack.append((element, here))
                 continue
-            path = _find(element, here, directory)
+            path = _find(element, here, reach)
             if path in included:
                 problem = f"{shorten(path.name)!r} is included a second time"
                 refuse("include", element.where, problem, "Include each file once.")
@@ -73,18 +79,18 @@ def expand_includes(root: Element, directory: Path | None) -> None:
         parent.children = children
 
 
-def _find(element: Element, beside: Path | None, root: Path | None) -> Path:
+def _find(element: Element, beside: Path | None, reach: Reach) -> Path:
     """The file that an include names."""
     name = element.get("file")
     if not name:
         refuse("include", element.where, "<include> names no file", "Write <include file='part.xml'/>.")
-    if beside is None or root is None:
+    if not reach.roots:
         problem = "a text has no directory to include from"
-        refuse("include", element.where, problem, "Load the model from its file.")
-    candidates = [confined(name, base, root) for base in dict.fromkeys((beside, root))]
-    inside = [path for path in candidates if path is not None]
+        refuse("include", element.where, problem, "Load the model from its file, or give include_dirs=.")
+    inside = reach.part(name, beside)
     if not inside:
-        refuse("include", element.where, f"{shorten(name)!r} lies outside of the model's directory")
+        problem = f"{shorten(name)!r} lies outside of the model's directory"
+        refuse("include", element.where, problem, "Allow its folder by include_dirs=, if you trust it.")
     found = next((path for path in inside if path.is_file()), None)
     if found is None:
         refuse("include", element.where, f"there is no file {shorten(name)!r}")
@@ -139,17 +145,18 @@ def expand_attach(element: Element, spec: Spec, log: Log) -> tuple[list[Element]
     assets = (asset for section in spec.root.all("asset") for asset in section.all("model"))
     asset = next((a for a in assets if a.get("name") == name), None)
     file = asset.get("file") if asset is not None else None
-    if file is None or spec.directory is None or spec.depth >= _DEEPEST:
+    if file is None or not spec.reach.roots or spec.depth >= _DEEPEST:
         problem = f"model {shorten(name or '')!r} to attach is not known, or attached too deeply"
         log.add("include", element.where, problem)
         return None
-    path = confined(file, spec.directory, spec.directory)
-    if path is None or not path.is_file():
+    path = next((path for path in spec.reach.part(file) if path.is_file()), None)
+    if path is None:
         problem = f"model file {shorten(file)!r} does not exist in the model's directory"
         log.add("include", element.where, problem)
         return None
     root = read_xml(read_bytes(path), str(path))
-    attached = read_spec(root, spec.directory, spec.prefix + prefix, log, spec.depth + 1)
+    inner = spec.reach.seen_from(path.parent)
+    attached = read_spec(root, inner, spec.prefix + prefix, log, spec.depth + 1)
     worlds = list(root.all("worldbody"))
     if wanted is None:
         return [child for world in worlds for child in world.children], attached

@@ -10,6 +10,7 @@ from kinetree.io.description import WORLD, Description, Frame, Joint, Link, Name
 from kinetree.io.mjcf_compiler import read_pose
 from kinetree.io.mjcf_inertia import bounded, inertia_of_geoms, read_inertial, read_site
 from kinetree.io.mjcf_joint import FREE, Chain, read_joint
+from kinetree.io.mjcf_mesh import Meshes
 from kinetree.io.mjcf_spec import MAIN, Spec, expand_attach, replicas
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log, Where, refuse
@@ -39,7 +40,7 @@ class Parts:
 
     joints: list[Joint] = field(default_factory=list)
     anchors: list[Vector] = field(default_factory=list)  # of the joints, in the body
-    geoms: list[tuple[Element, Pose]] = field(default_factory=list)
+    geoms: list[tuple[Element, Pose, Meshes]] = field(default_factory=list)
     bodies: list[tuple[Element, Context]] = field(default_factory=list)
     inertial: Inertia | None = None
 
@@ -109,7 +110,7 @@ class Reader:
         childclass = element.get("childclass") or context.childclass
         inside = replace(context, parent=link.name, frame=HERE, childclass=childclass)
         parts = self._gather(element, inside, link)
-        link.geoms = [(geom, frame, context.spec.compiler) for geom, frame in parts.geoms]
+        link.geoms = [(geom, frame, meshes.compiler) for geom, frame, meshes in parts.geoms]
         if not self._is_free_alone(element, parts.joints, context):
             del parts.joints[1:], parts.anchors[1:]
         moving = context.moving or bool(parts.joints)
@@ -136,7 +137,8 @@ class Reader:
                     parts.joints.append(joint)
                     parts.anchors.append(anchor)
                 case "geom":
-                    parts.geoms.append((spec.defaults.resolve(child, inner.childclass), inner.frame))
+                    resolved = spec.defaults.resolve(child, inner.childclass)
+                    parts.geoms.append((resolved, inner.frame, spec.meshes))
                 case "inertial" if parts.inertial is not None:
                     problem = f"body {link.name!r} has several <inertial> elements"
                     self.log.add("element-repeated", child.where, problem)

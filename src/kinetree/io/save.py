@@ -23,17 +23,17 @@ def save(model: Model, path: str | os.PathLike[str]) -> Path:
         The path.
 
     Warns:
-        FileWarning: named configurations are written as JSON only.
+        FileWarning: the format does not keep named configurations, which JSON and MJCF do.
 
     Raises:
         ModelError: the ending is unknown, or the model has something that the format cannot express.
     """
-    writers = {ending: f.write for f in FORMATS.values() if f.write is not None for ending in f.suffixes}
+    formats = {ending: f for f in FORMATS.values() if f.write is not None for ending in f.suffixes}
     target = Path(path)
-    writer = writers.get(target.suffix.lower())
-    if writer is None:
-        raise ModelError(f"save: '{target}' must end in {' or '.join(writers)}")
-    if model.postures and target.suffix.lower() != ".json":
+    format = formats.get(target.suffix.lower())
+    if format is None or format.write is None:
+        raise ModelError(f"save: '{target}' must end in {' or '.join(formats)}")
+    if model.postures and not format.postures:
         names = ", ".join(repr(posture.name) for posture in model.postures)
         warnings.warn(f"save: '{target}' does not keep the configurations {names}", FileWarning, stacklevel=2)
-    return write_text(target, writer(model))
+    return write_text(target, format.write(model))

@@ -1,4 +1,4 @@
-"""A `Model` as MJCF: bodies, joints and sites with its names, no geometry.
+"""A `Model` as MJCF: bodies, joints, sites and keys with its names, no geometry.
 
 MJCF has four joints (free, ball, slide, hinge), of which a body may have several in a row; a joint that is
 made of several steps is written as that many.
@@ -12,6 +12,7 @@ import numpy as np
 
 from kinetree.errors import ModelError
 from kinetree.io.notes import Notes, check_names_and_masses, floats, parts_of, without_rotors
+from kinetree.io.save_keys import keyframe
 from kinetree.io.text import attributes, number, numbers
 from kinetree.joints import CoordinateJoint, Step
 from kinetree.model import Body, Limits, Model
@@ -41,13 +42,13 @@ def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
     inner: list[list[str]] = [[] for _ in range(model.nbodies + 1)]  # what stands in each body
     ties: list[str] = []
     custom: list[str] = []
-    first = {}  # the first MJCF joint of each joint
+    first, made = {}, {}  # the first MJCF joint of each joint, and all of them
     for i, body in enumerate(model.bodies, 1):
         owner = f"model '{model.name}': body '{body.name}'"
         inner[i] += _inertial(body, owner)
         steps = steps_of(body, owner, whole=not faithful or body.placement == Pose.identity())
         names = names_of(body, steps)
-        first[i] = names[0] if names else ""
+        first[i], made[i] = names[0] if names else "", steps
         for k, (name, step) in enumerate(zip(names, steps, strict=True)):
             tied = leader(steps, k)
             own = {} if tied != k else _drive(body, step, notes)
@@ -71,6 +72,7 @@ def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
         *(["<custom>", *custom, "</custom>"] if custom else []),
         *nested,
         *(["<equality>", *ties, "</equality>"] if ties else []),
+        *keyframe(model, order, made.__getitem__, notes),
         "</mujoco>",
     ]
     return "\n".join(lines) + "\n"

@@ -9,6 +9,7 @@ from kinetree.io.description import WORLD, Description, Frame, Link, Names
 from kinetree.io.files import Document
 from kinetree.io.report import Log, Where
 from kinetree.io.urdf_drive import read_drives
+from kinetree.io.urdf_geometry import inertia_of_geometry
 from kinetree.io.urdf_parts import read_inertial, read_joint, read_origin
 from kinetree.io.words import URDF, check_words, tally
 from kinetree.io.xml import Element
@@ -28,7 +29,7 @@ def read_urdf(document: Document, log: Log) -> Description:
     joints = Names(joint.get("name") or "" for joint in root.all("joint", "drake:joint"))
     renamed = _rename_world(root, links, log)
     for element in root.all("link"):
-        _add_link(robot, element, renamed, links, log)
+        _add_link(robot, element, renamed, links, document, log)
     for element in root.all("joint", "drake:joint"):
         joint = read_joint(element, log)
         if joint is None:
@@ -63,7 +64,9 @@ def _rename_world(root: Element, names: Names, log: Log) -> dict[str, str]:
     return {WORLD: name}
 
 
-def _add_link(robot: Description, element: Element, renamed: dict[str, str], names: Names, log: Log) -> None:
+def _add_link(
+    robot: Description, element: Element, renamed: dict[str, str], names: Names, document: Document, log: Log
+) -> None:
     name = name_of(element, log)
     if name is None:
         log.add("attribute-missing", element.where, "a link needs a name")
@@ -85,6 +88,8 @@ def _add_link(robot: Description, element: Element, renamed: dict[str, str], nam
     robot.links[name] = found = Link(name, element.where, source=element)
     if inertials:
         found.inertia = read_inertial(inertials[0], element.where, log)
+    elif document.density is not None:
+        found.inertia = inertia_of_geometry(element, document.density, document.reach, log)
 
 
 def _add_frame(robot: Description, element: Element, taken: set[str], log: Log) -> None:

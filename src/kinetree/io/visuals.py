@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kinetree.io.attributes import parse_numbers, shorten, values
 from kinetree.io.description import Description, Link
-from kinetree.io.files import Document, Source, open_document
+from kinetree.io.files import Source, open_document
 from kinetree.io.formats import format_of
-from kinetree.io.meshes import mesh_file
 from kinetree.io.mjcf_compiler import read_pose
 from kinetree.io.mjcf_inertia import TYPES, shape_of_geom
+from kinetree.io.mjcf_mesh import label
+from kinetree.io.paths import Folders, Reach
 from kinetree.io.report import Log
+from kinetree.io.urdf_geometry import primitive
 from kinetree.io.urdf_parts import read_origin
 from kinetree.io.xml import Element
 from kinetree.spatial.pose import Pose
@@ -56,20 +57,23 @@ def read_looks(
     *,
     format: str | None = None,
     repair: bool = False,
-    package_dirs: Iterable[str | os.PathLike[str]] = (),
+    package_dirs: Folders = (),
+    include_dirs: Folders = (),
+    xacro_args: Mapping[str, Any] | None = None,
 ) -> Looks:
     """The visual geometry of a robot file, by link.
 
     Args:
-        source, format, repair: as for `kinetree.load`.
-        package_dirs: directories in which meshes are looked for, besides that of the file; nowhere else.
+        source, format, repair, xacro_args: as for `kinetree.load`.
+        package_dirs, include_dirs: folders in which meshes and included files are looked for, besides that of
+            the file; nowhere else.
     """
-    document = open_document(source)
+    document = open_document(source, package_dirs, include_dirs, xacro_args)
     log = Log(repair)
     robot = format_of(document, format).read(document, log)
     if not isinstance(robot, Description) or robot.document is None:
         return Looks()
-    reader = _Reader(document, robot.document, [Path(path) for path in package_dirs], log)
+    reader = _Reader(document.reach, robot.document, log)
     for link in robot.links.values():
         for visual in (*reader.urdf(link), *reader.mjcf(link)):
             if len(reader.looks.visuals) < _MOST:
@@ -80,10 +84,10 @@ def read_looks(
 class _Reader:
     """Reads the shapes of one document."""
 
-    def __init__(self, document: Document, root: Element, roots: list[Path], log: Log) -> None:
-        self.directory, self.roots, self.log, self.looks = document.directory, roots, log, Looks()
+    def __init__(self, reach: Reach, root: Element, log: Log) -> None:
+        self.reach, self.log, self.looks = reach, log, Looks()
         assets = [e for section in root.all("asset") for e in section.children]
-        self.meshes = {_label(e): e for e in assets if e.tag == "mesh"}
+        self.meshes = {label(e): e for e in assets if e.tag == "mesh"}
         self.colors = {e.get("name"): _rgba(e) for e in assets if e.tag == "material"}
         self.colors |= {e.get("name"): _rgba(e.find("color")) for e in root.all("material")}
         folders = [e.get("meshdir") or e.get("assetdir") for e in root.all("compiler")]
@@ -103,17 +107,9 @@ class _Reader:
                     yield found._replace(placement=placement, color=color)
 
     def _urdf_shape(self, link: str, element: Element) -> Visual | None:
-        def numbers(name: str, count: int) -> tuple[float, ...] | None:
-            given = values(element, name)
-            return given if len(given) == count and min(given) > 0 else None
-
-        radius, length, size = numbers("radius", 1), numbers("length", 1), numbers("size", 3)
-        if element.tag == "box" and size:
-            return Visual(link, Pose(), "box", tuple(x / 2 for x in size))
-        if element.tag == "sphere" and radius:
-            return Visual(link, Pose(), "sphere", radius)
-        if element.tag in ("cylinder", "capsule") and radius and length:
-            return Visual(link, Pose(), element.tag, (*radius, length[0] / 2))
+        found = primitive(element)
+        if found is not None:
+            return Visual(link, Pose(), *found)
         if element.tag == "mesh":
             return self._mesh(link, element.get("filename") or "", element)
         self.looks.missing.append(f"{link}: a <{shorten(element.tag)}> without proper sizes")
@@ -140,17 +136,12 @@ class _Reader:
                 yield Visual(link.name, frame @ shape[1], kind, shape[0], color)
 
     def _mesh(self, link: str, uri: str, element: Element | None) -> Visual | None:
-        file = mesh_file(uri, self.directory, self.roots) if uri else None
+        file = self.reach.mesh_file(uri) if uri else None
         if file is None:
             self.looks.missing.append(f"{link}: mesh {shorten(uri)!r} was not found")
             return None
         scale = values(element, "scale")
         return Visual(link, Pose(), MESH, scale if len(scale) == 3 else (1.0, 1.0, 1.0), None, file)
-
-
-def _label(mesh: Element) -> str:
-    """The name of a mesh asset; that of its file if it has none."""
-    return mesh.get("name") or Path((mesh.get("file") or "").replace("\\", "/")).stem
 
 
 def _rgba(element: Element | None) -> Color | None:

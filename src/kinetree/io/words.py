@@ -60,11 +60,11 @@ MJCF = {
         "contact tendon equality actuator sensor keyframe",
     ),
     "compiler": Words(
-        "angle autolimits balanceinertia boundinertia boundmass coordinate eulerseq inertiafromgeom "
-        "inertiagrouprange settotalmass",
+        "angle assetdir autolimits balanceinertia boundinertia boundmass coordinate eulerseq "
+        "exactmeshinertia fitaabb inertiafromgeom inertiagrouprange meshdir settotalmass strippath",
         "alignfree",
-        "assetdir conflict convexhull discardvisual exactmeshinertia fitaabb fusestatic meshdir passthrough "
-        "savecanonical savecompiled saveinertial strippath texturedir usethread",
+        "conflict convexhull discardvisual fusestatic passthrough savecanonical savecompiled saveinertial "
+        "texturedir usethread",
     ),
     "option": Words(
         "gravity density viscosity wind",
@@ -93,10 +93,15 @@ MJCF = {
     ),
     "freejoint": Words("name", "align", "group"),
     "geom": Words(
-        f"name class type size fromto mass density mesh shellinertia group {_POSE}",
+        f"name class type size fromto mass density mesh fitscale shellinertia group {_POSE}",
         "fluidshape",
-        "adhesion castshadow conaffinity condim contype fitscale fluidcoef friction gap hfield material "
+        "adhesion castshadow conaffinity condim contype fluidcoef friction gap hfield material "
         f"priority rgba solmix surfacevel user {_SOLVER}",
+    ),
+    "mesh": Words(
+        "name class file content_type vertex face builtin params scale refpos refquat inertia maxhullvert",
+        idle="material normal smoothnormal texcoord",
+        children="plugin",
     ),
     "site": Words(f"name class fromto {_POSE}", idle="group material mesh rgba size type user"),
 }  # fmt: skip

@@ -7,6 +7,7 @@ from kinetree.joints.fixed import Fixed
 from kinetree.joints.free import Free
 from kinetree.joints.helical import Helical
 from kinetree.joints.planar import Planar
+from kinetree.joints.planar_twist import PlanarTwist
 from kinetree.joints.prismatic import Prismatic
 from kinetree.joints.revolute import Revolute, Spin
 from kinetree.joints.spherical import Spherical
@@ -15,5 +16,5 @@ from kinetree.joints.universal import Universal
 
 __all__ = [
     "JOINT_TYPES", "AxialJoint", "CoordinateJoint", "Cylindrical", "Fixed", "Free", "Helical", "Joint",
-    "Planar", "Prismatic", "Revolute", "Spherical", "Spin", "Step", "Universal",
+    "Planar", "PlanarTwist", "Prismatic", "Revolute", "Spherical", "Spin", "Step", "Universal",
 ]  # fmt: skip

@@ -147,9 +147,7 @@ class ModelBuilder:
 
     def add_frame(self, name: str, body: str | None, placement: Any = None) -> ModelBuilder:
         """Add a named frame that is fixed in a body; returns the builder."""
-        validate.new_name(name, "frame", self._frame_names, self.name)
-        if name in self._body_index:
-            raise ModelError(f"model '{self.name}' already contains a body named '{name}': rename the frame")
+        validate.new_frame(name, self._frame_names, self._body_index, self.name)
         owner = f"model '{self.name}': frame '{name}'"
         index = self._known_body(body, f"{owner}, body")
         self._frames.append(Frame(name, index, validate.pose(placement, f"{owner}: placement")))

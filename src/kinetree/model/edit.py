@@ -1,6 +1,7 @@
-"""Models made from models: replaced numbers, locked joints, attached models, subtrees.
+"""Models made from models: replaced numbers, locked joints, attached models, subtrees, further frames.
 
-Every function returns a new model; the parts that do not change are shared.
+These are the methods of `Model` that return another model. Parts that do not change are shared, and
+configurations with names are kept as far as their joints are.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from kinetree.errors import ModelError, ShapeError
 from kinetree.joints import Fixed
 from kinetree.joints.axis import rotation_about
-from kinetree.model import validate
+from kinetree.model import postures, validate
 from kinetree.model.parts import Body, Frame, Limits
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -23,12 +24,21 @@ from kinetree.spatial.vector import dot, sym_vec
 if TYPE_CHECKING:
     from kinetree.model.model import Model
 
-ROTOR_MODES = ("exact", "reflected", "none")
+ROTOR_MODES = ("exact", "reflected", "lumped", "none")
 
 
-def replace(model: Model, changes: Mapping[str, Any]) -> Model:
-    """The model with other numbers; see `Model.replace`."""
-    changes = dict(changes)
+def replace(model: Model, **changes: Any) -> Model:
+    """The model with other numbers.
+
+    Args:
+        name, gravity: new values.
+        rotors: "exact" keeps them, "reflected" turns them into armature, "lumped" into masses that do not
+            spin, "none" drops them.
+        inertia, placement: dicts from body names to new values.
+        check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
+        armature, damping, friction, stiffness, spring_reference, limits: dicts from joint names.
+        configurations: a dict from names to q (nq,), or to dicts from joint names to positions.
+    """
     name = changes.pop("name", model.name)
     if not isinstance(name, str) or not name.strip():
         raise ModelError(
@@ -38,6 +48,7 @@ def replace(model: Model, changes: Mapping[str, Any]) -> Model:
     mode = changes.pop("rotors", "exact")
     report = changes.pop("report", model.report)
     check = changes.pop("check", "physical")
+    configurations = changes.pop("configurations", None)
     validate.refuse_unknown_check(check, f"model '{model.name}': replace")
     bodies = list(model.bodies)
     for field, values in changes.items():
@@ -46,17 +57,25 @@ def replace(model: Model, changes: Mapping[str, Any]) -> Model:
         for changed in changes.get("inertia", ()):
             inertia = bodies[model.body_index(changed) - 1].inertia
             validate.physical(inertia, f"model '{model.name}': body '{changed}'")
-    return with_rotors(_remade(model, bodies, name=name, gravity=gravity, report=report), mode)
+    result = with_rotors(_remade(model, bodies, name=name, gravity=gravity, report=report), mode)
+    if configurations is None:
+        return result
+    return postures.carrying(result, postures.read(result, configurations))
 
 
-def _remade(model: Model, bodies: Iterable[Body], **changes: Any) -> Model:
-    """The model with other bodies and whatever else is given."""
+def _remade(model: Model, bodies: Iterable[Body], *others: tuple[Model, str], **changes: Any) -> Model:
+    """The model with other bodies and whatever is given; `others` gave parts of it, with prefixed names."""
     parts = ("name", "gravity", "rotors", "frames", "report")
-    return type(model)(bodies=tuple(bodies), **{key: changes.get(key, getattr(model, key)) for key in parts})
+    made = type(model)(bodies=tuple(bodies), **{key: changes.get(key, getattr(model, key)) for key in parts})
+    return postures.kept(made, (model, ""), *others)
 
 
-def with_parameters(model: Model, parameters: Any, check: str) -> Model:
-    """The model with other inertias of its bodies; rotors, armatures and all else stay."""
+def with_parameters(model: Model, parameters: Any, check: str = "physical") -> Model:
+    """The model whose bodies have these inertias (nb, 10), as `parameters` gives them; all else stays.
+
+    Args:
+        check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
+    """
     rows = np.asarray(parameters)
     if rows.shape != (model.nbodies, 10) or rows.dtype.kind not in "fiuO":
         given = f"{rows.dtype} numbers of shape {rows.shape}"
@@ -67,7 +86,7 @@ def with_parameters(model: Model, parameters: Any, check: str) -> Model:
     inertias = {
         body.name: Inertia.from_parameters(row) for body, row in zip(model.bodies, rows.tolist(), strict=True)
     }
-    return replace(model, {"inertia": inertias, "check": check})
+    return replace(model, inertia=inertias, check=check)
 
 
 def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) -> None:
@@ -91,12 +110,12 @@ def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) ->
 
 
 def with_rotors(model: Model, mode: str) -> Model:
-    """The model with its rotors kept ("exact"), turned into armature ("reflected"), or dropped ("none").
+    """The model with its rotors kept ("exact"), approximated ("reflected", "lumped") or dropped ("none").
 
-    A reflected rotor becomes ratio^2 times its moment of inertia about the spin axis on the joint's
-    diagonal of the mass matrix, and its whole inertia rides on the carrying body as if it did not turn.
-    What is lost is the coupling with the motion of the carrier (and between the degrees of freedom of one
-    joint), of the order of the ratio.
+    A lumped rotor rides on the carrying body as if it did not turn. A reflected one does, too, and adds
+    ratio^2 times its moment of inertia about the spin axis to the joint's diagonal of the mass matrix. What
+    is lost is the coupling with the motion of the carrier (and between the degrees of freedom of one joint),
+    of the order of the ratio.
     """
     if mode not in ROTOR_MODES:
         raise ModelError(
@@ -106,14 +125,13 @@ def with_rotors(model: Model, mode: str) -> Model:
     if mode == "exact" or not model.rotors:
         return model
     bodies = list(model.bodies)
-    if mode == "reflected":
-        for rotor in model.rotors:
-            i = model.joint_index(rotor.joint)
-            driven = bodies[i - 1]
+    for rotor in model.rotors if mode != "none" else ():
+        i = model.joint_index(rotor.joint)
+        _load(bodies, model.parents[i - 1], rotor.inertia, rotor.placement)
+        if mode == "reflected":
             axial = dot(rotor.axis, sym_vec(rotor.inertia.second, rotor.axis))  # type: ignore[arg-type]
-            armature = tuple(a + n * n * axial for a, n in zip(driven.armature, rotor.ratio))
-            bodies[i - 1] = driven._replace(armature=armature)
-            _load(bodies, driven.parent, rotor.inertia, rotor.placement)
+            armature = tuple(a + n * n * axial for a, n in zip(bodies[i - 1].armature, rotor.ratio))
+            bodies[i - 1] = bodies[i - 1]._replace(armature=armature)
     return _remade(model, bodies, rotors=())
 
 
@@ -161,11 +179,7 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
     for i, coordinates in fixed.items():
         body = bodies[i - 1]
         turned = body.placement @ Pose.from_transform(body.joint.placement(coordinates))
-        none = Limits((), (), (), ())
-        bodies[i - 1] = body._replace(
-            joint=Fixed(), placement=turned, mimic=None, armature=(), damping=(), friction=(), stiffness=(),
-            spring_reference=(), limits=none,
-        )  # fmt: skip
+        bodies[i - 1] = _welded(body, turned)
     rotors = []
     for rotor in model.rotors:
         i = model.joint_index(rotor.joint)
@@ -178,18 +192,44 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
     return _remade(model, bodies, rotors=tuple(rotors))
 
 
-def attach(model: Model, other: Model, body: Any, placement: Any, prefix: str) -> Model:
-    """The model with another one standing on one of its bodies, where the other's world was.
+def _welded(body: Body, placement: Pose) -> Body:
+    """A body fixed to its parent at some pose."""
+    return body._replace(
+        joint=Fixed(), placement=placement, mimic=None, armature=(), damping=(), friction=(), stiffness=(),
+        spring_reference=(), limits=Limits((), (), (), ()),
+    )  # fmt: skip
+
+
+def standing(model: Model, body: int) -> Model:
+    """The model of what a body carries, with that body itself at rest in the world's place.
+
+    The model itself if joints inside and outside follow each other, so that the rest cannot be left out.
+    """
+    inside = {model.joint_names[i - 1] for i in model.topology.branch(body) if i != body}
+    tied = [(b.joint_name in inside) != (b.mimic.joint in inside) for b in model.bodies if b.mimic]
+    if body == 0 or any(tied):
+        return model
+    bodies = list(model.bodies)
+    bodies[body - 1] = _welded(bodies[body - 1], Pose.identity())
+    rotors = tuple(rotor for rotor in model.rotors if rotor.joint in inside)
+    return subtree(type(model)(model.name, model.gravity, tuple(bodies), rotors, model.frames), body)
+
+
+def attach(
+    model: Model, other: Model, body: str | int | None = None, placement: Any = None, prefix: str = ""
+) -> Model:
+    """The model with another one standing on one of its bodies or frames, where the other's world was.
 
     Args:
-        body: the body that carries the other model.
-        placement: pose of the other model's world in that body.
+        body: the body that carries the other model, or a frame fixed in it; None is the world.
+        placement: pose of the other model's world in that body or frame.
         prefix: put before every name of the other model, to keep names unique.
     """
     if not isinstance(other, type(model)):
         raise ModelError(f"model '{model.name}': attach takes a model, got {type(other).__name__}")
-    carrier = model.body_index(body)
-    where = validate.pose(placement, f"model '{model.name}': attach('{other.name}'): placement")
+    carrier, seat = model.frame(body)
+    given = validate.pose(placement, f"model '{model.name}': attach('{other.name}'): placement")
+    where = Pose.from_transform(seat) @ given
     shift = model.nbodies
     bodies, frames = list(model.bodies), list(model.frames)
     for old in other.bodies:
@@ -210,7 +250,8 @@ def attach(model: Model, other: Model, body: Any, placement: Any, prefix: str) -
         rotors.append(rotor._replace(joint=prefix + rotor.joint, placement=pose))
     _refuse_duplicates(model, other, [b.name for b in bodies] + [f.name for f in frames], "body or frame")
     _refuse_duplicates(model, other, [b.joint_name for b in bodies], "joint")
-    return _remade(model, bodies, rotors=(*model.rotors, *rotors), frames=tuple(frames))
+    parts = {"rotors": (*model.rotors, *rotors), "frames": tuple(frames)}
+    return _remade(model, bodies, (other, prefix), **parts)
 
 
 def _refuse_duplicates(model: Model, other: Model, names: list[str], kind: str) -> None:
@@ -222,8 +263,17 @@ def _refuse_duplicates(model: Model, other: Model, names: list[str], kind: str) 
             )
 
 
-def subtree(model: Model, body: Any) -> Model:
-    """The model of one body and everything that it carries.
+def add_frame(model: Model, name: str, body: str | int | None = None, placement: Any = None) -> Model:
+    """The model with one more named frame, fixed in a body or in another frame; None is the world."""
+    validate.new_frame(name, model.frame_names, model.body_names, model.name)
+    carrier, seat = model.frame(body)
+    given = validate.pose(placement, f"model '{model.name}': frame '{name}': placement")
+    frame = Frame(name, carrier, Pose.from_transform(seat) @ given)
+    return _remade(model, model.bodies, frames=(*model.frames, frame))
+
+
+def subtree(model: Model, body: str | int) -> Model:
+    """The model of one body and everything that it carries, standing on the world by the body's own joint.
 
     The body keeps its joint and its placement, now in the world; gravity stays the same vector in world axes.
     """

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import CoordinateJoint, Joint, Revolute, Spin
@@ -162,12 +160,15 @@ def _quasi_armature(body: Body) -> Inertia:
     A sum of squares of quasi-velocities is the energy of a rigid body, so that its gyroscopic forces belong
     to it.
     """
-    x, y, z, *linear = body.armature
+    columns = body.joint.subspace(body.joint.neutral()).columns
+    along = {S.components.index(1): a for S, a in zip(columns, body.armature, strict=True)}
+    x, y, z = (along.get(k, 0) for k in range(3))
+    linear = [a for k, a in along.items() if k >= 3]
     mass = linear[0] if linear else 0
     if any(a != mass for a in linear):
         raise ModelError(
             f"joint '{body.joint_name}': the armature of a {body.joint.type_name} joint must be the same "
-            f"along x, y and z, got {tuple(linear)}: give one number for the three translations"
+            f"along all axes, got {tuple(linear)}: give one number for the translations"
         )
     return Inertia.from_moments(mass, (0, 0, 0), (x, y, z, 0, 0, 0))
 
@@ -183,18 +184,3 @@ def refuse_undrivable(joint: Joint, name: str, owner: str) -> None:
             f"{owner}: a rotor cannot be geared to the {joint.type_name} joint '{name}', whose velocities "
             "are not rates of angles: use three revolute joints in sequence, or armature on this joint"
         )
-
-
-def mass_sparsity(nodes: Sequence[Node], nv: int) -> np.ndarray:
-    """(nv, nv), True where the mass matrix can differ from zero: the velocities of related nodes."""
-    result = np.zeros((nv, nv), dtype=bool)
-    for node in nodes:
-        own = list(node.v_index)
-        result[np.ix_(own, own)] = True
-        above = node.predecessor[0]
-        while own and above >= 0:
-            other = list(nodes[above].v_index)
-            result[np.ix_(own, other)] = True
-            result[np.ix_(other, own)] = True
-            above = nodes[above].predecessor[0]
-    return result

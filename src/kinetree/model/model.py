@@ -10,10 +10,11 @@ import numpy as np
 
 from kinetree.errors import ModelError
 from kinetree.model import configuration, drive, edit, postures
-from kinetree.model.grouping import Grouping, Location, mass_sparsity
+from kinetree.model.grouping import Grouping, Location
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
 from kinetree.model.parts import Body, Frame, Limits, Numbers, Posture, Rotor
+from kinetree.model.sparsity import mass_sparsity, paths_of
 from kinetree.model.table import html_table, table
 from kinetree.model.topology import Topology
 from kinetree.model.validate import WORLD, unknown
@@ -271,6 +272,13 @@ class Model:
         """(nv, nv), True where the mass matrix can differ from zero: the velocities of related nodes."""
         return mass_sparsity(self.nodes, self.nv)
 
+    def christoffel_sparsity(self) -> np.ndarray:
+        """(triples, 3): which Christoffel symbols [i, j, k] can differ from zero: velocities on one path.
+
+        In the order of `kinetree.christoffel_values`.
+        """
+        return paths_of(self).triples()
+
     @property
     def total_mass(self) -> Any:
         """The mass of all bodies and rotors, kg."""
@@ -316,40 +324,8 @@ class Model:
         return drive.limits(self)
 
     # --- other models ------------------------------------------------------------------------------
-    def replace(self, **changes: Any) -> Model:
-        """The model with other numbers.
-
-        Args:
-            name, gravity: new values.
-            rotors: "exact" keeps them, "reflected" turns them into armature, "none" drops them.
-            inertia, placement: dicts from body names to new values.
-            check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
-            armature, damping, friction, stiffness, spring_reference, limits: dicts from joint names.
-            configurations: a dict from names to q (nq,), or to dicts from joint names to positions.
-        """
-        return postures.replace(self, changes)
-
-    def with_parameters(self, parameters: Any, check: str = "physical") -> Model:
-        """The model whose bodies have these inertias (nb, 10), as `parameters` gives them.
-
-        Args:
-            check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
-        """
-        return postures.kept(edit.with_parameters(self, parameters, check), (self, ""))
-
-    def lock(self, positions: Mapping[str, Any]) -> Model:
-        """The model with joints fixed at the given positions, and with them the joints that mimic them."""
-        return postures.kept(edit.lock(self, positions), (self, ""))
-
-    def attach(
-        self, other: Model, body: str | int | None = None, placement: Any = None, prefix: str = ""
-    ) -> Model:
-        """The model with `other`, its names prefixed, standing on one of its bodies at `placement`."""
-        return postures.kept(edit.attach(self, other, body, placement, prefix), (self, ""), (other, prefix))
-
-    def subtree(self, body: str | int) -> Model:
-        """The model of one body and all that it carries, standing on the world by the body's own joint."""
-        return postures.kept(edit.subtree(self, body), (self, ""))
+    replace, with_parameters, lock = edit.replace, edit.with_parameters, edit.lock
+    attach, subtree, add_frame = edit.attach, edit.subtree, edit.add_frame
 
     def to_dict(self) -> dict[str, Any]:
         """The whole content as strings, numbers and lists, ready for JSON; loss-free."""

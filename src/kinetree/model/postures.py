@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.model import edit, serialize
+from kinetree.model import serialize
 from kinetree.model.parts import Posture
 from kinetree.model.validate import numbers, shown
 
@@ -59,13 +59,6 @@ def carrying(model: Model, postures: tuple[Posture, ...]) -> Model:
         return model
     name, gravity, bodies, rotors, frames, _ = model._content
     return type(model)(name, gravity, bodies, rotors, frames, model.report, postures)
-
-
-def replace(model: Model, changes: dict[str, Any]) -> Model:
-    """The model with other numbers or configurations; see `Model.replace`."""
-    given = changes.pop("configurations", None)
-    result = kept(edit.replace(model, changes), (model, ""))
-    return result if given is None else carrying(result, read(result, given))
 
 
 def to_dict(model: Model) -> dict[str, Any]:

@@ -55,6 +55,14 @@ def new_name(name: Any, kind: str, taken: Iterable[str], model: str) -> str:
     return name
 
 
+def new_frame(name: Any, frames: Iterable[str], bodies: Iterable[str], model: str) -> str:
+    """The name of a new frame, if neither another frame nor a body has it."""
+    new_name(name, "frame", frames, model)
+    if name in bodies:
+        raise ModelError(f"model '{model}' already contains a body named '{name}': rename the frame")
+    return name
+
+
 def unknown(name: Any, kind: str, known: Iterable[str], owner: str) -> ModelError:
     """The error for a name that is not there, with the names that are meant most likely."""
     names = list(known)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.constraints import Constraint
 from kinetree.errors import ArgumentError, KinetreeError, SimulationError
 from kinetree.model import Model
 from kinetree.motion.trajectory import Event, Failure, Trajectory
@@ -81,7 +82,7 @@ def _facts(run: Trajectory) -> str:
     facts = {
         "format": FORMAT,
         "model": run.model.to_dict(),
-        "settings": run.settings,
+        "settings": run.settings | {"constraints": [c.to_dict() for c in run.constraints]},
         "batch": run.batch,
         "interrupted": run.interrupted,
         "failed": [f._replace(q=f.q.tolist(), v=f.v.tolist()) for f in run.failed],
@@ -100,6 +101,7 @@ def _from_facts(text: str, arrays: dict[str, np.ndarray]) -> Trajectory:
     for name, core in cores.items():
         if name in arrays and arrays[name].shape != (*batch, records, *core):
             raise ValueError(f"{name} has shape {arrays[name].shape}, not {(*batch, records, *core)}")
+    constraints = tuple(Constraint.from_dict(c) for c in facts["settings"].get("constraints", ()))
     extra = {name.removeprefix("extra_"): x for name, x in arrays.items() if name.startswith("extra_")}
     return Trajectory(
         model,
@@ -111,7 +113,7 @@ def _from_facts(text: str, arrays: dict[str, np.ndarray]) -> Trajectory:
         extra=extra,
         failed=tuple(_happened(Failure, row) for row in facts["failed"]),
         events=tuple(_happened(Event, row) for row in facts["events"]),
-        settings=facts["settings"],
+        settings=facts["settings"] | {"constraints": constraints},
         parameters=arrays.get("parameters"),
         gravity=arrays.get("gravity"),
         interrupted=bool(facts["interrupted"]),

@@ -9,7 +9,8 @@ import numpy as np
 
 from kinetree import functions as of
 from kinetree import ops
-from kinetree.errors import SimulationError
+from kinetree.constraints import Constraint, constrained_dynamics, project
+from kinetree.errors import ArgumentError, SimulationError
 from kinetree.model import Model
 from kinetree.motion import flight, group
 from kinetree.motion.joint_forces import Servo, explicit, linear_slope, slopes, within_efforts
@@ -38,6 +39,7 @@ def step(
     setpoint: Array | None = None,
     passive: bool = True,
     limits: bool = True,
+    constraints: tuple[Constraint, ...] = (),
 ) -> tuple[Array, Array]:
     """The state (q, v) after a step of `dt` seconds, with `tau` and `f_ext` constant during the step.
 
@@ -53,15 +55,21 @@ def step(
 
     A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
     joints. `limits`: with stops at the limits of the joints (discrete only), which take all the energy out of
-    an impact; and `tau` is cut off at the effort limits of the joints (a servo is not). Quaternions stay on
-    the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
+    an impact; and `tau` is cut off at the effort limits of the joints (a servo is not). `constraints` are
+    kept to rounding: the step is made with `constrained_dynamics`, then the state is put back (`project`).
+    Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
     Reference: discrete steps, Castro and others (2023); Munthe-Kaas (1998) for Runge-Kutta
     methods on groups; Marsden and West (2001), Lee and others (2016) for variational integrators.
     """
     method = _METHODS[choice("integrator", integrator, *INTEGRATORS)]
     tau = within_efforts(model, tau)[0] if limits else tau
-    return method(model, q, v, dt, Forces(tau, f_ext, Servo(kp, kd, setpoint), passive, limits))
+    acting = Forces(tau, f_ext, Servo(kp, kd, setpoint), passive, limits, constraints)
+    if not constraints:
+        return method(model, q, v, dt, acting)
+    if method is _variational:
+        raise ArgumentError("the variational step takes no constraints: use integrator='discrete' or 'rk4'")
+    return project(model, *method(model, q, v, dt, acting), constraints, steps=2)
 
 
 class Forces(NamedTuple):
@@ -72,16 +80,25 @@ class Forces(NamedTuple):
     servo: Servo
     passive: bool
     limits: bool
+    constraints: tuple[Constraint, ...]
+
+    def accelerations(self, model: Model, q: Array, v: Array, tau: Array, added: Any = None) -> Array:
+        """Forward dynamics with what acts besides `tau`; `added` is inertia along each velocity."""
+        if self.constraints:
+            return constrained_dynamics(model, q, v, tau, self.constraints, self.f_ext, added)[0]
+        if added is None:
+            return of.forward_dynamics(model, q, v, tau, self.f_ext)
+        return of.augmented_dynamics(model, q, v, tau, added, self.f_ext)
 
 
 def _discrete(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tuple[Array, Array]:
     force = acting.tau + flight.gyroscopic_difference(model, v, h)
     joints = slopes(model, q, v, h, acting.servo, acting.passive, acting.limits)
     if joints is None:
-        a = of.forward_dynamics(model, q, v, force, acting.f_ext)
+        a = acting.accelerations(model, q, v, force)
     else:
         offset, slope = joints
-        a = of.augmented_dynamics(model, q, v, force + offset - slope * v, slope * h, acting.f_ext)
+        a = acting.accelerations(model, q, v, force + offset - slope * v, slope * h)
     return advanced(model, q, v, a, h)
 
 
@@ -102,7 +119,7 @@ def _rk4(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tuple[Arra
         """(u', v') at the position q (+) u and the velocity x."""
         at = q if u is None else model.integrate(q, u)
         force = acting.tau + explicit(model, at, x, acting.servo, acting.passive)
-        a = of.forward_dynamics(model, at, x, force, acting.f_ext)
+        a = acting.accelerations(model, at, x, force)
         return (x if u is None else group.rates(model, u, x, 1)), a
 
     u1, a1 = slope(None, v)

@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree import derived
 from kinetree import functions as of
+from kinetree.constraints import Constraint, constrained_dynamics
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.motion import group
@@ -227,8 +228,25 @@ class Trajectory:
     @cached_property
     def acceleration(self) -> Array:
         """(..., T+1, nv): accelerations under the forces of each record."""
+        if self.constraints:
+            return self._constrained.acceleration
         args = (self.q, self.v, self.joint_force)
         return of.forward_dynamics(self.model, *args, f_ext=self.f_ext, **self._model_inputs())
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """What was kept in every step."""
+        return tuple(self.settings.get("constraints", ()))
+
+    @cached_property
+    def constraint_force(self) -> Array:
+        """(..., T+1, rows): the forces of the constraints, in the axes that each says."""
+        return self._constrained.force
+
+    @cached_property
+    def _constrained(self) -> Any:
+        args = (self.q, self.v, self.joint_force, self.constraints)
+        return constrained_dynamics(self.model, *args, f_ext=self.f_ext, **self._model_inputs())
 
     @cached_property
     def power(self) -> Array:

@@ -1,7 +1,7 @@
 """The functions of numbers. Each asks what kind of number it is given and does the right thing for it.
 
-Kinds: Python and NumPy scalars, complex numbers, NumPy arrays (elementwise), `Expr` (recorded), mpmath
-and SymPy numbers. SymPy and mpmath are imported only when one of their numbers appears.
+Kinds: Python and NumPy scalars, complex numbers, NumPy arrays (elementwise), `Expr` (recorded), numbers of
+mpmath, SymPy, CasADi (SX, MX) and JAX. These are imported only when one of their numbers appears.
 """
 
 from __future__ import annotations
@@ -28,16 +28,22 @@ def is_literal(x: Any) -> bool:
     return isinstance(x, _REAL)
 
 
+# package that the type of a number belongs to -> the module of its functions
+_MODULES = {
+    "mpmath": "mpmath", "sympy": "sympy", "casadi": "casadi", "jax": "jax.numpy", "jaxlib": "jax.numpy",
+}  # fmt: skip
+
+
 def _foreign(x: Any) -> Any:
-    """The module (mpmath or sympy) that a number belongs to, or None."""
-    root = type(x).__module__.partition(".")[0]
-    return importlib.import_module(root) if root in ("mpmath", "sympy") else None
+    """The module with the functions of the library that a number belongs to, or None."""
+    name = _MODULES.get(type(x).__module__.partition(".")[0])
+    return None if name is None else importlib.import_module(name)
 
 
 def _unknown(name: str, x: Any) -> TraceError:
     return TraceError(
         f"{name} of a {type(x).__name__}: expected a float, a complex number, a NumPy array, an Expr, "
-        "or a number of mpmath or SymPy"
+        "or a number of mpmath, SymPy, CasADi or JAX"
     )
 
 
@@ -157,14 +163,17 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     if isinstance(condition, np.ndarray):
         return np.where(condition, a, b)
     module = _foreign(condition)
-    if module is None or module.__name__ != "sympy":
+    name = "" if module is None else module.__name__
+    if name in ("casadi", "jax.numpy"):
+        return module.if_else(condition, a, b) if name == "casadi" else module.where(condition, a, b)
+    if name != "sympy":
         raise _unknown("where", condition)
     if condition == module.true or condition == module.false:
         return a if condition == module.true else b
     return module.Piecewise((a, condition), (b, True))
 
 
-def _extreme(op: str, numpy_function: Callable, sympy_name: str, first: Callable, doc: str) -> Callable:
+def _extreme(op: str, numpy_function: Callable, names: dict, first: Callable, doc: str) -> Callable:
     def function(a: Any, b: Any) -> Any:
         if isinstance(a, Expr) or isinstance(b, Expr):
             return ex.record(op, a, b)
@@ -172,8 +181,8 @@ def _extreme(op: str, numpy_function: Callable, sympy_name: str, first: Callable
             is_complex = np.iscomplexobj(a) or np.iscomplexobj(b)
             return where(first(a, b), a, b) if is_complex else numpy_function(a, b)
         module = _foreign(a) or _foreign(b)
-        if module is not None and module.__name__ == "sympy":
-            return getattr(module, sympy_name)(a, b)
+        if module is not None and module.__name__ in names:
+            return getattr(module, names[module.__name__])(a, b)
         if isinstance(a, _REAL) and isinstance(b, _REAL):
             return float(numpy_function(a, b))  # NaN in, NaN out
         return a if first(a, b) else b
@@ -182,5 +191,7 @@ def _extreme(op: str, numpy_function: Callable, sympy_name: str, first: Callable
     return function
 
 
-min = _extreme("min", np.minimum, "Min", less_equal, "smaller")
-max = _extreme("max", np.maximum, "Max", lambda a, b: less_equal(b, a), "larger")
+_MIN = {"sympy": "Min", "casadi": "fmin", "jax.numpy": "minimum"}
+_MAX = {"sympy": "Max", "casadi": "fmax", "jax.numpy": "maximum"}
+min = _extreme("min", np.minimum, _MIN, less_equal, "smaller")
+max = _extreme("max", np.maximum, _MAX, lambda a, b: less_equal(b, a), "larger")

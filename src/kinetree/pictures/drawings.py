@@ -56,7 +56,7 @@ def tree(model: Model, *, title: str | None = None) -> Any:
 
 _COLORS = {
     "revolute": "C0", "prismatic": "C1", "helical": "C2", "cylindrical": "C4", "universal": "C5",
-    "planar": "C8", "spherical": "C6", "free": "C3", "fixed": "0.6",
+    "planar": "C8", "planar_twist": "C8", "spherical": "C6", "free": "C3", "fixed": "0.6",
 }  # fmt: skip
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetree.compiler.runtime.batching import refuse_masked
+from kinetree.compiler.runtime.on_device import is_on_device
 from kinetree.errors import ArgumentError, CompileError, ShapeError
 from kinetree.model import Model
 from kinetree.sweep.signature import MODEL_INPUTS, REQUIRED, Argument
@@ -41,11 +42,12 @@ def named(
         raise ArgumentError(
             f"{function.name}: the first argument must be a kinetree Model, got a {type(model).__name__}"
         )
-    names = function.order
-    if len(args) > len(names):
+    names, count = function.order, positional(function)
+    if len(args) > count:
+        rest = f"; give {', '.join(names[count:])} by name" if names[count:] else ""
         raise ArgumentError(
-            f"{function.name}: takes at most {len(names)} arguments after the model "
-            f"({', '.join(names)}), got {len(args)}"
+            f"{function.name}: takes at most {count} arguments after the model "
+            f"({', '.join(names[:count])}), got {len(args)}{rest}"
         )
     given = dict(zip(names, args, strict=False))
     for name, value in keywords.items():
@@ -91,7 +93,7 @@ def chosen(
 def _several(name: str, value: Any) -> Any:
     """One name where several are expected is a list of one."""
     if name not in ("frames", "accelerate") or value is REQUIRED:
-        return value
+        return (value,) if hasattr(value, "rows") else value
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, (list, tuple)) or not all(isinstance(x, str) for x in value):
@@ -106,7 +108,7 @@ def as_array(
 
     An array on a device is taken as it is.
     """
-    if hasattr(value, "__cuda_array_interface__"):
+    if is_on_device(value):
         return value
     if isinstance(value, Mapping):
         vector = "velocities" if argument.shape == ("nv",) else "positions"
@@ -165,14 +167,35 @@ def taken(function: Function) -> list[tuple[str, Any, str, str]]:
     return found
 
 
+def in_order(inputs: Sequence[Argument], options: Mapping[str, Any]) -> list[str]:
+    """What must be given, arrays and then options; then arrays that need not be; then the other options."""
+    needed = [a.name for a in inputs if not a.optional]
+    demanded = [name for name, default in options.items() if default is REQUIRED]
+    optional = [a.name for a in inputs if a.optional]
+    return [*needed, *demanded, *optional, *(name for name in options if name not in demanded)]
+
+
+def positional(function: Function) -> int:
+    """How many arguments after the model may be given by position: neither those from the first on that must
+    be given after one that need not be, nor those from the first optional array after an option on.
+    """
+    left_out = option = False
+    for count, (name, default, _, _) in enumerate(taken(function)[: -len(MODEL_INPUTS)]):
+        is_option = name in function.options
+        if (left_out and default is REQUIRED) or (option and not is_option and default is None):
+            return count
+        left_out = left_out or default is not REQUIRED
+        option = option or (is_option and default is not REQUIRED)
+    return len(function.order)
+
+
 def signature(function: Function) -> inspect.Signature:
     """How a function of a model is called."""
-    own: list[inspect.Parameter] = []
-    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    for name, default, _, _ in taken(function)[: -len(MODEL_INPUTS)]:
-        if default is REQUIRED and own and own[-1].default is not REQUIRED:
-            kind = inspect.Parameter.KEYWORD_ONLY  # what must be given, after what need not be
-        own.append(inspect.Parameter(name, kind, default=default))
+    count, P = positional(function), inspect.Parameter
+    own = [
+        P(name, P.POSITIONAL_OR_KEYWORD if k < count else P.KEYWORD_ONLY, default=default)
+        for k, (name, default, _, _) in enumerate(taken(function)[: -len(MODEL_INPUTS)])
+    ]
     names = [*(a.name for a in MODEL_INPUTS), "out", "target"]
     common = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names]
     return inspect.Signature(

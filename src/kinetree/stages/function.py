@@ -19,13 +19,15 @@ import numpy as np
 
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.runtime.fastcall import Forms, by_forms
+from kinetree.compiler.runtime.on_device import is_on_device, kind_of
 from kinetree.errors import KinetreeError, ShapeError
 from kinetree.model import Model
 from kinetree.names import MODULE_OF
-from kinetree.stages.arguments import bound, chosen, documentation, signature
+from kinetree.stages.arguments import bound, chosen, documentation, in_order, signature
+from kinetree.stages.guests import bridge_of
 from kinetree.stages.job import Job
 from kinetree.stages.splice import inlined
-from kinetree.stages.target import TARGETS, chosen_target, kind_of
+from kinetree.stages.target import TARGETS, chosen_target
 from kinetree.sweep.numbers import holds_expressions, origin
 from kinetree.sweep.signature import MODEL_INPUTS, Argument
 
@@ -60,8 +62,7 @@ class Function(ABC):
         self.outputs = tuple(outputs)
         self.options = dict(options)
         self.result = result  # the type of a result of several parts; a plain tuple if None
-        needed = [a.name for a in inputs if not a.optional]
-        self.order = list(order) or [*needed, *options, *(a.name for a in inputs if a.optional)]
+        self.order = list(order) or in_order(self.own_inputs, self.options)
         self.__module__ = body.__module__
         self.__qualname__ = self.name
         self.__doc__ = documentation(self, inspect.getdoc(body) or "")
@@ -117,13 +118,27 @@ class Function(ABC):
                 if call is not None:
                     arrays = [given[k] for k in plan.arrays]
                     return call(*arrays) if out is None else call(*arrays, out=out)
+            kernel = self._on_device(known, names, args, keywords)
+            if kernel is not None:
+                return self._finished(kernel(*args, *keywords.values(), out=out))
         return self._first_call(model, args, keywords, out, target)
+
+    def _on_device(self, known: dict, names: tuple, args: tuple, keywords: dict) -> Any:
+        """The kernel that such a call with arrays of a device has used before, if there was one."""
+        if args and type(args[0]) is not ndarray and is_on_device(args[0]):
+            return known.get((names, "device", args[0].dtype))
+        return None
 
     def _first_call(self, model: Model, args: tuple, keywords: dict, out: Any, target: str | None) -> Any:
         """A call of a form that is not known yet, or that is not for machine code."""
         if isinstance(model, Model):
             model, given = origin(model)
             keywords = given | keywords
+        bridge = bridge_of((*args, *keywords.values()))
+        if bridge is not None:
+            found = bridge.evaluated(self, model, args, keywords, out, target)
+            if found is not None:
+                return found
         arrays, options = bound(self, model, args, keywords)
         if target is None:
             target = "trace" if holds_expressions(model) else chosen_target(arrays.values())
@@ -138,6 +153,10 @@ class Function(ABC):
         executable = TARGETS[target].executable(job)
         if target == "cpu" and dtype == "float64":
             self._remember(job, executable, args, keywords)
+        given_in_order = (*self.order[: len(args)], *keywords)
+        if target == "cuda" and tuple(arrays) == given_in_order and is_on_device(args[0] if args else None):
+            known = model._memo.setdefault(self, {})
+            known[(len(args), *keywords), "device", args[0].dtype] = executable
         keywords = {} if out is None else {"out": out}
         return self._finished(executable(*arrays.values(), **keywords))
 
@@ -242,7 +261,8 @@ def doubles(arrays: list) -> list | None:
         if type(a) is float:  # the machine code takes it as it is
             single = False
         elif type(a) is not ndarray or a.dtype is not FLOAT64:
-            if hasattr(a, "__cuda_array_interface__") or isinstance(a, np.ma.MaskedArray):
+            special = is_on_device(a) or isinstance(a, np.ma.MaskedArray)
+            if special or bridge_of((a,)) is not None:
                 return None
             try:
                 a = np.asarray(a)

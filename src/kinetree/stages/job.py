@@ -102,6 +102,8 @@ class Job:
                 numbers = model.random_state(rng, count)[0]
             elif argument.name == "parameters":
                 numbers = model.parameters * rng.uniform(0.8, 1.2, (count, 1, 1))
+            elif argument.name in ("dt", "kp", "kd", "added"):  # a step is short; gains and masses positive
+                numbers = rng.uniform(0.5, 1.5, shape) * (1e-3 if argument.name == "dt" else 1.0)
             else:
                 numbers = rng.normal(size=shape)
             found.append(np.ascontiguousarray(numbers, self.dtype).reshape(shape))

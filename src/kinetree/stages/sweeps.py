@@ -100,7 +100,7 @@ def _estimate(algorithm: Algorithm, nodes: Sequence[Node]) -> float:
     bodies = sum(len(node.members) for node in nodes)
     if not algorithm.pairs:
         return 400.0 * bodies
-    order = max(len(a.shape) for a in algorithm.outputs)
+    order = max(3 if "triples" in a.shape else len(a.shape) for a in algorithm.outputs)
     per_path = 60.0 if order == 2 else 15.0
     return 200.0 * bodies + per_path * sum(float(d) ** (order - 1) for d in depths(nodes))
 

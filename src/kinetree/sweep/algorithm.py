@@ -24,7 +24,8 @@ class Algorithm:
     `deep`: another body with the same result, which costs less in trees that are deeper than `DEEP` nodes.
     `columns`: how many matrices of nv columns it solves for, which is what takes most of its operations.
     `result`: the type of a result of several parts, as a NamedTuple is; a plain tuple if None.
-    `order`: the names of inputs and options in the order of a call; as a rule what is needed comes first.
+    `order`: the names of inputs and options in the order of a call; as a rule what must be given, then
+    optional inputs, then options. An optional input that comes after an option can be given by name only.
     """
 
     name: str
@@ -47,7 +48,8 @@ class Algorithm:
     def is_generalised(self) -> bool:
         """True if inputs and outputs are functions of the coordinates alone, whatever the bodies' frames."""
         shapes = [a.shape for a in self.inputs if not a.optional] + [a.shape for a in self.outputs]
-        plain = not self.options and all(shape and set(shape) <= {"nq", "nv"} for shape in shapes)
+        free = {"nq", "nv", "triples"}
+        plain = not self.options and all(shape and set(shape) <= free for shape in shapes)
         return plain or self.invariant
 
     def __repr__(self) -> str:

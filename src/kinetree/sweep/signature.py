@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kinetree.model.sparsity import paths_of
 from kinetree.sweep.vocabulary import Dimension, implied
 
 REQUIRED = inspect.Parameter.empty  # the default of an option that must be given
@@ -20,8 +21,8 @@ _DIMENSION = re.compile(r"\d+|[A-Za-z]\w*|\d+ [A-Za-z]\w*")
 class Argument:
     """An input or output array: its name, core shape, and whether it is optional.
 
-    A dimension is a number, or nq, nv, nb (bodies), nr (rotors), or the name of an option whose length it is
-    ("frames"), or a multiple of one ("6 frames").
+    A dimension is a number, or nq, nv, nb (bodies), nr (rotors), triples (of velocities on one path), or the
+    name of an option whose length it is ("frames"), or a multiple of one ("6 frames").
     """
 
     name: str
@@ -50,9 +51,20 @@ def _size(dimension: Dimension, model: Any, options: Mapping[str, Any]) -> int:
     if isinstance(dimension, int):
         return dimension
     factor, _, name = dimension.rpartition(" ")
-    known = {"nq": model.nq, "nv": model.nv, "nb": model.nbodies, "nr": len(model.rotors)}
-    size = known[name] if name in known else len(options[name])
+    size = SIZES[name](model) if name in SIZES else sum(_rows(part, model) for part in options[name])
     return int(factor or 1) * size
+
+
+def _rows(part: Any, model: Any) -> int:
+    """How many entries one part of an option stands for: one, unless it says otherwise."""
+    return part.rows(model) if hasattr(part, "rows") else 1
+
+
+# What the dimensions of arrays stand for.
+SIZES: dict[str, Callable[[Any], int]] = {
+    "nq": lambda model: model.nq, "nv": lambda model: model.nv, "nb": lambda model: model.nbodies,
+    "nr": lambda model: len(model.rotors), "triples": lambda model: paths_of(model).count,
+}  # fmt: skip
 
 
 def read(signature: str) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:

@@ -88,6 +88,13 @@ class Sweep(ABC):
     def array(self, *dimensions: str | int) -> Any:
         """An output: dimensions "nv" are indexed by nodes, "nb" by nodes (their bodies), numbers by ":"."""
 
+    @abstractmethod
+    def triples(self) -> Any:
+        """An output with a number for each triple of velocities on one path, written as [i, j, k].
+
+        One of the three is a velocity of the outermost node (`columns`); the others are nodes.
+        """
+
     def coordinates(self) -> Any:
         """An output with one number for each velocity."""
         return self.array("nv")

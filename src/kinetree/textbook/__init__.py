@@ -52,12 +52,13 @@ from kinetree.textbook.rigid_body import (
     relative_velocity,
     reverse_linear_velocity,
     reverse_velocity,
+    shift_rotational_inertia,
     spatial_acceleration,
     sum_forces_at,
     sum_inertias_at,
     transform_rate,
 )
-from kinetree.textbook.se3 import Ad, ad, se3_exp, se3_log
+from kinetree.textbook.se3 import Ad, ad, pose_acceleration, pose_rate, pose_velocity, se3_exp, se3_log
 
 __all__ = [
     "Ad", "Screw", "accumulate_linear_velocity", "accumulate_velocity", "ad", "angular_velocity",
@@ -65,8 +66,10 @@ __all__ = [
     "classical_bias_force", "classical_body_force", "com_acceleration", "com_force", "com_velocity",
     "coriolis_term", "couple", "crf", "crm", "fbar", "free_vector", "inertia_rate", "inertia_solve",
     "is_free", "is_line", "line_force", "line_vector", "momentum", "mrp_omega", "mrp_rate", "mrp_shadow",
-    "point_acceleration", "point_velocity", "propagate_acceleration", "quaternion_omega",
+    "point_acceleration", "point_velocity", "pose_acceleration", "pose_rate", "pose_velocity",
+    "propagate_acceleration", "quaternion_omega",
     "quaternion_rate", "recentre", "relative_velocity", "reverse_linear_velocity", "reverse_velocity",
     "rodrigues_omega", "rodrigues_rate", "rotvec_omega", "rotvec_rate", "screw", "se3_exp", "se3_log",
-    "shift_origin", "spatial_acceleration", "sum_forces_at", "sum_inertias_at", "transform_rate", "unskew",
+    "shift_origin", "shift_rotational_inertia", "spatial_acceleration", "sum_forces_at",
+    "sum_inertias_at", "transform_rate", "unskew",
 ]  # fmt: skip

@@ -12,15 +12,30 @@ accelerations, and so the bias terms, of the forms differ: never mix them.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
+from typing import Any
 
 from kinetree.errors import ModelError
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.matrix import Factored, Matrix
 from kinetree.spatial.motion import Force, Motion
 from kinetree.spatial.pose import Pose
+from kinetree.spatial.reading import read_matrix, read_vector
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.vector import ZERO, Vector, add, cross, scale, sub, sym_matrix, sym_vec
+from kinetree.spatial.vector import (
+    NO_MOMENTS,
+    ZERO,
+    Number,
+    Vector,
+    add,
+    cross,
+    scale,
+    sub,
+    sym_matrix,
+    sym_vec,
+)
+from kinetree.textbook.dense import Rows
 
 
 def classical_acceleration(V: Motion, A: Motion) -> Motion:
@@ -196,6 +211,18 @@ def sum_inertias_at(inertias: Iterable[tuple[Pose, Inertia]]) -> Inertia:
     for pose, inertia in inertias:
         total = total + inertia.congruence(pose.transform())
     return total
+
+
+def shift_rotational_inertia(J: Any, mass: Number, com: Any, y: Any) -> Rows:
+    """The 3x3 inertia about a point y, from that about a point x; neither need be the centre of mass.
+
+    J(y) = J(x) + m (c~ y~ + y~ c~ - y~ y~), with the centre of mass c and y both as seen from x.
+    Where x or y is the centre of mass, this is the parallel-axis theorem.
+    """
+    rows = read_matrix(J, 3, 3, "rotational inertia")
+    c, r = read_vector(com, 3, "centre of mass"), read_vector(y, 3, "point")
+    change = Inertia.from_moments(mass, scale(c, mass), NO_MOMENTS).rotational_at(r)
+    return tuple(tuple(map(operator.add, *pair)) for pair in zip(rows, change, strict=True))
 
 
 def transform_rate(X: Transform, V: Motion) -> tuple[tuple, ...]:

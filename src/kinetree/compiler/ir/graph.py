@@ -103,12 +103,13 @@ class Spoil:
     """If a number in `inputs` is not finite, all `outputs` become NaN, and the guard 1. Ends a program.
 
     So a state that makes no sense gives no sense, also where a result does not depend on the number that is
-    not finite; and it is not reported as singular.
+    not finite; and it is not reported as singular. `silent`: so does a state that the guard refuses.
     """
 
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     guard: Array | None
+    silent: bool = False
 
 
 Statement = Expr | Store | Loop | Switch | While | Part | Clear | Spoil

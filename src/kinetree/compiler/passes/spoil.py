@@ -14,3 +14,12 @@ def spoil_nonfinite(program: Program) -> Program:
         return program
     rule = Spoil(program.inputs, program.outputs, program.guard)
     return replace(program, body=Block(statements=[*program.body.statements, rule]))
+
+
+def refuse_silently(program: Program) -> Program:
+    """The same program, whose outputs are NaN where its guard refuses a state, and whose guard is then 1."""
+    if program.guard is None:
+        return program
+    *others, rule = program.body.statements
+    assert isinstance(rule, Spoil)
+    return replace(program, body=Block(statements=[*others, replace(rule, silent=True)]))

@@ -83,7 +83,7 @@ def api_of(header: str) -> Api:
     """What the text of XLA's C header says about its interface."""
     version = [re.search(rf"#define XLA_FFI_API_{part} (\d+)", header) for part in ("MAJOR", "MINOR")]
     functions = re.findall(r"_STRUCT_FIELD\(XLA_FFI_(\w+)\)", header)
-    needed = ("Error_Create", "Error_Destroy", "ThreadPool_Schedule", "ThreadPool_NumThreads")
+    needed = ("Error_Create", "Error_Destroy", "ThreadPool_Schedule", "ThreadPool_NumThreads", "Stream_Get")
     if None in version or not set(needed) <= set(functions):
         raise CompileError("this version of JAX has another foreign function interface: use target='eager'")
     numbers: list[Any] = [found and int(found[1]) for found in version]

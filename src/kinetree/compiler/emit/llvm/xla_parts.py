@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 
 class Facts(IntEnum):
-    """The words about a kernel; for each array the axes and the bytes of one state follow."""
+    """The words about a kernel; for each array the axes and the size of one state follow.
+
+    A size is in bytes; on GPUs it counts numbers.
+    """
 
     FUNCTION = 0  # for one state, or for a batch
     HELP = auto()  # what threads that join call; 0: the function is for one state
@@ -22,6 +25,9 @@ class Facts(IntEnum):
     REFUSED = auto()  # messages
     MISFIT = auto()
     MEMORY = auto()
+    FAILED = auto()
+    DEVICES = auto()  # GPUs on which the kernel is, and a table of words about it on each
+    PLACES = auto()
     SPECS = auto()
 
 
@@ -34,6 +40,7 @@ class Api(NamedTuple):
     destroy: int
     schedule: int
     threads: int
+    stream: int
 
 
 # What threads share: how many still need it, progress (3), the number of states, the block, then the
@@ -51,7 +58,7 @@ declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)"""
 
 
-def define_metadata(api: Api) -> str:
+def define_metadata(api: Api, traits: int = 0) -> str:
     """`@described`: fill in what XLA asks when a handler is registered; false in a call."""
     return f"""\
 define internal i1 @described(ptr %frame) {{
@@ -72,14 +79,14 @@ yes:
   %traits = getelementptr i8, ptr %metadata, i64 32
   store i32 {api.major}, ptr %major
   store i32 {api.minor}, ptr %minor
-  store i32 0, ptr %traits
+  store i32 {traits}, ptr %traits
   ret i1 true
 no:
   ret i1 false
 }}"""
 
 
-# `@fact`: a word about the kernel; `@spec`: the axes (0) or bytes (1) of array k.
+# `@fact`: a word about the kernel; `@spec`: the axes (0) or size (1) of array k.
 READERS = f"""\
 define internal i64 @fact(i64 %word) {{
   %facts = load ptr, ptr @facts
@@ -188,7 +195,7 @@ define internal void @join(ptr %shared) {{
 }}"""
 
 
-def _function(name: str, offset: int) -> str:
+def function_of(name: str, offset: int) -> str:
     """Lines that find a function in XLA's table."""
     return f"""\
   %api.at = getelementptr i8, ptr %frame, i64 16
@@ -206,7 +213,7 @@ define internal ptr @error(ptr %frame, i64 %message, i32 %code) {{
   %head = insertvalue {{ i64, ptr, i64, i32 }} {{ i64 28, ptr null, i64 0, i32 0 }}, i64 %text, 2
   %whole = insertvalue {{ i64, ptr, i64, i32 }} %head, i32 %code, 3
   store {{ i64, ptr, i64, i32 }} %whole, ptr %a
-{_function("create", api.error)}
+{function_of("create", api.error)}
   %made = call ptr %create(ptr %a)
   ret ptr %made
 }}
@@ -218,7 +225,7 @@ drop:
   %a = alloca {{ i64, ptr, ptr }}
   %whole = insertvalue {{ i64, ptr, ptr }} {{ i64 24, ptr null, ptr null }}, ptr %problem, 2
   store {{ i64, ptr, ptr }} %whole, ptr %a
-{_function("destroy", api.destroy)}
+{function_of("destroy", api.destroy)}
   call void %destroy(ptr %a)
   br label %done
 done:
@@ -245,7 +252,7 @@ several:
   %half = insertvalue {{ i64, ptr, ptr, ptr }} {{ i64 32, ptr null, ptr null, ptr null }}, ptr %ctx, 2
   %whole = insertvalue {{ i64, ptr, ptr, ptr }} %half, ptr %count, 3
   store {{ i64, ptr, ptr, ptr }} %whole, ptr %a
-{_function("ask", api.threads)}
+{function_of("ask", api.threads)}
   %problem = call ptr %ask(ptr %a)
   %known = call i1 @settled(ptr %frame, ptr %problem)
   %answer = load i64, ptr %count
@@ -266,7 +273,7 @@ entry:
   %a = alloca {{ i64, ptr, ptr, ptr, ptr }}
   %ctx.at = getelementptr i8, ptr %frame, i64 24
   %ctx = load ptr, ptr %ctx.at
-{_function("schedule", api.schedule)}
+{function_of("schedule", api.schedule)}
   br label %next
 next:
   %k = phi i64 [ 1, %entry ], [ %k.next, %asked ]

@@ -1,0 +1,266 @@
+"""Dynamics under explicit constraints: accelerations, forces, impacts, and the way back to where they are
+kept.
+
+Everything rests on Delassus' matrix J M^-1 J^T, the inverse inertia that the constraints feel. It is made
+of innovations of the rows of J (one pass inward each), and never of M^-1. Rows may be redundant: a small
+regularisation that a correction takes out again (a proximal step) finds the forces with the least
+squares.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree import functions as of
+from kinetree import ops
+from kinetree.constraints.kinds import Constraint
+from kinetree.errors import ArgumentError, SingularError
+from kinetree.model import Model
+from kinetree.model.validate import shown
+from kinetree.spatial import Factored, Matrix
+from kinetree.stages import function
+
+Array = np.ndarray
+Constraints = tuple[Constraint, ...]
+
+REGULARISATION = 1e-9  # of Delassus' matrix, relative to its diagonal
+KEPT = 1e-4  # of what the rows ask for, what may be left before the correction; after it, its square
+NOISE = 1e-9  # of the motion itself: rows that ask for less than this are kept already
+
+
+class Constrained(NamedTuple):
+    """The motion under constraints, and what these do to it."""
+
+    acceleration: Any  # (..., nv)
+    force: Any  # (..., rows): see each constraint for its axes
+
+
+class Impact(NamedTuple):
+    """The velocity after an impact, and the impulses of the constraints."""
+
+    velocity: Any  # (..., nv)
+    impulse: Any  # (..., rows)
+
+
+class Projected(NamedTuple):
+    """The nearest state that keeps the constraints."""
+
+    position: Any  # (..., nq)
+    velocity: Any  # (..., nv)
+
+
+@function("q -> J(constraints, nv)")
+def constraint_jacobian(model: Model, q: Array, constraints: Constraints) -> Array:
+    """The Jacobian J of some constraints, one below the other: J v is the rate of their residuals.
+
+    Cost O(d) for each row, and O(N).
+    """
+    return _stacked(model, constraints, (0, model.nv), "jacobian", q)
+
+
+@function("q -> phi(constraints)")
+def constraint_residual(model: Model, q: Array, constraints: Constraints) -> Array:
+    """How far some constraints are from being kept, m and rad; zero for those that hold where they are.
+
+        phi(q)        its rate is J(q) v
+
+    Cost O(N).
+    """
+    return _stacked(model, constraints, (0,), "residual", q)
+
+
+@function("q -> Delassus(constraints, constraints)")
+def delassus(model: Model, q: Array, constraints: Constraints) -> Array:
+    """Delassus' matrix: the accelerations of the rows of some constraints per unit of their forces.
+
+        J M^-1 J^T = E^T D^-1 E        E = (1 - H psi K) J^T
+
+    Its inverse is the inertia that the constraints feel. Singular if rows are redundant. Cost O(N + m d +
+    m^2 d) for m rows.
+
+    Reference: Delassus (1917); Jain (2024) part 4 (innovations); Featherstone (2008) section 8.
+    """
+    return Felt(model, q, constraint_jacobian(model, q, constraints)).delassus
+
+
+@function("q, v, tau, f_ext?, added?, period? -> acceleration(nv), force(constraints)", result=Constrained)
+def constrained_dynamics(
+    model: Model, q: Array, v: Array, tau: Array, constraints: Constraints, f_ext: Any = None,
+    added: Any = None, period: Any = None,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Accelerations and constraint forces of a mechanism that keeps some constraints.
+
+        M a + C v + g = tau + J^T lambda        J a + J' v = 0
+
+    Each constraint says in which axes its forces are. Redundant constraints are allowed: of all forces
+    that do it, those with the least squares. A state in which no forces do it is a SingularError: the
+    constraints contradict each other. `period` (s) pulls back what has drifted within about that time
+    (Baumgarte), J a + J' v = -2 J v / period - phi / period^2; it should be several steps long. Without
+    it nothing is pulled: `kt.project` puts a state back exactly. `added` is inertia along each velocity,
+    as in `augmented_dynamics`. Cost O(N + m d + m^2 d + m^3).
+
+    Reference: Featherstone (2008) section 8; Baumgarte (1972); Parikh and Boyd (2014) for the proximal
+    step.
+    """
+    J = constraint_jacobian(model, q, constraints)
+    if added is None:
+        free = of.forward_dynamics(model, q, v, tau, f_ext)
+    else:
+        free = of.augmented_dynamics(model, q, v, tau, added, f_ext)
+    excess = _stacked(model, constraints, (0,), "acceleration", q, v, free)
+    if period is not None:
+        phi = constraint_residual(model, q, constraints)
+        excess = excess + 2 / period * (J @ v) + phi / (period * period)
+    felt = Felt(model, q, J, added)
+    force = felt.forces(excess, np.concatenate([free, v]))
+    return free + felt.response(force), force
+
+
+@function("q, v, restitution? -> velocity(nv), impulse(constraints)", result=Impact)
+def impact(
+    model: Model, q: Array, v: Array, constraints: Constraints, restitution: Any = None
+) -> tuple[Array, Array]:
+    """The velocity right after an impact that makes some constraints hold, and their impulses.
+
+        M (v+ - v) = J^T p        J v+ = -e J v
+
+    with the restitution e, zero if left out: then the constraints hold from now on. All of them at once,
+    also those that would pull; energy never grows for e between 0 and 1. Cost O(N + m d + m^2 d + m^3).
+
+    Reference: Featherstone (2008) section 11.7; Moreau (1988).
+    """
+    J = constraint_jacobian(model, q, constraints)
+    change = J @ v if restitution is None else (1 + restitution) * (J @ v)
+    felt = Felt(model, q, J)
+    impulse = felt.forces(change, v)
+    return v + felt.response(impulse), impulse
+
+
+@function("q, v -> position(nq), velocity(nv)", result=Projected)
+def project(
+    model: Model, q: Array, v: Array, constraints: Constraints, *, steps: int = 3
+) -> tuple[Array, Array]:
+    """The state put back to where some constraints are kept: the nearest one as the mass matrix measures.
+
+        q <- q (+) -M^-1 J^T (J M^-1 J^T)^-1 phi        v <- v - M^-1 J^T (J M^-1 J^T)^-1 J v
+
+    `steps` Newton steps for the position, each with the square of the error before it: from what one time
+    step leaves, two reach rounding. Points held where they are and joints without a position keep where
+    they are.
+
+    Reference: Hairer, Lubich and Wanner (2006) section IV.4.
+    """
+    for _ in range(steps):
+        felt = Felt(model, q, constraint_jacobian(model, q, constraints))
+        force = felt.forces(constraint_residual(model, q, constraints), np.ones(1))
+        q = model.integrate(q, felt.response(force))
+    return q, impact(model, q, v, constraints)[0]
+
+
+@function("q, v, a, f_ext? -> tau, force(constraints)")
+def constrained_inverse_dynamics(
+    model: Model, q: Array, v: Array, a: Array, constraints: Constraints, f_ext: Any = None,
+    *, unactuated: tuple[str, ...] | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Generalised forces and constraint forces that together give the accelerations `a`.
+
+        tau + J^T lambda = M a + C v + g        tau = 0 for joints without a motor
+
+    `unactuated`: the joints without a motor; the free joints of the model if None. Of all constraint
+    forces that relieve these, those with the least squares; without such joints the constraints carry
+    nothing. Motions that the constraints cannot carry are a SingularError. Cost O(N + m d + m^3).
+    """
+    total = of.inverse_dynamics(model, q, v, a, f_ext)
+    if unactuated is None:
+        unactuated = tuple(body.joint_name for body in model.bodies if body.joint.is_free)
+    places = [k for name in unactuated for k in range(model.nv)[model.coordinate_index(name)]]
+    if not places:
+        return total, np.zeros(sum(c.rows(model) for c in _checked(constraints)))
+    J = constraint_jacobian(model, q, constraints)
+    pulled = J.T[places]
+    load = _least(pulled @ pulled.T, -total[places], total, model)
+    force = pulled.T @ load
+    tau = total - J.T @ force
+    tau[places] = 0.0
+    return tau, force
+
+
+def _stacked(
+    model: Model, constraints: Constraints, shape: tuple[int, ...], part: str, *state: Array
+) -> Array:
+    """One part of all constraints, one below the other."""
+    found = [getattr(constraint, part)(model, *state) for constraint in _checked(constraints)]
+    return np.concatenate(found) if found else np.zeros(shape)
+
+
+def _checked(constraints: Any) -> Constraints:
+    for constraint in constraints:
+        if not isinstance(constraint, Constraint):
+            raise ArgumentError(
+                f"constraints must be constraints, as in kt.PointConstraint('foot'), got {shown(constraint)}"
+            )
+    return constraints
+
+
+class Felt:
+    """What the rows of a Jacobian feel of a mechanism: forces along them, and the motion these give."""
+
+    def __init__(self, model: Model, q: Array, J: Array, added: Any = None):
+        self.model, self.q, self.added = model, q, added
+        if added is None:
+            parts = [of.innovations(model, q, row) for row in J]
+        else:
+            parts = [of.augmented_innovations(model, q, row, added) for row in J]
+        self.innovations = np.array([e for e, _ in parts]).reshape(len(J), model.nv)
+        answers = [answer for _, answer in parts]
+        self.delassus = np.zeros((len(J), len(J)), self.innovations.dtype)
+        for i, e in enumerate(self.innovations):
+            for j in range(i + 1):
+                self.delassus[i, j] = self.delassus[j, i] = ops.dot(e, answers[j])
+
+    def forces(self, excess: Array, motion: Array) -> Array:
+        """Forces along the rows that take away an excess; `motion` says how large is large."""
+        return _least(self.delassus, excess, motion, self.model)
+
+    def response(self, forces: Array) -> Array:
+        """M^-1 J^T of some forces."""
+        if not len(forces):
+            return np.zeros(self.model.nv)
+        total = forces @ self.innovations
+        if self.added is None:
+            return of.innovations_response(self.model, self.q, total)
+        return of.augmented_innovations_response(self.model, self.q, total, self.added)
+
+
+def _least(A: Array, excess: Array, motion: Array, model: Model) -> Array:
+    """The x with A x = -excess, for a positive semidefinite A; that with the least squares if there are
+    several.
+
+    (A + s) x_0 = -excess, x = x_0 - (A + s)^-1 (A x_0 + excess), with a small s. SingularError if there
+    is none.
+    """
+    m = len(A)
+    if m == 0:
+        return np.zeros(0)
+    diagonal = [ops.where(ops.less(0.0, x), REGULARISATION * x, 1.0) for x in np.diagonal(A)]
+    rows = [[x + diagonal[i] if i == j else x for j, x in enumerate(row)] for i, row in enumerate(A.tolist())]
+    factor = Factored(Matrix(rows))
+
+    def solved(b: Array) -> Array:
+        x = np.empty(m, object)
+        x[:] = list(factor.solve(b.tolist()))
+        return x if A.dtype == object else x.astype(A.dtype)
+
+    x = solved(-excess)
+    left = A @ x + excess
+    asked = ops.largest(excess) + NOISE * ops.largest(motion)
+    kept = ops.where(ops.less_equal(ops.largest(left), KEPT * asked), 2.0, 0.0)
+    ops.require(
+        ops.where(ops.less(asked, np.inf), kept, 2.0),
+        f"no forces keep the constraints of model {model.name!r} here: they contradict each other, "
+        "or the mechanism is at a pose in which they cannot act. Leave one out, or move away from that pose",
+        SingularError,
+    )
+    return x - solved(left)

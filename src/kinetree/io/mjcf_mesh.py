@@ -1,0 +1,185 @@
+"""The meshes of an MJCF model: `<asset><mesh>`, from a file, from its own numbers or built in.
+
+A mesh is read when a moving body takes its inertia from it, and only then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from kinetree.io.attributes import choice, shorten, vector
+from kinetree.io.hull import Points
+from kinetree.io.mesh_files import checked, read_mesh
+from kinetree.io.mjcf_builtin import builtin_mesh, is_surface
+from kinetree.io.mjcf_compiler import Compiler
+from kinetree.io.paths import Reach
+from kinetree.io.placement import ORIGIN, from_wxyz
+from kinetree.io.polyhedra import MODES, Bulk, Mesh, MeshError, bulk
+from kinetree.io.report import Log
+from kinetree.io.xml import Element
+from kinetree.spatial.pose import Pose
+from kinetree.spatial.rotation import Rotation
+
+_TYPES = {"model/stl": "stl", "model/obj": "obj", "model/vnd.mujoco.msh": "msh"}
+_MOST = 256 * 2**20  # bytes of all mesh files of a model
+
+
+class Shape(NamedTuple):
+    """What is kept of a mesh."""
+
+    bulk: Bulk
+    moments: Points  # (3,) principal ones, the largest first
+    axes: Points  # (3, 3): their directions, in columns
+    low: Points  # (3,): the corners of the box around the mesh, along the axes from the centre
+    high: Points
+
+
+@dataclass
+class Meshes:
+    """The mesh assets of one model by name; what is needed of each is kept once it was read."""
+
+    elements: dict[str, Element]  # with their defaults filled in
+    compiler: Compiler
+    reach: Reach
+    log: Log
+    kept: dict[str, Shape | MeshError] = field(default_factory=dict)
+    bytes: int = 0
+
+    def shape(self, name: str) -> Shape:
+        """Volume, centre, moments and extent of a mesh, in the frame that geoms place.
+
+        Raises:
+            MeshError: why there are none.
+        """
+        if name not in self.kept:
+            try:
+                self.kept[name] = self._shape(name)
+            except MeshError as error:
+                self.kept[name] = error
+        found = self.kept[name]
+        if isinstance(found, MeshError):
+            raise found
+        return found
+
+    def _shape(self, name: str) -> Shape:
+        mesh, element = self._mesh(name), self.elements[name]
+        mode = self._mode(element)
+        if (mode == "convex" or not len(mesh.faces)) and (element.get("maxhullvert") or "-1") != "-1":
+            problem = "maxhullvert is not modelled: the whole convex hull counts"
+            self.log.add("unsupported", element.where, problem)
+        whole = bulk(mesh, mode)
+        moments, axes = np.linalg.eigh(whole.moments)
+        moments, axes = moments[::-1], axes[:, ::-1] * np.array([1.0, 1.0, np.linalg.det(axes[:, ::-1])])
+        inside = (mesh.vertices - whole.center) @ axes
+        return Shape(whole, moments, axes, inside.min(axis=0), inside.max(axis=0))
+
+    def _mode(self, element: Element) -> str:
+        usual = "exact" if self.compiler.exactmeshinertia else "legacy"
+        mode = choice(element, "inertia", MODES, usual, self.log)
+        thin = element.get("builtin") == "plate" or (mode == "legacy" and is_surface(element))
+        return "shell" if thin else mode
+
+    def _mesh(self, name: str) -> Mesh:
+        element = self.elements.get(name)
+        if element is None:
+            raise MeshError("no mesh has this name")
+        if element.get("file") is not None:
+            mesh = self._from_file(element)
+        elif element.get("builtin") is not None:
+            mesh = builtin_mesh(element)
+        elif element.find("plugin") is not None:
+            raise MeshError("a plugin makes it")
+        else:
+            mesh = _from_numbers(element)
+        rounded = checked(mesh).vertices.astype(np.float32).astype(float)  # as MuJoCo keeps them
+        return _placed(mesh._replace(vertices=rounded), element, self.log)
+
+    def _from_file(self, element: Element) -> Mesh:
+        name = (element.get("file") or "").replace("\\", "/")
+        if self.compiler.strippath:
+            name = name.rpartition("/")[2]
+        folder = self.compiler.meshdir or self.compiler.assetdir
+        uri = f"{folder}/{name}" if folder and not name.startswith("/") else name
+        inside = self.reach.part(uri)
+        path = next((path for path in inside if path.is_file()), None)
+        if path is None:
+            where = (
+                "was not found" if inside else "lies outside of the model's folder: allow it by include_dirs="
+            )
+            raise MeshError(f"the file {shorten(uri)!r} {where}")
+        self.bytes += path.stat().st_size
+        if self.bytes > _MOST:
+            raise MeshError(f"the meshes of the model have more than {_MOST} bytes")
+        kind = path.suffix.lower().removeprefix(".")
+        if kind not in _TYPES.values():  # MuJoCo goes by the ending, too
+            kind = _TYPES.get(element.get("content_type") or "", kind)
+        mesh = read_mesh(path, kind, first=True)
+        if mesh.objects > 1:
+            problem = f"only the first of the {mesh.objects} objects in {shorten(path.name)!r} counts"
+            self.log.add("mesh-objects", element.where, problem)
+        return mesh
+
+
+def label(mesh: Element) -> str:
+    """The name of a mesh asset; that of its file if it has none."""
+    return mesh.get("name") or Path((mesh.get("file") or "").replace("\\", "/")).stem
+
+
+def _numbers(element: Element, name: str) -> Points:
+    """The numbers of an attribute, three in a row."""
+    words = (element.get(name) or "").split()
+    try:
+        return np.array(words, dtype=float).reshape(-1, 3)
+    except ValueError:
+        raise MeshError(f"{name} has something else than numbers, or not three for each") from None
+
+
+def _from_numbers(element: Element) -> Mesh:
+    vertices, faces = _numbers(element, "vertex"), _numbers(element, "face")
+    if len(vertices) < 4:
+        raise MeshError("it has neither a file nor four vertices")
+    if not np.all(faces == np.floor(faces)) or not np.all(np.abs(faces) < 2**31):
+        raise MeshError("a face has something else than whole numbers")
+    return Mesh(vertices, faces.astype(np.intp))
+
+
+def _placed(mesh: Mesh, element: Element, log: Log) -> Mesh:
+    """Moved by `refpos`, turned back by `refquat`, then scaled."""
+    origin, scale = vector(element, "refpos", 3, ORIGIN, log), vector(element, "scale", 3, (1.0,) * 3, log)
+    turn = vector(element, "refquat", 4, (1.0, 0.0, 0.0, 0.0), log)
+    R = np.array(from_wxyz(turn).rows) if any(turn) else np.eye(3)
+    vertices = ((mesh.vertices - origin) @ R) * scale
+    return mesh.moved(vertices, mirrored=bool(np.prod(scale) < 0))
+
+
+def fitted(kind: str, shape: Shape, aabb: bool, factor: float) -> tuple[tuple[float, ...], Pose]:
+    """Size and pose of the primitive that stands for a mesh: by its box of equal inertia, or around it.
+
+    Args:
+        aabb: enclose the mesh along its principal axes, instead.
+        factor: the sizes are made larger by it.
+    """
+    center, axes = shape.bulk.center, shape.axes
+    if aabb:
+        center, half = center + axes @ (shape.low + shape.high) / 2, (shape.high - shape.low) / 2
+    else:
+        equal = 6 * (shape.moments.sum() - 2 * shape.moments) / shape.bulk.size
+        half = 0.5 * np.sqrt(np.maximum(equal, 0.0))
+    a, b, c = half.tolist()
+    size: tuple[float, ...]
+    match kind:
+        case "sphere":
+            size = (max(a, b, c) if aabb else (a + b + c) / 3,)
+        case "capsule":
+            r = max(a, b) if aabb else (a + b) / 2
+            size = (r, max(0.0, c - (r if aabb else r / 2)))
+        case "cylinder":
+            size = (max(a, b) if aabb else (a + b) / 2, c)
+        case _:
+            size = (a, b, c)
+    rows = tuple(map(tuple, axes.tolist()))
+    return tuple(factor * x for x in size), Pose(Rotation(rows), tuple(center.tolist()))  # type: ignore[arg-type]

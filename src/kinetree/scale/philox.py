@@ -1,0 +1,59 @@
+"""Random numbers by counter: the numbers of a run follow from the seed, a name and the number of the run
+alone.
+
+Philox 4x64-10 of Salmon and others (2011), the generator that NumPy has under that name, for whole arrays
+of counters at once. No state is carried from run to run, so runs may be made in any order, anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+ROUNDS = 10
+_MULTIPLIERS = np.array([0xD2E7470EE14C6C93, 0xCA5A826395121157], np.uint64)
+_WEYL = np.array([0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B], np.uint64)
+_LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
+
+
+def key_of(seed: int, name: str) -> np.ndarray:
+    """The key (2,) of one random quantity: names do not share numbers."""
+    digest = hashlib.sha256(f"{seed}\0{name}".encode()).digest()
+    return np.frombuffer(digest[:16], "<u8").astype(np.uint64)
+
+
+def words(key: np.ndarray, runs: np.ndarray, count: int) -> np.ndarray:
+    """(len(runs), count) random 64-bit words of some runs."""
+    blocks = -(-count // 4)
+    counters = np.zeros((4, len(runs), blocks), np.uint64)
+    counters[0] = np.arange(blocks, dtype=np.uint64)
+    counters[1] = np.asarray(runs, np.uint64)[:, None]
+    return np.moveaxis(philox(counters, key), 0, -1).reshape(len(runs), 4 * blocks)[:, :count]
+
+
+def uniform(key: np.ndarray, runs: np.ndarray, count: int) -> np.ndarray:
+    """(len(runs), count) numbers in (0, 1), both ends excluded, 53 bits each."""
+    top = words(key, runs, count) >> np.uint64(11)
+    return (top.astype(np.float64) + 0.5) * 2.0**-53
+
+
+def philox(counters: np.ndarray, key: np.ndarray) -> np.ndarray:
+    """Ten rounds on counters (4, ...) with a key (2,)."""
+    a, b, c, d = counters
+    k0, k1 = np.uint64(key[0]), np.uint64(key[1])
+    with np.errstate(over="ignore"):
+        for _ in range(ROUNDS):
+            high0, low0 = _product(_MULTIPLIERS[0], a)
+            high1, low1 = _product(_MULTIPLIERS[1], c)
+            a, b, c, d = high1 ^ b ^ k0, low1, high0 ^ d ^ k1, low0
+            k0, k1 = k0 + _WEYL[0], k1 + _WEYL[1]
+    return np.stack([a, b, c, d])
+
+
+def _product(x: np.uint64, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The high and the low word of the product of two 64-bit words."""
+    x0, x1, y0, y1 = x & _LOW, x >> _HALF, y & _LOW, y >> _HALF
+    low, cross0, cross1 = x0 * y0, x1 * y0, x0 * y1
+    middle = (low >> _HALF) + (cross0 & _LOW) + cross1
+    return x1 * y1 + (cross0 >> _HALF) + (middle >> _HALF), x * y
