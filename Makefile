@@ -18,7 +18,7 @@ DOCS      := $(VENV)/.stamp-docs
 ALL       := $(VENV)/.stamp-all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench docs generate soak clean distclean
+.PHONY: help demo test test-all lint bench bench-gpu docs generate soak clean distclean
 
 help:  ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -39,6 +39,9 @@ lint: $(DEVELOP)  ## style, types and layers
 
 bench: $(PEERS)  ## time kinetree on this computer, beside what is installed
 	$(BIN)/python -m benchmarks
+
+bench-gpu: $(RUN)  ## time kinetree on an NVIDIA GPU of this computer
+	$(BIN)/python -m benchmarks.gpu --batches
 
 docs: $(DOCS)  ## build the pages of docs/ into build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/docs

@@ -91,7 +91,7 @@ def test_other_devices_run_operations_of_xla(platform):
 
 def test_a_gpu_runs_our_kernel(monkeypatch):
     """Lowered for a GPU: one call of the kernel, with room for its notes and work arrays."""
-    kernel = DeviceKernel("kinetree_of_a_device", SimpleNamespace(dtype="float64"), None, 5, 2)
+    kernel = DeviceKernel("kinetree_of_a_device", SimpleNamespace(dtype="float64"), None, 5, 2, 128)
     monkeypatch.setattr("kinetree.bridges.jax_primitive.device_kernel", lambda job: kernel)
     f = jax.jit(jax.vmap(kt.jax.wrap(kt.mass_matrix, kt.zoo.double_pendulum())))
     program = f.trace(np.zeros((300, 2))).lower(lowering_platforms=("cuda",)).as_text()

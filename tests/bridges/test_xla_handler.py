@@ -10,7 +10,6 @@ import pytest
 from tests.bridges.samples import floating, inputs
 
 import kinetree as kt
-from kinetree.compiler.emit.llvm.gpu import THREADS
 from kinetree.compiler.emit.llvm.xla import Api
 from kinetree.compiler.runtime.xla import Handler, api_of, name_of
 from kinetree.compiler.runtime.xla_cuda import DeviceHandler, Place
@@ -200,26 +199,26 @@ class Driver:
         return 700 if name == self.fails else 0
 
 
-@pytest.mark.parametrize(("large", "blocks"), [(0, 0), (333, 0), (333, 2)])
+@pytest.mark.parametrize(("large", "blocks"), [(0, 2**31 - 1), (333, 2**31 - 1), (333, 2)])
 def test_a_kernel_on_a_device(api, large, blocks):
     """On XLA's stream and its device: notes are reset, then both kernels start with all that they need."""
     driver = Driver(context=5000)
-    driver.arguments = 3 * 4 + 5
-    places = [Place(4000, 1, 2, 3, 0), Place(5000, 222, large, 444, blocks)]
+    driver.arguments = 3 * 4 + 6
+    places = [Place(4000, 1, 2, 3, 0, 1, 1, 0), Place(5000, 222, large, 444, blocks, 64, 320, 1000)]
     handler = DeviceHandler("f", [(3,), (2, 2), ()], [(3,)], places, api, driver.symbols)
-    count = 3 * THREADS + 1
+    count = 3 * 64 + 1
     given = [np.zeros((count, 3)), np.zeros((2, 2)), np.zeros((count, 1))[:, 0]]
     results = [np.zeros((count, 3)), np.zeros(4, np.uint32), np.zeros(9)]
     assert Xla().call(handler, given, results) is None
     notes = results[1].ctypes.data
-    used = blocks or 4
+    used = min(blocks, 4)
     launched = [entry for entry in driver.log if entry[0] == "cuLaunchKernel"]
     kernels = [222, 333] if large else [222]
-    assert [entry[1:9] for entry in launched] == [(k, used, 1, 1, THREADS, 1, 1, 0) for k in kernels]
+    assert [entry[1:9] for entry in launched] == [(k, used, 1, 1, 320, 1, 1, 1000) for k in kernels]
     assert all(entry[9] == STREAM for entry in launched)
     q, m, s, out = (a.ctypes.data for a in (*given, results[0]))
     arrays = [q, 3, 1, m, 0, 1, s, 1, 1, out, 3, 1]
-    expected = [*arrays, 444, results[2].ctypes.data, notes, count, used]
+    expected = [*arrays, 444, results[2].ctypes.data, notes, count, used, 1]
     assert driver.launches == [expected] * len(kernels)
     resets = [entry[1:] for entry in driver.log if entry[0] == "cuMemsetD32Async"]
     assert resets == [(notes, 2**32 - 1, 2, STREAM), (notes + 8, 0, 1, STREAM)]
@@ -230,8 +229,8 @@ def test_a_kernel_on_a_device(api, large, blocks):
 def test_a_device_that_is_not_known_or_cannot(api):
     for context, fails, said in ((1, "", "does not fit this kernel"), (2, "cuLaunchKernel", "cannot start")):
         driver, xla = Driver(context, fails), Xla()
-        handler = DeviceHandler("f", [(3,)], [(3,)], [Place(2, 3, 0, 4, 0)], api, driver.symbols)
-        driver.arguments = 3 * 2 + 5
+        handler = DeviceHandler("f", [(3,)], [(3,)], [Place(2, 3, 0, 4, 9, 128, 128, 0)], api, driver.symbols)
+        driver.arguments = 3 * 2 + 6
         results = [np.zeros((7, 3)), np.zeros(4, np.uint32), np.zeros(0)]
         assert xla.call(handler, [np.zeros((7, 3))], results) == 1
         assert said in xla.errors[0][0] and xla.errors[0][1] == 13

@@ -25,7 +25,7 @@ def mechanism(seed: int):
     return m, rng
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(k, marks=pytest.mark.soak) for k in range(2, 10))])
 def test_laws(seed):
     m, rng = mechanism(seed)
     broken = broken_laws(Case(f"planar {seed}", m.build(), rng, m), seed == 0)
@@ -77,7 +77,7 @@ def test_it_is_the_planar_joint_in_other_velocities(rng):
 def test_both_move_alike(integrator):
     body, rates = pucks(kt.PlanarTwist()), pucks(kt.Planar())
     q, v = body.random_state(5)
-    runs = [kt.simulate(model, q, w, duration=0.2, dt=5e-4, integrator=integrator)
+    runs = [kt.simulate(model, q, w, duration=0.1, dt=5e-4, integrator=integrator)
             for model, w in ((body, v), (rates, body.rate(q, v)))]  # fmt: skip
     distance = np.abs(runs[0].q[-1] - runs[1].q[-1]).max()
     assert distance < {"discrete": 2e-3, "rk4": 1e-9, "variational": 1e-5}[integrator]

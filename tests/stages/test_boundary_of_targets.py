@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.compiler.runtime.cuda_arrays import View
 from kinetree.errors import ShapeError
-from kinetree.stages.targets.cuda import View
 
 
 class Placed:

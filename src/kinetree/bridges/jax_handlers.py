@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import jax
 
-from kinetree.compiler.emit.llvm.gpu import THREADS
 from kinetree.compiler.runtime import cuda
 from kinetree.compiler.runtime.xla import Api, Handler, api_of, name_of
 from kinetree.compiler.runtime.xla_cuda import DeviceHandler, Place
@@ -44,11 +43,12 @@ class DeviceKernel(NamedTuple):
     handler: DeviceHandler
     work: int  # numbers of work arrays for each thread
     blocks: int  # that use them at the same time
+    threads: int  # of a block with work arrays, which has a state for each
 
     def extra(self, states: int) -> list[tuple[tuple[int], Any]]:
         """Shape and type of the two results that are not the function's: notes and work arrays."""
-        blocks = min(-(-states // THREADS), self.blocks)
-        return [((4,), "uint32"), ((self.work * blocks * THREADS,), self.kernel.dtype)]
+        blocks = min(-(-states // self.threads), self.blocks)
+        return [((4,), "uint32"), ((self.work * blocks * self.threads,), self.kernel.dtype)]
 
 
 @cache
@@ -70,7 +70,12 @@ def device_kernel(job: Job) -> DeviceKernel | None:
         made = DeviceHandler(kernel.name, *job.shapes, places, _api())
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(made.address), platform="CUDA")
         _kernels[name] = DeviceKernel(
-            name, kernel, made, kernel.work_numbers, min(place.blocks for place in places)
+            name,
+            kernel,
+            made,
+            loaded[0].work_numbers,
+            min(place.blocks for place in places),
+            places[0].threads,
         )
     return _kernels[name]
 
@@ -88,7 +93,8 @@ def _numbers() -> list[int]:
 def _place(device: cuda.Device, found: Loaded) -> Place:
     large = None if found.large is None else found.large.function.value
     function = found.launcher.function.value
-    return Place(device.context.value or 0, function or 0, large or 0, found.tables.pointer, found.blocks)
+    shape = found.blocks, found.tile, found.launcher.threads, found.launcher.shared
+    return Place(device.context.value or 0, function or 0, large or 0, found.tables.pointer, *shape)
 
 
 @cache

@@ -28,7 +28,7 @@ _LARGEST = 2.0**30  # coordinate
 _NUMBER = rb"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
 _VERTEX = rb"vertex\s+" + rb"\s+".join([_NUMBER] * 3) + rb"\s+"
 _LOOP = re.compile(rb"outer\s+loop\s+" + _VERTEX * 3 + rb"endloop")
-_OTHERS = ("dae", "gltf", "glb", "ply", "off", "3mf")  # that trimesh reads
+_OTHERS = ("dae", "gltf", "glb", "ply", "off")  # that trimesh reads without unpacking anything
 
 
 def read_mesh(path: Path, kind: str = "", first: bool = False) -> Mesh:

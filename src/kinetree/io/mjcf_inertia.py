@@ -73,7 +73,7 @@ def _geom_inertia(element: Element, meshes: Meshes, where: Where, log: Log) -> I
             return _mesh_inertia(element, meshes, density, given, log)
         if mesh is not None:
             fit = number(element, "fitscale", 1.0, log)
-            size, inner = fitted(kind, meshes.mesh(mesh), meshes.bulk(mesh), meshes.compiler.fitaabb, fit)
+            size, inner = fitted(kind, meshes.shape(mesh), meshes.compiler.fitaabb, fit)
             pose = read_pose(element, meshes.compiler, log) @ inner
         else:
             shape = shape_of_geom(element, kind, meshes.compiler, log)
@@ -94,7 +94,7 @@ def _mesh_inertia(element: Element, meshes: Meshes, density: float, given: float
     name = element.get("mesh")
     if name is None or element.get("type") == "sdf":
         raise MeshError("a plugin makes it" if name else "the geom names no mesh")
-    whole = meshes.bulk(name)
+    whole = meshes.shape(name).bulk
     if given is not None:
         density = given / whole.size
     mass, center = density * whole.size, tuple(whole.center.tolist())

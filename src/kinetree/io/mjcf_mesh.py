@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,56 +25,63 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.rotation import Rotation
 
 _TYPES = {"model/stl": "stl", "model/obj": "obj", "model/vnd.mujoco.msh": "msh"}
-_MOST = 512 * 2**20  # bytes of all mesh files of a model
+_MOST = 256 * 2**20  # bytes of all mesh files of a model
+
+
+class Shape(NamedTuple):
+    """What is kept of a mesh."""
+
+    bulk: Bulk
+    moments: Points  # (3,) principal ones, the largest first
+    axes: Points  # (3, 3): their directions, in columns
+    low: Points  # (3,): the corners of the box around the mesh, along the axes from the centre
+    high: Points
 
 
 @dataclass
 class Meshes:
-    """The mesh assets of one model by name, each read when it is asked for and kept."""
+    """The mesh assets of one model by name; what is needed of each is kept once it was read."""
 
     elements: dict[str, Element]  # with their defaults filled in
     compiler: Compiler
     reach: Reach
     log: Log
-    read: dict[str, Mesh | MeshError] = field(default_factory=dict)
-    bulks: dict[str, Bulk | MeshError] = field(default_factory=dict)
+    kept: dict[str, Shape | MeshError] = field(default_factory=dict)
     bytes: int = 0
 
-    def bulk(self, name: str) -> Bulk:
-        """Volume, centre and moments of a mesh in its own frame.
+    def shape(self, name: str) -> Shape:
+        """Volume, centre, moments and extent of a mesh, in the frame that geoms place.
 
         Raises:
             MeshError: why there are none.
         """
-        if name not in self.bulks:
-            self.bulks[name] = self._bulk(name)
-        return _given(self.bulks[name])
+        if name not in self.kept:
+            try:
+                self.kept[name] = self._shape(name)
+            except MeshError as error:
+                self.kept[name] = error
+        found = self.kept[name]
+        if isinstance(found, MeshError):
+            raise found
+        return found
 
-    def _bulk(self, name: str) -> Bulk | MeshError:
-        try:
-            mesh, element = self.mesh(name), self.elements[name]
-            mode = self._mode(element)
-            if (mode == "convex" or not len(mesh.faces)) and (element.get("maxhullvert") or "-1") != "-1":
-                problem = "maxhullvert is not modelled: the whole convex hull counts"
-                self.log.add("unsupported", element.where, problem)
-            return bulk(mesh, mode)
-        except MeshError as error:
-            return error
+    def _shape(self, name: str) -> Shape:
+        mesh, element = self._mesh(name), self.elements[name]
+        mode = self._mode(element)
+        if (mode == "convex" or not len(mesh.faces)) and (element.get("maxhullvert") or "-1") != "-1":
+            problem = "maxhullvert is not modelled: the whole convex hull counts"
+            self.log.add("unsupported", element.where, problem)
+        whole = bulk(mesh, mode)
+        moments, axes = np.linalg.eigh(whole.moments)
+        moments, axes = moments[::-1], axes[:, ::-1] * np.array([1.0, 1.0, np.linalg.det(axes[:, ::-1])])
+        inside = (mesh.vertices - whole.center) @ axes
+        return Shape(whole, moments, axes, inside.min(axis=0), inside.max(axis=0))
 
     def _mode(self, element: Element) -> str:
         usual = "exact" if self.compiler.exactmeshinertia else "legacy"
         mode = choice(element, "inertia", MODES, usual, self.log)
         thin = element.get("builtin") == "plate" or (mode == "legacy" and is_surface(element))
         return "shell" if thin else mode
-
-    def mesh(self, name: str) -> Mesh:
-        """The triangles of a mesh, in the frame that geoms place."""
-        if name not in self.read:
-            try:
-                self.read[name] = self._mesh(name)
-            except MeshError as error:
-                self.read[name] = error
-        return _given(self.read[name])
 
     def _mesh(self, name: str) -> Mesh:
         element = self.elements.get(name)
@@ -116,12 +124,6 @@ class Meshes:
         return mesh
 
 
-def _given(found: Bulk | Mesh | MeshError):  # type: ignore[no-untyped-def]
-    if isinstance(found, MeshError):
-        raise found
-    return found
-
-
 def label(mesh: Element) -> str:
     """The name of a mesh asset; that of its file if it has none."""
     return mesh.get("name") or Path((mesh.get("file") or "").replace("\\", "/")).stem
@@ -154,22 +156,19 @@ def _placed(mesh: Mesh, element: Element, log: Log) -> Mesh:
     return mesh.moved(vertices, mirrored=bool(np.prod(scale) < 0))
 
 
-def fitted(kind: str, mesh: Mesh, whole: Bulk, aabb: bool, factor: float) -> tuple[tuple[float, ...], Pose]:
+def fitted(kind: str, shape: Shape, aabb: bool, factor: float) -> tuple[tuple[float, ...], Pose]:
     """Size and pose of the primitive that stands for a mesh: by its box of equal inertia, or around it.
 
     Args:
         aabb: enclose the mesh along its principal axes, instead.
         factor: the sizes are made larger by it.
     """
-    moments, axes = np.linalg.eigh(whole.moments)
-    moments, axes = moments[::-1], axes[:, ::-1] * np.array([1.0, 1.0, np.linalg.det(axes[:, ::-1])])
-    center = whole.center
+    center, axes = shape.bulk.center, shape.axes
     if aabb:
-        inside = (mesh.vertices - center) @ axes
-        low, high = inside.min(axis=0), inside.max(axis=0)
-        center, half = center + axes @ (low + high) / 2, (high - low) / 2
+        center, half = center + axes @ (shape.low + shape.high) / 2, (shape.high - shape.low) / 2
     else:
-        half = 0.5 * np.sqrt(np.maximum(6 * (moments.sum() - 2 * moments) / whole.size, 0.0))
+        equal = 6 * (shape.moments.sum() - 2 * shape.moments) / shape.bulk.size
+        half = 0.5 * np.sqrt(np.maximum(equal, 0.0))
     a, b, c = half.tolist()
     size: tuple[float, ...]
     match kind:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.compiler.runtime.on_device import is_on_device
 from kinetree.errors import ArgumentError, ShapeError
 from kinetree.model import Model
 from kinetree.motion.rollout import ACTIONS, SERIES, STATE, given_name
@@ -144,6 +145,8 @@ def _add_numbers(acting: Acting, model: Model, steps: int, name: str, value: Any
 
 
 def _finite(name: str, value: Any) -> Array:
+    if is_on_device(value):
+        return value  # looked at there: what is not finite makes its state NaN
     try:
         array = np.asarray(value, float)
     except (TypeError, ValueError):

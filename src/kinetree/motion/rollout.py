@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree import ops
 from kinetree.compiler.ir.graph import Array, Graph
 from kinetree.compiler.ir.program import Program
 from kinetree.derived import nullify_momentum
@@ -31,9 +32,11 @@ SERIES = "each_"  # a name with this in front has one value for each step
 
 
 @lru_cache(maxsize=256)
-def rollout(controls: tuple[Function, ...], records: int, steps: int, watched: bool = False) -> Rollout:
+def rollout(
+    controls: tuple[Function, ...], records: int, steps: int, watched: bool = False, stopping: bool = False
+) -> Rollout:
     """The rollout with these controls and counts, always the same object."""
-    return Rollout(controls, records, steps, watched)
+    return Rollout(controls, records, steps, watched, stopping)
 
 
 class Rollout(Function):
@@ -44,11 +47,15 @@ class Rollout(Function):
     t, q, v and tau. What several give adds up; the tau that a control sees is the sum of those before it. An
     output of a control that has the name of one of its inputs is its memory: it is that input at the next
     step, and `_next` after the last. `trust` is at least 1 if every step can be trusted. If it is `watched`,
-    `saturated` counts the steps of each record in which drives are at their effort limits.
+    `saturated` counts the steps of each record in which drives are at their effort limits. If it is
+    `stopping`, a state is NaN from the first step on that cannot be trusted.
     """
 
-    def __init__(self, controls: tuple[Function, ...], records: int, steps: int, watched: bool):
-        self.controls, self.records, self.steps, self.watched = controls, records, steps, watched
+    def __init__(
+        self, controls: tuple[Function, ...], records: int, steps: int, watched: bool, stopping: bool
+    ):
+        self.controls, self.records, self.steps = controls, records, steps
+        self.watched, self.stopping = watched, stopping
         n = records * steps
         own = {a.name: a for a in step.own_inputs}
         inputs = [own["q"], own["v"], own["dt"], Argument("each_t", (n,), True)]
@@ -76,7 +83,7 @@ class Rollout(Function):
     def chosen(self, **options: Any) -> dict[str, Any]:
         """The options of a job: the caller's, and what else decides the program."""
         laws = [(c.name, *sorted(c.options.items()), c.sees_numbers) for c in self.controls]
-        counts = (self.records, self.steps, self.watched, *laws)
+        counts = (self.records, self.steps, self.watched, self.stopping, *laws)
         return options | {"counts": counts}
 
     # -- one state of a model as a program
@@ -116,6 +123,8 @@ class Rollout(Function):
                 kept = {name: place.load() for name, place in memory.items()}
                 now = {name: place.load() for name, place in state.items()}
                 (q, v, *over), found = self._one(model, now["q"], now["v"], constants, series, kept, options)
+                if self.stopping:
+                    q, v = (_trusted(x, graph.guards) for x in (q, v))
                 state["q"].store(q)
                 state["v"].store(v)
                 for count, more in zip(counted, over, strict=True):
@@ -209,6 +218,14 @@ class Rollout(Function):
             for column, c in zip(zip(*rows, strict=True), cores, strict=True)
         ]
         return [*stacked, *memory.values(), np.full(batch, TRUSTED)]
+
+
+def _trusted(numbers: Any, guards: list[Any]) -> Any:
+    """The numbers after a step, or NaN if a guard is below 1."""
+    for guard in guards:
+        fine = ops.less_equal(1.0, guard)
+        numbers = np.array([ops.where(fine, x, np.nan) for x in numbers], object)
+    return numbers
 
 
 def _is_ours(control: Function) -> bool:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from kinetree import functions as of
+from kinetree.compiler.runtime.on_device import is_on_device
 from kinetree.constraints import Constraint
-from kinetree.errors import ArgumentError, SimulationError
+from kinetree.errors import ArgumentError, ShapeError, SimulationError
 from kinetree.model import Model
 from kinetree.motion import adaptive, inputs
 from kinetree.motion.events import Events
@@ -83,7 +84,8 @@ def simulate(
             rising, -1) as in SciPy.
         progress: None for a line on the terminal when it takes long, True, False, or a function of the
             fraction done.
-        target: "cpu", or "eager" for plain Python.
+        target: "cpu", "cuda" for a GPU, or "eager" for plain Python. States that are arrays of a GPU run
+            there in any case, and a `DeviceTrajectory` with such arrays is returned.
         kp, kd, setpoint: a servo kp (setpoint - q) - kd v as part of every step, implicitly in "discrete";
             gains (..., nv), setpoint (..., nq), (T, nq) or (..., T, nq).
         reset_momentum: True to put the momentum back to its first value after each step, or a momentum (...,
@@ -110,12 +112,19 @@ def simulate(
     if integrator not in known:
         raise ArgumentError(f"simulate: unknown integrator {integrator!r}; choose from {', '.join(known)}")
     if target not in TARGETS or target == "c":
-        raise ArgumentError(f"simulate: unknown target {target!r}; choose 'cpu' or 'eager'")
+        raise ArgumentError(f"simulate: unknown target {target!r}; choose 'cpu', 'cuda' or 'eager'")
     if constraints and integrator not in ("discrete", "rk4"):
         raise ArgumentError(f"simulate: {integrator} takes no constraints: use 'discrete' or 'rk4'")
     steps, dt = inputs.whole_steps(duration, dt, record)
-    q, v = inputs.read_state(model, q0, v0)
     given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint}
+    settings = {
+        "integrator": integrator, "dt": dt, "record": record, "passive": passive, "limits": limits, "t0": t0,
+        "constraints": tuple(constraints),
+    }  # fmt: skip
+    if is_on_device(q0) or is_on_device(v0):
+        given |= {"parameters": parameters, "gravity": gravity}
+        return _on_device(model, q0, v0, given, steps, settings, events, reset_momentum)
+    q, v = inputs.read_state(model, q0, v0)
     acting = inputs.read(model, steps, given | {"parameters": parameters, "gravity": gravity}, (q, v))
     if reset_momentum is not False and reset_momentum is not None:
         numbers: dict[str, Any] = {
@@ -129,10 +138,6 @@ def simulate(
         raise ArgumentError(
             "simulate: the batch axes of the states and of what acts on them do not broadcast"
         ) from None
-    settings = {
-        "integrator": integrator, "dt": dt, "record": record, "passive": passive, "limits": limits, "t0": t0,
-        "constraints": tuple(constraints),
-    }  # fmt: skip
     work = Simulation(model, q, v, batch, acting, steps, settings, target)
     bar = Progress(progress, duration, prod(batch), steps)
     try:
@@ -153,6 +158,39 @@ def simulate(
         _warn_of_limits(run)
     _warn_of_efforts(run)
     return run
+
+
+def _on_device(
+    model: Model,
+    q0: Any,
+    v0: Any,
+    given: dict[str, Any],
+    steps: int,
+    settings: dict[str, Any],
+    events: Sequence[Any],
+    reset_momentum: Any,
+) -> Any:
+    """The run of states that are on a GPU."""
+    from kinetree.motion.device import DeviceRun
+
+    for name, array, width in (("q0", q0, model.nq), ("v0", v0, model.nv)):
+        if not is_on_device(array):
+            raise ShapeError("simulate: one of q0 and v0 is on the host, the other on a device: move one")
+        if not array.shape or array.shape[-1] != width:
+            raise ShapeError(
+                f"simulate: {name} has shape {tuple(array.shape)} but model {model.name!r} needs "
+                f"(..., {width})"
+            )
+    acting = inputs.read(model, steps, given, (q0, v0))
+    if reset_momentum is not False and reset_momentum is not None:
+        kept = of.momentum(model, q0, v0) if reset_momentum is True else reset_momentum
+        acting.constant |= inputs.read(model, steps, {"momentum": kept}).constant
+    if events or acting.callbacks or settings["integrator"] not in INTEGRATORS:
+        raise ArgumentError(
+            "simulate: on a device there are no events, Python functions and integrators with error control: "
+            "write the control as a function of a model, or give arrays of the host"
+        )
+    return DeviceRun(model, q0, v0, acting, steps, settings).run()
 
 
 def _warn_of_limits(run: Trajectory) -> None:

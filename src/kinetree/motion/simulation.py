@@ -202,7 +202,17 @@ class Simulation:
             finite = np.isfinite(self.q[:count]).all(-1)
             count = int(finite.sum())
         t = self.t0 + self.dt * (self.record * np.arange(count))
-        extra, tau, f_ext = self._recorded(count)
+        rows = {name: x[:count] for name, x in self.shown.items()}
+        for acted in rows.values():
+            if count > 1 and not np.isfinite(acted[-1]).any():
+                acted[-1] = acted[-2]  # nothing acts from the last record on: say what acted before
+        extra = recorded(
+            {name: np.moveaxis(x, 0, len(self.batch)) for name, x in rows.items()},
+            self.acting, self.batch, count, self.record, self.steps,
+        )  # fmt: skip
+        if self.saturated is not None:
+            extra[SATURATED] = np.moveaxis(self.saturated[:count], 0, len(self.batch))
+        tau, f_ext = extra.pop("tau", None), extra.pop("f_ext", None)
         given = {n: self.acting.constant.get(n) for n in ("parameters", "gravity")}
         return Trajectory(
             self.model,
@@ -219,36 +229,29 @@ class Simulation:
             **given,
         )
 
-    def _recorded(self, count: int) -> tuple[dict[str, Array], Array | None, Array | None]:
-        """What acted from each record on: what the controls gave, and what was given."""
-        totals: dict[str, Any] = {}
 
-        def add(name: str, array: Array) -> None:
-            totals[name] = totals[name] + array if name in totals else array
+def recorded(
+    shown: dict[str, Array], acting: Acting, batch: tuple[int, ...], count: int, record: int, steps: int
+) -> dict[str, Array]:
+    """What acted from each record on, (..., records, ...): what the controls gave, and what was given."""
+    totals: dict[str, Any] = {}
 
-        for name, rows in self.shown.items():
-            rows = rows[:count]
-            if count > 1 and not np.isfinite(rows[-1]).any():
-                rows[-1] = rows[-2]  # nothing acts from the last record on: say what acted before
-            own = name.partition("_")[2]
-            core = rows.ndim - 1 - len(self.batch)
-            full = np.moveaxis(rows, 0, rows.ndim - 1 - core)
-            add(own, full)
-        for name, array in self.acting.series.items():
+    def add(name: str, array: Array) -> None:
+        totals[name] = totals[name] + array if name in totals else array
+
+    for name, rows in shown.items():
+        add(name.partition("_")[2], rows)
+    for name, array in acting.series.items():
+        core = 2 if name == "f_ext" else 1
+        rows = np.minimum(np.arange(count) * record, steps - 1)
+        add(name, _wide(np.take(array, rows, array.ndim - core - 1), batch, core + 1))
+    for name in ("tau", "f_ext", "kp", "kd", "setpoint"):
+        held = acting.constant.get(name)
+        if held is not None and name not in acting.callbacks:
             core = 2 if name == "f_ext" else 1
-            axis = array.ndim - core - 1
-            rows = np.minimum(np.arange(count) * self.record, self.steps - 1)
-            add(name, _wide(np.take(array, rows, axis), self.batch, core + 1))
-        for name in ("tau", "f_ext", "kp", "kd", "setpoint"):
-            held = self.acting.constant.get(name)
-            if held is not None and name not in self.acting.callbacks:
-                core = 2 if name == "f_ext" else 1
-                row = np.expand_dims(held, held.ndim - core)
-                add(name, _wide(np.repeat(row, count, held.ndim - core), self.batch, core + 1))
-        if self.saturated is not None:
-            totals[SATURATED] = np.moveaxis(self.saturated[:count], 0, len(self.batch))
-        tau, f_ext = totals.pop("tau", None), totals.pop("f_ext", None)
-        return totals, tau, f_ext
+            row = np.expand_dims(held, held.ndim - core)
+            add(name, _wide(np.repeat(row, count, held.ndim - core), batch, core + 1))
+    return totals
 
 
 def divisor(count: int, most: int) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.compiler.runtime.batching import refuse_masked
+from kinetree.compiler.runtime.on_device import is_on_device
 from kinetree.errors import ArgumentError, CompileError, ShapeError
 from kinetree.model import Model
 from kinetree.sweep.signature import MODEL_INPUTS, REQUIRED, Argument
@@ -107,7 +108,7 @@ def as_array(
 
     An array on a device is taken as it is.
     """
-    if hasattr(value, "__cuda_array_interface__"):
+    if is_on_device(value):
         return value
     if isinstance(value, Mapping):
         vector = "velocities" if argument.shape == ("nv",) else "positions"

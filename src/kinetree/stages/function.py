@@ -19,6 +19,7 @@ import numpy as np
 
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.runtime.fastcall import Forms, by_forms
+from kinetree.compiler.runtime.on_device import is_on_device, kind_of
 from kinetree.errors import KinetreeError, ShapeError
 from kinetree.model import Model
 from kinetree.names import MODULE_OF
@@ -26,7 +27,7 @@ from kinetree.stages.arguments import bound, chosen, documentation, in_order, si
 from kinetree.stages.guests import bridge_of
 from kinetree.stages.job import Job
 from kinetree.stages.splice import inlined
-from kinetree.stages.target import TARGETS, chosen_target, kind_of
+from kinetree.stages.target import TARGETS, chosen_target
 from kinetree.sweep.numbers import holds_expressions, origin
 from kinetree.sweep.signature import MODEL_INPUTS, Argument
 
@@ -118,7 +119,16 @@ class Function(ABC):
                 if call is not None:
                     arrays = [given[k] for k in plan.arrays]
                     return call(*arrays) if out is None else call(*arrays, out=out)
+            kernel = self._on_device(known, names, args, keywords)
+            if kernel is not None:
+                return self._finished(kernel(*args, *keywords.values(), out=out))
         return self._first_call(model, args, keywords, out, target)
+
+    def _on_device(self, known: dict, names: tuple, args: tuple, keywords: dict) -> Any:
+        """The kernel that such a call with arrays of a device has used before, if there was one."""
+        if args and type(args[0]) is not ndarray and is_on_device(args[0]):
+            return known.get((names, "device", args[0].dtype))
+        return None
 
     def _first_call(self, model: Model, args: tuple, keywords: dict, out: Any, target: str | None) -> Any:
         """A call of a form that is not known yet, or that is not for machine code."""
@@ -144,6 +154,10 @@ class Function(ABC):
         executable = TARGETS[target].executable(job)
         if target == "cpu" and dtype == "float64":
             self._remember(job, executable, args, keywords)
+        given_in_order = (*self.order[: len(args)], *keywords)
+        if target == "cuda" and tuple(arrays) == given_in_order and is_on_device(args[0] if args else None):
+            known = model._memo.setdefault(self, {})
+            known[(len(args), *keywords), "device", args[0].dtype] = executable
         keywords = {} if out is None else {"out": out}
         return self._finished(executable(*arrays.values(), **keywords))
 
@@ -248,7 +262,7 @@ def doubles(arrays: list) -> list | None:
         if type(a) is float:  # the machine code takes it as it is
             single = False
         elif type(a) is not ndarray or a.dtype is not FLOAT64:
-            special = hasattr(a, "__cuda_array_interface__") or isinstance(a, np.ma.MaskedArray)
+            special = is_on_device(a) or isinstance(a, np.ma.MaskedArray)
             if special or bridge_of((a,)) is not None:
                 return None
             try:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.compiler.passes.split import PART_SIZE
+from kinetree.compiler.runtime.on_device import is_on_device
 from kinetree.errors import KinetreeError
 from kinetree.ops import Expr
 
@@ -54,19 +55,13 @@ def register(target: Target) -> Target:
 
 def chosen_target(arrays: Collection[np.ndarray]) -> str:
     """The target for arrays of these numbers: machine code for floats, else the interpreter or the trace."""
-    if any(hasattr(array, "__cuda_array_interface__") for array in arrays):
+    if any(map(is_on_device, arrays)):
         return "cuda"
     if all(array.dtype.kind in "fiub" for array in arrays):
         return _preferred.get()
     if any(type(x) is Expr for array in arrays if array.dtype == object for x in array.flat):
         return "trace"
     return "eager"
-
-
-def kind_of(array: Any) -> np.dtype:
-    """The type of the numbers of an array, on the host or on a device."""
-    facts = getattr(array, "__cuda_array_interface__", None)
-    return array.dtype if facts is None else np.dtype(facts["typestr"])
 
 
 @contextmanager

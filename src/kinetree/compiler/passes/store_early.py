@@ -33,7 +33,7 @@ class _StoreEarly(Rebuild):
                 else:
                     stores[statement.array, statement.index] += 1
         self._once = {place for place, count in stores.items() if count == 1}
-        self._guard = _only_for_guard(program)
+        self._guard = only_for_guard(program)
 
     def copy(self, statements: list[Statement]) -> None:
         here = {s for s in statements if isinstance(s, Expr)}
@@ -57,7 +57,7 @@ class _StoreEarly(Rebuild):
         return isinstance(statement, Expr) and statement in self._guard
 
 
-def _only_for_guard(program: Program) -> set[Expr]:
+def only_for_guard(program: Program) -> set[Expr]:
     """The expressions that lead to the guard and to nothing else."""
     if program.guard is None:
         return set()

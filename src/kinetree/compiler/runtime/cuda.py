@@ -6,23 +6,48 @@ Contexts are the primary ones of their devices, so that PyTorch, JAX and CuPy li
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
 
-from kinetree.compiler.emit.llvm.gpu import NVIDIA, THREADS
-from kinetree.compiler.runtime import machine, native
+from kinetree.compiler.emit.llvm.gpu import NVIDIA
+from kinetree.compiler.runtime import dlpack, machine, native
+from kinetree.compiler.runtime.on_device import CUDA
 from kinetree.errors import KinetreeError
 
 LEAST = (7, 0)  # compute capability
 NEWEST = (9, 0)  # that LLVM is asked for: newer devices run its code too
+SMALL, KEPT = 1 << 20, 32  # bytes of a piece of memory that is kept for later; how many of one size
+OUT_OF_MEMORY = 2
+LEAST_DRIVER = 11000  # CUDA 11.0, as the driver counts
+FREE_SHARED = 48 << 10  # bytes of shared memory that need not be asked for
+_pointer, _size, _int, _number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_uint64
+SIGNATURES = {
+    "cuLaunchKernel": (_pointer, *(_int,) * 7, _pointer, _pointer, _pointer),
+    "cuCtxPushCurrent_v2": (_pointer,),
+    "cuCtxPopCurrent_v2": (_pointer,),
+    "cuStreamSynchronize": (_pointer,),
+    "cuStreamCreate": (_pointer, _int),
+    "cuStreamDestroy_v2": (_pointer,),
+    "cuMemAlloc_v2": (_pointer, _size),
+    "cuMemFree_v2": (_number,),
+    "cuMemHostAlloc": (_pointer, _size, _int),
+    "cuMemFreeHost": (_pointer,),
+    "cuMemcpyHtoD_v2": (_number, _pointer, _size),
+    "cuMemcpyDtoH_v2": (_pointer, _number, _size),
+    "cuMemcpyHtoDAsync_v2": (_number, _pointer, _size, _pointer),
+    "cuMemcpyDtoHAsync_v2": (_pointer, _number, _size, _pointer),
+    "cuMemsetD32Async": (_number, _int, _size, _pointer),
+    "cuMemcpy2DAsync_v2": (_pointer, _pointer),
+    "cuPointerGetAttribute": (_pointer, ctypes.c_int, _number),
+}
 _lock = threading.RLock()
 
 
@@ -33,22 +58,50 @@ class CudaError(KinetreeError, RuntimeError):
 @cache
 def driver() -> Any:
     """The driver's library, initialised; CudaError if there is none."""
-    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-    try:
-        library = ctypes.CDLL(name)
-    except OSError:
-        raise CudaError(
-            f"target 'cuda' needs an NVIDIA graphics driver ({name} is not there): install one, or use "
-            "target='cpu'"
-        ) from None
+    library = _opened()
     status = library.cuInit(0)
     if status:
         raise CudaError(
             f"the graphics driver finds no device it can use (cuInit says {status}): use target='cpu'"
         )
+    version = _version(library)
+    if version < LEAST_DRIVER:
+        raise CudaError(
+            f"the graphics driver is too old: it knows CUDA {_dotted(version)}, but "
+            f"{_dotted(LEAST_DRIVER)} is needed: install a newer one, or use target='cpu'"
+        )
+    for name, types in SIGNATURES.items():
+        getattr(library, name).argtypes = types
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_forbid)
     return library
+
+
+def _opened() -> Any:
+    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    try:
+        return ctypes.CDLL(name)
+    except OSError:
+        raise CudaError(
+            f"target 'cuda' needs an NVIDIA graphics driver ({name} is not there): install one, or use "
+            "target='cpu'"
+        ) from None
+
+
+def _version(library: Any) -> int:
+    version = ctypes.c_int()
+    library.cuDriverGetVersion(ctypes.byref(version))
+    return version.value
+
+
+@cache
+def driver_version() -> int:
+    """The version of CUDA that the driver knows, as it counts: 12040 is 12.4."""
+    return _version(driver())
+
+
+def _dotted(version: int) -> str:
+    return f"{version // 1000}.{version % 1000 // 10}"
 
 
 _forked = False
@@ -65,7 +118,7 @@ def check(status: int, what: str) -> None:
         text = ctypes.c_char_p()
         driver().cuGetErrorString(status, ctypes.byref(text))
         reason = text.value.decode() if text.value else f"error {status}"
-        remedy = ": use smaller batches, or free memory on the device" if status == 2 else ""
+        remedy = ": use smaller batches, or free memory on the device" if status == OUT_OF_MEMORY else ""
         raise CudaError(f"{what}: {reason}{remedy}")
 
 
@@ -88,11 +141,14 @@ class Device:
     """One GPU and its primary context."""
 
     def __init__(self, number: int):
-        self.number = number
+        self.number, self.library = number, driver()
+        self.kept: dict[int, list[int]] = {}  # small pieces of memory that nobody uses, by size
         handle = ctypes.c_int()
         check(driver().cuDeviceGet(ctypes.byref(handle), number), f"device {number}")
         self.capability = tuple(self._attribute(handle, k) for k in (75, 76))
         self.processors = self._attribute(handle, 16)
+        self.shared = self._attribute(handle, 97)  # bytes that a block can have
+        self.bandwidth = 2e3 * self._attribute(handle, 36) * self._attribute(handle, 37) / 8  # bytes a second
         if self.capability < LEAST:
             raise CudaError(
                 f"device {number} has compute capability {self.capability[0]}.{self.capability[1]}, but "
@@ -113,16 +169,30 @@ class Device:
         major, minor = min(self.capability, NEWEST)
         return f"sm_{major}{minor}"
 
-    @contextmanager
-    def current(self) -> Iterator[None]:
-        """Within this block, the driver works on this device."""
+    def current(self) -> Device:
+        """Within `with device.current():`, the driver works on this device."""
+        return self
+
+    def __enter__(self) -> None:
         if _forked:
             raise CudaError("a GPU cannot be used in a forked process: start processes with 'spawn'")
-        check(driver().cuCtxPushCurrent_v2(self.context), f"device {self.number}")
-        try:
-            yield
-        finally:
-            driver().cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+        check(self.library.cuCtxPushCurrent_v2(self.context), f"device {self.number}")
+
+    def __exit__(self, *_: object) -> None:
+        self.library.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+
+    def give_back(self) -> None:
+        """Free the pieces of memory that nobody uses."""
+        kept, self.kept = self.kept, {}
+        for pointers in kept.values():
+            for pointer in pointers:
+                self.release("cuMemFree_v2", pointer)
+
+    def release(self, how: str, what: Any) -> None:
+        """Give back what was taken on this device, unless it is gone already."""
+        if what and not _forked and sys is not None and not sys.is_finalizing():
+            with self.current():
+                getattr(self.library, how)(what)
 
 
 @cache
@@ -133,66 +203,98 @@ def device(number: int = 0) -> Device:
 
 
 class Memory:
-    """Memory of a device, freed with its last reference."""
+    """Memory of a device, given back with its last reference.
+
+    Small pieces are kept for the next that asks for as much: the driver takes long to give and take.
+    """
 
     def __init__(self, where: Device, size: int):
         self.device, self.size = where, size
+        self._room = max(256, 1 << (size - 1).bit_length()) if size <= SMALL else size
+        kept = where.kept.get(self._room)
+        if kept:
+            self.pointer = kept.pop()
+            return
         pointer = ctypes.c_uint64()
         with where.current():
-            check(
-                driver().cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(max(size, 16))), f"{size} bytes"
-            )
+            status = driver().cuMemAlloc_v2(ctypes.byref(pointer), self._room)
+        if status == OUT_OF_MEMORY and where.kept:
+            where.give_back()
+            with where.current():
+                status = driver().cuMemAlloc_v2(ctypes.byref(pointer), self._room)
+        check(status, f"{size} bytes")
         self.pointer = pointer.value
 
     def __del__(self) -> None:
-        pointer = getattr(self, "pointer", None)
-        if pointer and not _forked and not sys.is_finalizing():
-            with self.device.current():
-                driver().cuMemFree_v2(ctypes.c_uint64(pointer))
+        pointer = getattr(self, "pointer", 0)
+        if pointer and self._room <= SMALL and not _forked:
+            kept = self.device.kept.setdefault(self._room, [])
+            if len(kept) < KEPT:
+                kept.append(pointer)
+                return
+        self.device.release("cuMemFree_v2", pointer)
 
     def put(self, array: np.ndarray) -> None:
         """Copy an array from the host."""
         if array.nbytes:
             with self.device.current():
-                check(
-                    driver().cuMemcpyHtoD_v2(
-                        ctypes.c_uint64(self.pointer), _address(array), ctypes.c_size_t(array.nbytes)
-                    ),
-                    "copying to the device",
-                )
+                status = driver().cuMemcpyHtoD_v2(self.pointer, array.ctypes.data, array.nbytes)
+                check(status, "copying to the device")
 
     def get(self, array: np.ndarray) -> np.ndarray:
         """Copy to an array of the host."""
         if array.nbytes:
             with self.device.current():
-                check(
-                    driver().cuMemcpyDtoH_v2(
-                        _address(array), ctypes.c_uint64(self.pointer), ctypes.c_size_t(array.nbytes)
-                    ),
-                    "copying from the device",
-                )
+                status = driver().cuMemcpyDtoH_v2(array.ctypes.data, self.pointer, array.nbytes)
+                check(status, "copying from the device")
         return array
 
 
-def _address(array: np.ndarray) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)
-
-
 class DeviceArray:
-    """An array in the memory of a GPU, in rows; other libraries take it by `__cuda_array_interface__`."""
+    """An array in the memory of a GPU; other libraries take it by `__cuda_array_interface__` or DLPack.
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, where: Device):
+    `order`: the axes from the outermost in memory to the innermost, if that is not their own order.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, where: Device, order: Sequence[int] = ()):
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
-        self.memory = Memory(where, int(np.prod(self.shape, dtype=int)) * self.dtype.itemsize)
+        self.order = tuple(order)
+        self.memory = Memory(where, math.prod(self.shape) * self.dtype.itemsize)
+        self.__cuda_array_interface__ = {
+            "shape": self.shape, "typestr": self.dtype.str, "data": (self.memory.pointer, False),
+            "strides": self.strides if self.order else None, "version": 3,
+        }  # fmt: skip
 
     @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        data = (self.memory.pointer, False)
-        return {"shape": self.shape, "typestr": self.dtype.str, "data": data, "version": 3, "strides": None}
+    def ndim(self) -> int:
+        """How many axes it has."""
+        return len(self.shape)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """In bytes, as NumPy counts them."""
+        steps, size = [0] * len(self.shape), self.dtype.itemsize
+        for axis in reversed(self.order or range(len(self.shape))):
+            steps[axis] = size
+            size *= self.shape[axis]
+        return tuple(steps)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CUDA, self.memory.device.number
+
+    def __dlpack__(self, **_: Any) -> Any:
+        """What is written is there already: calls that make such arrays wait for them."""
+        steps = tuple(s // self.dtype.itemsize for s in self.strides)
+        return dlpack.capsule(
+            self, self.memory.pointer, self.shape, steps, self.dtype, self.memory.device.number
+        )
 
     def numpy(self) -> np.ndarray:
         """The array on the host."""
-        return self.memory.get(np.empty(self.shape, self.dtype))
+        if not self.order:
+            return self.memory.get(np.empty(self.shape, self.dtype))
+        flat = np.empty(tuple(self.shape[k] for k in self.order), self.dtype)
+        return self.memory.get(flat).transpose(np.argsort(self.order))
 
     def __repr__(self) -> str:
         return f"<{self.dtype} array {self.shape} on device {self.memory.device.number}>"
@@ -227,14 +329,17 @@ def _initialise() -> None:
 
 
 class Launcher:
-    """PTX loaded on one device: `launch(arguments, states, stream)`."""
+    """PTX loaded on one device: `launch(arguments, blocks, stream)`."""
 
-    def __init__(self, ptx: str, where: Device, level: int = 4):
-        self.device = where
+    def __init__(self, ptx: str, where: Device, level: int, threads: int, shared: int):
+        self.device, self.threads, self.shared = where, threads, shared
         log = ctypes.create_string_buffer(4096)
         options = (ctypes.c_int * 3)(7, 5, 6)  # optimisation level, error log, its size
         values = (ctypes.c_void_p * 3)(level, ctypes.cast(log, ctypes.c_void_p), len(log))
         self.module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        self._lock = threading.Lock()
+        self._arguments: Any = None
+        self._pointers: Any = None
         with where.current():
             status = driver().cuModuleLoadDataEx(
                 ctypes.byref(self.module), ctypes.c_char_p(ptx.encode()), 3, options, values
@@ -243,43 +348,132 @@ class Launcher:
             check(
                 driver().cuModuleGetFunction(ctypes.byref(self.function), self.module, b"states"), "a kernel"
             )
+            if shared > FREE_SHARED:
+                check(driver().cuFuncSetAttribute(self.function, 8, shared), f"{shared} shared bytes")
 
     def __del__(self) -> None:
-        if getattr(self, "module", None) and not _forked and not sys.is_finalizing():
+        self.device.release("cuModuleUnload", getattr(self, "module", None))
+
+    def facts(self) -> dict[str, int]:
+        """Registers of a thread, and bytes that did not fit into them."""
+        found = {}
+        for name, number in (("registers", 4), ("local_bytes", 3)):
+            value = ctypes.c_int()
             with self.device.current():
-                driver().cuModuleUnload(self.module)
+                check(driver().cuFuncGetAttribute(ctypes.byref(value), number, self.function), "a kernel")
+            found[name] = value.value
+        return found
+
+    def resident(self) -> int:
+        """How many blocks a processor holds at a time."""
+        count = ctypes.c_int()
+        with self.device.current():
+            status = driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                ctypes.byref(count), self.function, self.threads, ctypes.c_size_t(self.shared)
+            )
+            check(status, "a kernel")
+        return max(1, count.value)
 
     def launch(self, arguments: Sequence[int], blocks: int, stream: int = 0) -> None:
-        """Start the kernel; `arguments` are 64 bits each."""
-        numbers = [ctypes.c_uint64(a & (2**64 - 1)) for a in arguments]
-        pointers = (ctypes.c_void_p * len(numbers))(*(ctypes.addressof(n) for n in numbers))
-        with self.device.current():
+        """Start the kernel; `arguments` are 64 bits each. The device must be current."""
+        with self._lock:  # the arguments are copied before the launch returns
+            if self._arguments is None:
+                self._arguments = (ctypes.c_int64 * len(arguments))()
+                first = ctypes.addressof(self._arguments)
+                self._pointers = (ctypes.c_void_p * len(arguments))(
+                    *(first + 8 * k for k in range(len(arguments)))
+                )
+            self._arguments[:] = arguments
             status = driver().cuLaunchKernel(
-                self.function, blocks, 1, 1, THREADS, 1, 1, 0, ctypes.c_void_p(stream), pointers, None
+                self.function, blocks, 1, 1, self.threads, 1, 1, self.shared, stream, self._pointers, None
             )
+        if status:
             check(status, "starting a kernel")
 
-    def reset(self, notes: Memory, far: int = 0, stream: int = 0) -> None:
-        """Before a launch: nothing is refused; `far`: whether large angles are to be expected."""
-        with self.device.current():
-            for offset, value, count in ((0, 2**32 - 1, 2), (8, far, 1)):
-                place = ctypes.c_uint64(notes.pointer + offset)
-                status = driver().cuMemsetD32Async(
-                    place, ctypes.c_uint(value), ctypes.c_size_t(count), ctypes.c_void_p(stream)
-                )
-                check(status, "preparing a kernel")
 
-    def wait(self, stream: int = 0) -> None:
-        """Until everything on a stream is done."""
-        with self.device.current():
-            check(driver().cuStreamSynchronize(ctypes.c_void_p(stream)), "a kernel failed on the device")
+def wait(where: Device, stream: int = 0) -> None:
+    """Until everything on a stream is done."""
+    with where.current():
+        check(driver().cuStreamSynchronize(stream), "a kernel failed on the device")
+
+
+class _Copy(ctypes.Structure):
+    """What the driver wants to know of a copy of rows (CUDA_MEMCPY2D)."""
+
+    _fields_ = [
+        ("source_x", _size), ("source_y", _size), ("source_kind", _int), ("source_host", _pointer),
+        ("source", _number), ("source_array", _pointer), ("source_pitch", _size),
+        ("target_x", _size), ("target_y", _size), ("target_kind", _int), ("target_host", _pointer),
+        ("target", _number), ("target_array", _pointer), ("target_pitch", _size),
+        ("width", _size), ("height", _size),
+    ]  # fmt: skip
+
+
+def copy_rows(
+    where: Device, source: tuple[int, int], target: tuple[int, int], width: int, rows: int, stream: int
+) -> None:
+    """Copy rows of `width` bytes within a device; `source` and `target` are addresses and distances."""
+    if not width or not rows:
+        return
+    pitches = [max(pitch, width) for _, pitch in (source, target)]
+    facts = _Copy(
+        source_kind=2, source=source[0], source_pitch=pitches[0], target_kind=2, target=target[0],
+        target_pitch=pitches[1], width=width, height=rows,
+    )  # fmt: skip
+    with where.current():
+        check(driver().cuMemcpy2DAsync_v2(ctypes.byref(facts), stream), "copying within the device")
+
+
+class Stream:
+    """Work of a device that runs in order, beside that of other streams."""
+
+    def __init__(self, where: Device):
+        self.device, handle = where, ctypes.c_void_p()
+        with where.current():
+            check(driver().cuStreamCreate(ctypes.byref(handle), 1), "a stream")
+        self.handle = handle.value or 0
+
+    def __del__(self) -> None:
+        self.device.release("cuStreamDestroy_v2", getattr(self, "handle", 0))
+
+
+class Pinned:
+    """Memory of the host that a device reads and writes by itself."""
+
+    def __init__(self, where: Device, size: int):
+        self.device, pointer = where, ctypes.c_void_p()
+        with where.current():
+            check(
+                driver().cuMemHostAlloc(ctypes.byref(pointer), max(size, 16), 1), f"{size} bytes of the host"
+            )
+        self.pointer, self.size = pointer.value or 0, size
+        self.bytes = np.ctypeslib.as_array((ctypes.c_uint8 * max(size, 16)).from_address(self.pointer))
+
+    def __del__(self) -> None:
+        self.device.release("cuMemFreeHost", getattr(self, "pointer", 0))
+
+
+@cache
+def only_one() -> bool:
+    """Whether there is no second device."""
+    return device_count() == 1
+
+
+def free_bytes(number: int = 0) -> int:
+    """Memory of a device that nobody has taken."""
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    with device(number).current():
+        check(driver().cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)), "asking the device")
+    return free.value
 
 
 def device_of(pointer: int) -> int:
     """The number of the device on which memory stands."""
+    if only_one() or not pointer:
+        return 0
     ordinal = ctypes.c_int()
     check(
-        driver().cuPointerGetAttribute(ctypes.byref(ordinal), 9, ctypes.c_uint64(pointer)),
+        driver().cuPointerGetAttribute(ctypes.byref(ordinal), 9, pointer),
         "an array's device",
     )
     return ordinal.value

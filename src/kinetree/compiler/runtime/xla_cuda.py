@@ -25,6 +25,9 @@ class Place(NamedTuple):
     large: int
     tables: int
     blocks: int
+    tile: int
+    threads: int
+    shared: int
 
 
 class DeviceHandler:

@@ -205,6 +205,9 @@ class Printer(Walk):
             return
         if e.op in ("sin", "cos"):
             self._sincos(e)
+        elif e.op == "tan" and self.fused:
+            sine, cosine = (self._extracted(e.args[0], k) for k in range(2))
+            self._bind(e, self._fresh(f"fdiv {self.number.vector} {sine}, {cosine}"))
         elif e.op in ("load", "iload"):
             self._bind(e, self._load(e))
         else:
@@ -225,17 +228,20 @@ class Printer(Walk):
         return args[-1]
 
     def _sincos(self, e: Expr) -> None:
-        """Sine and cosine of one argument come from one call."""
-        key = ("sincos", e.args[0])
+        self._bind(e, self._extracted(e.args[0], 0 if e.op == "sin" else 1))
+
+    def _extracted(self, angle: Any, which: int) -> str:
+        """The sine (0) or cosine (1) of a number: both come from one call."""
         vector = self.number.vector
         pair_type = f"{{ {vector}, {vector} }}"
-        pair = self._find(key)
+        pair = self._find(("sincos", angle))
         if pair is None:
-            self.needs_sincos = True
-            argument = self._operand(e.args[0])
-            pair = self._fresh(f"call {pair_type} @{sincos.name(self.number)}({vector} {argument})")
-            self._scopes[-1][key] = pair
-        self._bind(e, self._fresh(f"extractvalue {pair_type} {pair}, {0 if e.op == 'sin' else 1}"))
+            pair = self._scopes[-1]["sincos", angle] = self._pair(self._operand(angle), pair_type)
+        return self._fresh(f"extractvalue {pair_type} {pair}, {which}")
+
+    def _pair(self, angle: str, pair_type: str) -> str:
+        self.needs_sincos = True
+        return self._fresh(f"call {pair_type} @{sincos.name(self.number)}({self.number.vector} {angle})")
 
     def store(self, s: Store) -> None:
         if self.results is not None and (s.array, s.index) in self.results.values:

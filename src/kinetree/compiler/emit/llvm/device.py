@@ -18,6 +18,11 @@ class Device:
     thread: str  # number of the thread in its block, i32
     block: str  # number of the block, i32
     barrier: str
+    bounds: str  # the attribute that tells how many threads a block has
+    resident: str  # the one that tells how many blocks a processor shall hold
+    arrive: str  # a copy to shared memory that goes on by itself: bytes, where to, where from
+    commit: str  # what has begun to arrive is one group
+    wait: str  # until all but the last so many groups have arrived
     declarations: str
 
 
@@ -29,9 +34,19 @@ NVIDIA = Device(
     "call i32 @llvm.nvvm.read.ptx.sreg.tid.x()",
     "call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()",
     "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+    '"nvvm.maxntid"="{0}"',
+    '"nvvm.minctasm"="{0}"',
+    "call void @llvm.nvvm.cp.async.ca.shared.global.{0}(ptr addrspace(3) {1}, ptr addrspace(1) {2})",
+    "call void @llvm.nvvm.cp.async.commit.group()",
+    "call void @llvm.nvvm.cp.async.wait.group(i32 {0})",
     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
     "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
-    "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)",
+    "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n"
+    "declare void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3), ptr addrspace(1))\n"
+    "declare void @llvm.nvvm.cp.async.ca.shared.global.8(ptr addrspace(3), ptr addrspace(1))\n"
+    "declare void @llvm.nvvm.cp.async.ca.shared.global.16(ptr addrspace(3), ptr addrspace(1))\n"
+    "declare void @llvm.nvvm.cp.async.commit.group()\n"
+    "declare void @llvm.nvvm.cp.async.wait.group(i32 immarg)",
 )
 AMD = Device(
     "amdgcn-amd-amdhsa",
@@ -41,6 +56,11 @@ AMD = Device(
     "call i32 @llvm.amdgcn.workitem.id.x()",
     "call i32 @llvm.amdgcn.workgroup.id.x()",
     "call void @llvm.amdgcn.s.barrier()",
+    '"amdgpu-flat-work-group-size"="{0},{0}"',
+    "",
+    "",
+    "",
+    "",
     "declare i32 @llvm.amdgcn.workitem.id.x()\n"
     "declare i32 @llvm.amdgcn.workgroup.id.x()\n"
     "declare void @llvm.amdgcn.s.barrier()",
@@ -57,6 +77,11 @@ def declarations(number: Number) -> str:
     return "\n".join(lines)
 
 
-ATTRIBUTES = """attributes #0 = { nounwind }
-!0 = !{!"branch_weights", i32 1, i32 100000}
-!1 = !{}"""
+def attributes(device: Device, threads: int, resident: int = 0) -> str:
+    """What is known of the kernel, and the marks of branches and loads."""
+    held = device.resident.format(resident) if resident else ""
+    return f"""attributes #0 = {{ nounwind {device.bounds.format(threads)} {held} }}
+!0 = !{{!"branch_weights", i32 1, i32 100000}}
+!1 = !{{}}
+!2 = distinct !{{!2, !3}}
+!3 = !{{!"llvm.loop.unroll.disable"}}"""

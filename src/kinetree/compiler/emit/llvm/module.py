@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kinetree.compiler.emit.llvm import copy, sincos
+from kinetree.compiler.emit.llvm import copy, elementary, sincos
 from kinetree.compiler.emit.llvm.batch import define_group, define_run
 from kinetree.compiler.emit.llvm.body import Printer
 from kinetree.compiler.emit.llvm.driver import (
@@ -75,7 +75,8 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     needed |= {wide} if angles else set()
     functions += [sincos.define(kind, target.has_fma) for kind in sorted(needed, key=lambda k: k.lanes)]
     functions += [sincos.define_large()] if needed and target.has_fma else []
-    functions += [each(op, number) for op in sorted(printer.library)]
+    ours = elementary.define if target.has_fma else each
+    functions += [ours(op, number) for op in sorted(printer.library)]
     functions += _copies(program, number, wide, results, target.has_fma)
     streamed = [(k, a) for k, a in enumerate(program.outputs) if is_streamed(a, number)]
     for k, array in streamed if results is None else ():
@@ -119,8 +120,8 @@ def _copies(
 
 def _declarations(number: Number, wide: Number, library: set[str]) -> list[str]:
     lines = []
-    double = Number("float64", 1)  # for large angles
-    for kind in sorted({number, wide, Number(number.dtype, 1), double}, key=lambda k: (k.lanes, k.dtype)):
+    doubles = {Number("float64", 1), Number("float64", number.lanes)}  # large angles, logarithms
+    for kind in sorted({number, wide, Number(number.dtype, 1)} | doubles, key=lambda k: (k.lanes, k.dtype)):
         v, suffix = kind.vector, kind.suffix
         lines.append(f"declare {v} @llvm.fma.{suffix}({v}, {v}, {v})")
         lines += [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs", "floor")]

@@ -11,7 +11,6 @@ from __future__ import annotations
 from enum import IntEnum, auto
 
 from kinetree.compiler.emit.llvm import xla_parts as parts
-from kinetree.compiler.emit.llvm.gpu import THREADS
 from kinetree.compiler.emit.llvm.xla_parts import Api, Facts
 
 EXTRA = 2  # results besides those of the function: notes (16 bytes) and work arrays
@@ -25,7 +24,10 @@ class Place(IntEnum):
     FUNCTION = auto()
     LARGE = auto()  # the kernel for large angles, or 0
     TABLES = auto()
-    BLOCKS = auto()  # at most; 0: as many as there are states for
+    BLOCKS = auto()  # at most
+    TILE = auto()  # states of a block
+    THREADS = auto()  # of a block
+    SHARED = auto()  # bytes that a block shares
     SIZE = auto()
 
 
@@ -80,7 +82,7 @@ find:
   br i1 %nowhere, label %misfit, label %fill
 fill:
   %thrice = mul i64 %total, 3
-  %count.words = add i64 %thrice, 5
+  %count.words = add i64 %thrice, 6
   %words = alloca i64, i64 %count.words
   %pointers = alloca ptr, i64 %count.words
   br label %array
@@ -125,11 +127,12 @@ rest:
   %tables = load i64, ptr %tables.at
   %most.at = getelementptr i64, ptr %place, i64 {Place.BLOCKS:d}
   %most = load i64, ptr %most.at
-  %up = add i64 %n, {THREADS - 1}
-  %needed = udiv i64 %up, {THREADS}
-  %fewer = call i64 @llvm.smin.i64(i64 %needed, i64 %most)
-  %any = icmp eq i64 %most, 0
-  %blocks = select i1 %any, i64 %needed, i64 %fewer
+  %tile.at = getelementptr i64, ptr %place, i64 {Place.TILE:d}
+  %tile = load i64, ptr %tile.at
+  %low = sub i64 %tile, 1
+  %up = add i64 %n, %low
+  %needed = udiv i64 %up, %tile
+  %blocks = call i64 @llvm.smin.i64(i64 %needed, i64 %most)
   %tail = getelementptr i64, ptr %words, i64 %thrice
   %tail.1 = getelementptr i64, ptr %tail, i64 1
   %tail.2 = getelementptr i64, ptr %tail, i64 2
@@ -140,6 +143,8 @@ rest:
   store i64 %notes, ptr %tail.2
   store i64 %n, ptr %tail.3
   store i64 %blocks, ptr %tail.4
+  %tail.5 = getelementptr i64, ptr %tail, i64 5
+  store i64 1, ptr %tail.5
   br label %point
 point:
   %j = phi i64 [ 0, %rest ], [ %j.next, %point ]
@@ -174,8 +179,14 @@ define internal i32 @launch(ptr %place, ptr %context, ptr %stream, i64 %notes, i
   %function.at = getelementptr i64, ptr %place, i64 {Place.FUNCTION:d}
   %function = load ptr, ptr %function.at
   %grid = trunc i64 %blocks to i32
-  %s4 = call i32 @cuLaunchKernel(ptr %function, i32 %grid, i32 1, i32 1, i32 {THREADS}, i32 1, i32 1, i32 0,
-    ptr %stream, ptr %pointers, ptr null)
+  %threads.at = getelementptr i64, ptr %place, i64 {Place.THREADS:d}
+  %threads.word = load i64, ptr %threads.at
+  %threads = trunc i64 %threads.word to i32
+  %shared.at = getelementptr i64, ptr %place, i64 {Place.SHARED:d}
+  %shared.word = load i64, ptr %shared.at
+  %shared = trunc i64 %shared.word to i32
+  %s4 = call i32 @cuLaunchKernel(ptr %function, i32 %grid, i32 1, i32 1, i32 %threads, i32 1, i32 1,
+    i32 %shared, ptr %stream, ptr %pointers, ptr null)
   %first = or i32 %s2, %s3
   %begun = or i32 %first, %s4
   %large.at = getelementptr i64, ptr %place, i64 {Place.LARGE:d}
@@ -183,8 +194,8 @@ define internal i32 @launch(ptr %place, ptr %context, ptr %stream, i64 %notes, i
   %none = icmp eq ptr %large, null
   br i1 %none, label %done, label %again
 again:
-  %s5 = call i32 @cuLaunchKernel(ptr %large, i32 %grid, i32 1, i32 1, i32 {THREADS}, i32 1, i32 1, i32 0,
-    ptr %stream, ptr %pointers, ptr null)
+  %s5 = call i32 @cuLaunchKernel(ptr %large, i32 %grid, i32 1, i32 1, i32 %threads, i32 1, i32 1,
+    i32 %shared, ptr %stream, ptr %pointers, ptr null)
   br label %done
 done:
   %last = phi i32 [ 0, %0 ], [ %s5, %again ]

@@ -1,0 +1,234 @@
+"""`make bench-gpu`: functions, simulations and calls on a GPU, with the bytes and operations that they move.
+
+    python -m benchmarks.gpu [--save gpu.json]
+
+Kernels are timed by the device's own clock, on arrays that are there; calls by the processor's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import kinetree as kt
+from kinetree.compiler.runtime import cuda
+from kinetree.motion.rollout import rollout
+from kinetree.stages import TARGETS, Job
+from kinetree.stages.compile import job_for
+
+ROBOTS = {"7-axis arm": kt.zoo.arm7, "quadruped": kt.zoo.quadruped, "humanoid": kt.zoo.humanoid}
+FUNCTIONS = {"ID": kt.inverse_dynamics, "FD": kt.forward_dynamics, "M": kt.mass_matrix}
+NUMBERS = 1 << 28  # that the arrays of a timing hold at most
+ROUNDS, TURNS = 7, 10
+STEPS = 200
+
+
+class Clock:
+    """Times work on a device by its own clock."""
+
+    def __init__(self, where: cuda.Device):
+        self.device, self.events = where, [ctypes.c_void_p(), ctypes.c_void_p()]
+        with where.current():
+            for event in self.events:
+                cuda.check(cuda.driver().cuEventCreate(ctypes.byref(event), 0), "an event")
+
+    def seconds(self, work: Callable[[], Any], turns: int = TURNS) -> float:
+        """The time of one turn: the median of some rounds."""
+        found = []
+        for _ in range(ROUNDS):
+            self._record(0)
+            for _ in range(turns):
+                work()
+            self._record(1)
+            with self.device.current():
+                cuda.check(cuda.driver().cuEventSynchronize(self.events[1]), "an event")
+                elapsed = ctypes.c_float()
+                cuda.driver().cuEventElapsedTime(ctypes.byref(elapsed), *self.events)
+            found.append(elapsed.value / 1e3 / turns)
+        return statistics.median(found)
+
+    def _record(self, which: int) -> None:
+        with self.device.current():
+            cuda.check(cuda.driver().cuEventRecord(self.events[which], ctypes.c_void_p(0)), "an event")
+
+
+def arrays_for(job: Job, count: int) -> list[cuda.DeviceArray]:
+    """Valid states on the device: some thousand, over and over."""
+    few = job.samples(min(count, 4096))
+    return [cuda.array(np.resize(x, (count, *x.shape[1:]))) for x in few]
+
+
+class Prepared:
+    """A kernel with arrays of one batch."""
+
+    def __init__(self, job: Job, count: int):
+        self.job, self.count = job, count
+        self.kernel = TARGETS["cuda"].executable(job)
+        self.inputs = arrays_for(job, count)
+        where = cuda.device()
+        _, outputs = job.shapes
+        self.results = [cuda.DeviceArray((count, *s), self.kernel.dtype, where) for s in outputs]
+        self.kernel(*self.inputs, out=tuple(self.results))
+        views = [kt_view(a) for a in (*self.inputs, *self.results)]
+        self.form = self.kernel._form(views[: len(self.inputs)], views[len(self.inputs) :])
+        self.pointers = [v.pointer for v in views]
+
+    def start(self) -> None:
+        """Start the kernel, and do not look whether a state was refused."""
+        self.kernel.code.start(self.form, self.pointers, cuda.device(), 0)
+
+    @property
+    def bytes(self) -> int:
+        """That a state moves."""
+        inputs, outputs = self.job.shapes
+        return sum(math.prod(s) for s in (*inputs, *outputs)) * self.kernel.dtype.itemsize
+
+    def facts(self) -> dict[str, int]:
+        """Registers, spilled bytes, states and threads of a block."""
+        loaded = self.kernel.code.load(cuda.device(), self.form.layout)
+        shape = {"tile": loaded.tile, "threads": loaded.launcher.threads, "shared": loaded.launcher.shared}
+        return loaded.launcher.facts() | shape
+
+
+def kt_view(array: Any) -> Any:
+    from kinetree.compiler.runtime.cuda_arrays import View
+
+    return View.of(array)
+
+
+def states_for(job: Job) -> int:
+    inputs, outputs = job.shapes
+    numbers = sum(math.prod(s) for s in (*inputs, *outputs))
+    return 1 << min(23, int(math.log2(NUMBERS / numbers)))
+
+
+def function_row(robot: str, name: str, dtype: str, clock: Clock, count: int = 0) -> dict[str, Any]:
+    """States a second of one function."""
+    job = job_for("bench", FUNCTIONS[name], ROBOTS[robot](), None, {}, dtype)
+    ready = Prepared(job, count or states_for(job))
+    seconds = clock.seconds(ready.start)
+    flops = ready.kernel.ops["flops"]
+    return {
+        "robot": robot, "function": name, "dtype": dtype, "states": ready.count,
+        "rate": ready.count / seconds, "bytes": ready.bytes, "flops": flops,
+        "traffic": ready.count * ready.bytes / seconds, "work": ready.count * flops / seconds,
+        **ready.facts(),
+    }  # fmt: skip
+
+
+def copy_speed(clock: Clock) -> float:
+    """Bytes a second that a copy within the device moves, read and written."""
+    size = 1 << 31
+    a, b = cuda.Memory(cuda.device(), size), cuda.Memory(cuda.device(), size)
+
+    def copy() -> None:
+        with cuda.device().current():
+            cuda.driver().cuMemcpyDtoDAsync_v2(
+                ctypes.c_uint64(b.pointer), ctypes.c_uint64(a.pointer), ctypes.c_size_t(size), None
+            )
+
+    return 2 * size / clock.seconds(copy)
+
+
+def simulation_row(
+    robot: str, integrator: str, dtype: str, clock: Clock, states: int = 1 << 20, joints: bool = False
+) -> dict[str, Any]:
+    """Steps a second of a time loop; `joints`: with damping, friction and stops at limits."""
+    function = rollout((), 1, STEPS)
+    options = function.chosen(integrator=integrator, passive=joints, limits=joints, constraints=())
+    job = Job(function, ROBOTS[robot](), function.present(()), options, dtype)
+    ready = Prepared(job, states)
+    seconds = clock.seconds(ready.start, 2)
+    flops = ready.kernel.ops["flops"]
+    return {
+        "robot": robot, "integrator": integrator, "dtype": dtype, "states": states, "steps": STEPS,
+        "joints": joints, "rate": states * STEPS / seconds, "work": states * STEPS * flops / seconds,
+        "flops": flops, **ready.facts(),
+    }  # fmt: skip
+
+
+def call_seconds(dtype: str = "float32") -> dict[str, float]:
+    """Of a whole call from Python with a small batch, by the kind of array."""
+    arm = kt.zoo.arm7()
+    q, v = arm.random_state(0, 1024)
+    rows = {"kinetree": [kt.cuda.array(x.astype(dtype)) for x in (q, v, v)]}
+    try:
+        import torch
+
+        rows["torch"] = [torch.as_tensor(x.astype(dtype), device="cuda") for x in (q, v, v)]
+    except ImportError:
+        pass
+    found = {}
+    for name, arrays in rows.items():
+        for function in (kt.inverse_dynamics, kt.forward_dynamics):
+            function(arm, *arrays)
+            started = time.perf_counter()
+            for _ in range(500):
+                function(arm, *arrays)
+            found[f"{name} {function.name}"] = (time.perf_counter() - started) / 500
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
+    parser.add_argument("--save", help="write the results to a JSON file")
+    parser.add_argument("--batches", action="store_true", help="also time batches of many sizes")
+    chosen = parser.parse_args()
+    if not cuda.is_available():
+        print("no GPU here: nothing to time")
+        return
+    clock = Clock(cuda.device())
+    copied = copy_speed(clock)
+    print(f"a copy moves {copied / 1e12:.2f} TB/s")
+    found: dict[str, Any] = {"copy": copied, "functions": [], "simulations": [], "batches": []}
+    for robot in ROBOTS:
+        for name in FUNCTIONS:
+            for dtype in ("float32", "float64"):
+                row = function_row(robot, name, dtype, clock)
+                found["functions"].append(row)
+                print(
+                    f"{robot:11s} {name:2s} {dtype} {row['rate'] / 1e9:6.2f} G/s  "
+                    f"{row['traffic'] / 1e12:5.2f} TB/s ({row['traffic'] / copied:4.0%})  "
+                    f"{row['work'] / 1e12:5.1f} Tflop/s  registers {row['registers']:3d} "
+                    f"spilled {row['local_bytes']:4d}  {row['tile']} x {row['threads'] // row['tile']} "
+                    f"shared {row['shared']}",
+                    flush=True,
+                )
+    for robot, integrator, joints in (
+        ("7-axis arm", "discrete", False), ("7-axis arm", "discrete", True), ("7-axis arm", "rk4", False),
+        ("quadruped", "discrete", False), ("humanoid", "discrete", False),
+    ):  # fmt: skip
+        for dtype in ("float32", "float64"):
+            row = simulation_row(robot, integrator, dtype, clock, joints=joints)
+            found["simulations"].append(row)
+            print(
+                f"{robot:11s} {integrator} {'with joints ' if joints else ''}{dtype} "
+                f"{row['rate'] / 1e9:6.2f} G steps/s  {row['work'] / 1e12:5.1f} Tflop/s  "
+                f"registers {row['registers']} spilled {row['local_bytes']}",
+                flush=True,
+            )
+    found["calls"] = call_seconds()
+    for name, seconds in found["calls"].items():
+        print(f"a call, {name}: {seconds * 1e6:.0f} us")
+    if chosen.batches:
+        for robot in ROBOTS:
+            for name in ("ID", "FD"):
+                for k in range(5, 23):
+                    row = function_row(robot, name, "float32", clock, 1 << k)
+                    found["batches"].append({n: row[n] for n in ("robot", "function", "states", "rate")})
+        print(f"{len(found['batches'])} batches timed")
+    if chosen.save:
+        with open(chosen.save, "w") as file:
+            json.dump(found, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""What all kernels for graphics processors have in common: parameters, loops of their own, sines, notes.
+
+    kernel(input, state stride, element stride, ..., output, ..., tables, work, notes, n, blocks, epoch)
+
+Strides count numbers. `notes` has the number of the first state that the guard refuses, and behind it the
+`epoch` of the last launch that met an angle too large for it: large angles need much more code for their
+sines, so there are two kernels. The first can do without; the other (`large`) returns at once unless the
+first has noted its epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kinetree.compiler.emit.llvm import elementary, sincos
+from kinetree.compiler.emit.llvm.body import Printer
+from kinetree.compiler.emit.llvm.device import Device, attributes, declarations
+from kinetree.compiler.emit.llvm.layout import layout
+from kinetree.compiler.emit.llvm.types import Number
+from kinetree.compiler.ir.graph import Array, Part
+from kinetree.compiler.ir.program import Program
+from kinetree.ops import Expr
+
+
+@dataclass(frozen=True)
+class GpuModule:
+    """LLVM text with one kernel, `states`, and what launching it needs."""
+
+    text: str
+    tile: int  # states of a block
+    threads: int  # of a block
+    shared_bytes: int  # that are asked for when it is launched
+    work_numbers: int  # for each thread in `work`; 0 if its work arrays stay with it
+    persistent: bool  # a block is best given many tiles
+
+
+class Counter(str):
+    """The name of an integer that a loop of the printer itself counts with."""
+
+
+class GpuKernel(Printer):
+    """Prints a program for the threads of a block."""
+
+    tile = threads = 128
+    resident = 0
+
+    def __init__(self, program: Program, number: Number, device: Device, large: bool):
+        super().__init__(program, number, layout(program, number, 0, 1), {}, True)
+        self.device, self.large = device, large
+
+    # -- the kernel
+
+    def parameters(self) -> str:
+        p = self.program
+        found = []
+        for k in range(len(p.inputs)):
+            found.append(f"ptr addrspace(1) noalias readonly %in{k}, i64 %in{k}.s, i64 %in{k}.e")
+        for k in range(len(p.outputs)):
+            found.append(f"ptr addrspace(1) %out{k}, i64 %out{k}.s, i64 %out{k}.e")
+        found += ["ptr addrspace(1) noalias readonly %tables", "ptr addrspace(1) %work"]
+        found += ["ptr addrspace(1) %notes", "i64 %n", "i64 %blocks", "i64 %epoch"]
+        return ", ".join(found)
+
+    def enter(self) -> None:
+        """What is done once, before the loop."""
+
+    def head(self) -> None:
+        """Up to the loop over states: the numbers of thread and block; whether there is anything to do."""
+        self._lines += [
+            f"  %tid32 = {self.device.thread}",
+            f"  %ctaid32 = {self.device.block}",
+            "  %tid = zext i32 %tid32 to i64",
+            "  %ctaid = zext i32 %ctaid32 to i64",
+            f"  %first = mul i64 %ctaid, {self.tile}",
+            f"  %step = mul i64 %blocks, {self.tile}",
+            "  %far = getelementptr i32, ptr addrspace(1) %notes, i64 2",
+            "  %epoch32 = trunc i64 %epoch to i32",
+            "  %asked = load i32, ptr addrspace(1) %far",
+            f"  %wanted = {'icmp eq i32 %asked, %epoch32' if self.large else 'icmp eq i32 0, 0'}",
+            "  %inside.any = icmp slt i64 %first, %n",
+            "  %any = and i1 %inside.any, %wanted",
+            "  br i1 %any, label %enter, label %finish",
+            "enter:",
+        ]
+        self._label = "enter"
+        self.enter()
+        before = self._label
+        self._lines += [
+            "  br label %states",
+            "states:",
+            f"  %base = phi i64 [ %first, %{before} ], [ %base.next, %latch ]",
+        ]
+        self._label = "states"
+
+    def foot(self) -> None:
+        self._lines += [
+            "  br label %latch",
+            "latch:",
+            "  %base.next = add i64 %base, %step",
+            "  %more = icmp slt i64 %base.next, %n",
+            "  br i1 %more, label %states, label %finish",
+            "finish:",
+            "  ret void",
+        ]
+
+    def text(self, memory: list[str]) -> str:
+        """The module: `memory` declares what the kernel shares."""
+        number, device = self.number, self.device
+        body = "\n".join(["entry:", *self._lines])
+        functions = list(memory)
+        if self.needs_sincos:
+            functions.append(sincos.define(number, True, "alwaysinline nounwind", near=not self.large))
+            functions += [sincos.define_large("addrspace(4)")] if self.large else []
+        functions += [elementary.define(op, number, "alwaysinline nounwind") for op in sorted(self.library)]
+        functions.append(f"define {device.kernel} void @states({self.parameters()}) #0 {{\n{body}\n}}")
+        functions += [device.declarations, declarations(number)]
+        functions.append(attributes(device, self.threads, self.resident))
+        return "\n\n".join(functions)
+
+    def reserve(self, name: str, kind: str) -> None:
+        """Memory that belongs to one thread."""
+        own = self.device.own
+        if not own:
+            self._lines.append(f"  %{name} = alloca {kind}")
+            return
+        self._lines += [
+            f"  %{name}.own = alloca {kind}, {own}",
+            f"  %{name} = addrspacecast ptr {own} %{name}.own to ptr",
+        ]
+
+    # -- loops and branches of the printer's own
+
+    @contextmanager
+    def turns(
+        self, first: str, stop: str, step: Any = 1, some: str = "true", often: bool = False
+    ) -> Iterator[Counter]:
+        """A loop over the integers from `first` to before `stop`, if there are `some`.
+
+        `often`: it matters how fast it is; else its code is kept short.
+        """
+        head, done = self._labels("turn", "turned")
+        before = self._label
+        self._lines.append(f"  br i1 {some}, label %{head}, label %{done}")
+        self._start(head)
+        place = len(self._lines)
+        k = Counter(self._fresh("phi"))
+        yield k
+        self._lines.append(f"  %{head}.i = add i64 {k}, {step}")
+        more = self._fresh(f"icmp slt i64 %{head}.i, {stop}")
+        self._lines[place] = f"  {k} = phi i64 [ {first}, %{before} ], [ %{head}.i, %{self._label} ]"
+        short = "" if often else ", !llvm.loop !2"
+        self._lines.append(f"  br i1 {more}, label %{head}, label %{done}{short}")
+        self._start(done)
+
+    @contextmanager
+    def rarely(self, condition: str) -> Iterator[None]:
+        """What is done if something holds that hardly ever does."""
+        some, none = self._labels("rare", "usual")
+        self._lines.append(f"  br i1 {condition}, label %{some}, label %{none}, !prof !0")
+        self._start(some)
+        yield
+        self._lines.append(f"  br label %{none}")
+        self._start(none)
+
+    def _integer(self, value: Any) -> str:
+        return str(value) if isinstance(value, Counter) else super()._integer(value)
+
+    # -- memory
+
+    def table(self, value: Expr) -> str:
+        """An element of a constant table."""
+        array, index = value.args
+        kind = self.number.scalar if value.op == "load" else "i64"
+        start = self.layout.table[array]
+        base = self._fresh(f"getelementptr i8, ptr addrspace(1) %tables, i64 {start}")
+        address = self._fresh(f"getelementptr {kind}, ptr addrspace(1) {base}, i64 {self._integer(index)}")
+        return self._fresh(f"load {kind}, ptr addrspace(1) {address}, !invariant.load !1")
+
+    def row(self, name: str, state: str) -> str:
+        """Where the numbers of a state stand."""
+        offset = self._fresh(f"mul i64 {state}, %{name}.s")
+        return self._fresh(f"getelementptr {self.number.scalar}, ptr addrspace(1) %{name}, i64 {offset}")
+
+    def nothing(self, total: str, value: str) -> str:
+        """A sum that stays 0 as long as all numbers are finite."""
+        scalar, zero = self.number.scalar, self.number.constant(0.0)
+        suffix = self.number.suffix
+        return self._fresh(
+            f"call {scalar} @llvm.fma.{suffix}({scalar} {value}, {scalar} {zero}, {scalar} {total})"
+        )
+
+    def summed(self, addresses: list[tuple[str, str, Array]]) -> str:
+        """Such a sum over whole rows: (address space, address of the row, array) of each."""
+        scalar, zero = self.number.scalar, self.number.constant(0.0)
+        self._lines.append(f"  store {scalar} {zero}, ptr %poison")
+        for space, address, array in addresses:
+            if array.size:
+                with self.turns("0", str(array.size)) as k:
+                    place = self._fresh(f"getelementptr {scalar}, ptr {space} {address}, i64 {k}")
+                    value = self._fresh(f"load {scalar}, ptr {space} {place}")
+                    before = self._fresh(f"load {scalar}, ptr %poison")
+                    self._lines.append(f"  store {scalar} {self.nothing(before, value)}, ptr %poison")
+        total = self._fresh(f"load {scalar}, ptr %poison")
+        return self._fresh(f"fcmp une {scalar} {total}, {zero}")
+
+    # -- statements
+
+    def part(self, part: Part) -> None:
+        self.statements(part.body.statements)
+
+    def _pair(self, angle: str, pair_type: str) -> str:
+        if not self.large:
+            scalar = self.number.scalar
+            size = self._fresh(f"call {scalar} @llvm.fabs.{self.number.suffix}({scalar} {angle})")
+            most = self.number.constant(sincos.FAR[self.number.dtype])
+            beyond = self._fresh(f"fcmp ogt {scalar} {size}, {most}")
+            known = self._fresh("load i1, ptr %beyond")
+            self._lines.append(f"  store i1 {self._fresh(f'or i1 {beyond}, {known}')}, ptr %beyond")
+        return super()._pair(angle, pair_type)
+
+    # -- notes
+
+    def ask(self) -> None:
+        """Ask for the kernel that can do large angles, if there was one."""
+        if not self.large:
+            with self.rarely(self._fresh("load i1, ptr %beyond")):
+                self._lines.append("  store i32 %epoch32, ptr addrspace(1) %far")
+
+    def refuse(self, state: str) -> None:
+        """Note the first state that the guard refuses."""
+        self._fresh(f"atomicrmw umin ptr addrspace(1) %notes, i64 {state} monotonic")

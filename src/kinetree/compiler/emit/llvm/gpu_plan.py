@@ -1,0 +1,107 @@
+"""What the threads of a block share: where rows of inputs and results stand, and what strands exchange.
+
+Results that fit stand in shared memory as they will in rows. Of larger ones (mass matrices of big robots)
+every number is kept once, and a table says which of them, or 0, stands where.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinetree.compiler.emit.llvm.types import Number
+from kinetree.compiler.ir.graph import Array, Store
+from kinetree.compiler.ir.program import Program, walk
+from kinetree.compiler.passes.strands import Strands
+from kinetree.ops import Expr
+
+TILES = (128, 64, 32)  # states of a block
+FEW = 40 << 10  # bytes of shared memory of a block that leave room for several
+MUCH = 100 << 10  # bytes above which results are packed
+WARP = 32
+CHUNK = 16  # bytes that are copied at a time
+
+
+class Plan:
+    """Where what a block shares stands, in numbers: rows of inputs and results, and what strands exchange."""
+
+    def __init__(
+        self,
+        program: Program,
+        number: Number,
+        strands: Strands,
+        tile: int,
+        packing: bool,
+        staged: tuple[Array, ...],
+        buffers: int,
+    ):
+        self.tile, self.numbers, self._unit = tile, 0, CHUNK // number.bytes
+        self.start: dict[Array, int] = {}
+        self.packed: dict[Array, dict[int, int]] = {}  # of a result: which of its numbers an element is
+        self.zeros: list[tuple[int, int]] = []  # what is 0 from the beginning: start and size
+        for array in staged:
+            self.start[array] = self._take(tile * self.pitch(array))
+        self.buffer = self.numbers  # from the rows of a tile to those of the next, which wait meanwhile
+        self.numbers *= buffers
+        self.slots = self._take(tile * len(strands.sent))
+        for array in program.outputs:
+            slots, count = _slots(program, array)
+            if packing and count < array.size // 2:
+                self.packed[array] = slots
+                self.start[array] = self._take(count * (tile + 1))
+                self.zeros.append((self.start[array], tile + 1))
+            else:
+                size = tile * self.pitch(array)
+                self.start[array] = self._take(size)
+                self.zeros += [(self.start[array], size)] if len(slots) < array.size else []
+
+    def pitch(self, array: Array) -> int:
+        """Numbers from one row to the next: not a multiple of 8, so that threads use different banks."""
+        return array.size if array.size % 8 else array.size + 1
+
+    def _take(self, count: int) -> int:
+        first = self.numbers
+        self.numbers += -(-count // self._unit) * self._unit
+        return first
+
+
+def _slots(program: Program, array: Array) -> tuple[dict[int, int], int]:
+    """Which number each element of a result is that is stored to, from 1 on; how many there are, with 0."""
+    found: dict[Any, int] = {}
+    slots = {
+        int(s.index): found.setdefault(s.value if type(s.value) is Expr else repr(s.value), len(found) + 1)
+        for s in program.body.statements
+        if isinstance(s, Store) and s.array is array
+    }
+    return slots, len(found) + 1
+
+
+def planned(program: Program, number: Number, strands: Strands, most: int, buffers: int) -> Plan | None:
+    """The plan for tiles that leave room for several blocks; None if nothing fits into `most` bytes."""
+    inputs = tuple(a for a in program.inputs if a.size)
+    tiles = TILES if strands.count == 1 else (WARP,)
+    for tile in tiles:
+        plan = Plan(program, number, strands, tile, False, inputs, buffers)
+        if plan.numbers * number.bytes <= FEW:
+            return plan
+    limit = min(MUCH, most)
+    for packing in (False, True):
+        staged = sorted(inputs, key=lambda a: a.size)
+        while True:
+            plan = Plan(program, number, strands, WARP, packing, tuple(staged), buffers)
+            if plan.numbers * number.bytes <= limit:
+                return plan
+            if not staged or not packing:
+                break
+            staged.pop()
+        limit = most
+    return None
+
+
+def fits(program: Program) -> bool:
+    """Whether a program is one for tiles: straight, each element of its results stored once."""
+    if not program.is_straight or program.work:
+        return False
+    places = [(s.array, s.index) for s in walk(program.body) if isinstance(s, Store)]
+    stores = [s for s in walk(program.body) if isinstance(s, Store)]
+    integers = any(isinstance(s, Expr) and s.is_integer for s in walk(program.body))
+    return len(set(places)) == len(places) and not integers and not any(s.accumulate for s in stores)

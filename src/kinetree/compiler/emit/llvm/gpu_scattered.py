@@ -1,0 +1,154 @@
+"""Kernels that read and write where numbers stand, one state a thread: for any strides, and for loops.
+
+Work arrays that are small stay with their thread; larger ones stand in `work`, interleaved by thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinetree.compiler.emit.llvm.device import Device
+from kinetree.compiler.emit.llvm.gpu_kernel import GpuKernel, GpuModule
+from kinetree.compiler.emit.llvm.types import Number
+from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
+from kinetree.compiler.ir.program import Program
+from kinetree.ops import Expr
+
+OWN_BYTES = 2048  # work arrays up to this size stay with their thread
+
+
+class Scattered(GpuKernel):
+    """Prints a program for one thread."""
+
+    def __init__(self, program: Program, number: Number, dense: bool, device: Device, large: bool):
+        super().__init__(program, number, device, large)
+        self.dense = dense  # the numbers of a state stand without gaps
+        self.names = {a: f"in{k}" for k, a in enumerate(program.inputs)}
+        self.names |= {a: f"out{k}" for k, a in enumerate(program.outputs)}
+        size = sum(a.size for a in program.work)
+        self.work_numbers = size if size * number.bytes > OWN_BYTES else 0
+        self.work_start: dict[Array, int] = {}
+        start = 0
+        for array in program.work:
+            self.work_start[array] = start
+            start += array.size
+
+    def module(self) -> GpuModule:
+        p, scalar = self.program, self.number.scalar
+        if not self.work_numbers:
+            for array in p.work:
+                self.reserve(f"own{self.work_start[array]}", f"[{max(array.size, 1)} x {scalar}]")
+        if p.guard is not None:
+            self.reserve("guard", scalar)
+        self.reserve("beyond", "i1")
+        self.reserve("poison", scalar)
+        self.head()
+        self._lines += [
+            "  %thread = add i64 %first, %tid",
+            "  %mine = add i64 %base, %tid",
+            "  %last = sub i64 %n, 1",
+            "  %inside = icmp slt i64 %mine, %n",
+            "  %state = select i1 %inside, i64 %mine, i64 %last",
+            "  store i1 false, ptr %beyond",
+        ]
+        self.rows = {array: self.row(name, "%state") for array, name in self.names.items()}
+        self.statements(p.body.statements)
+        self._judge()
+        self.ask()
+        self.foot()
+        return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, False)
+
+    # -- memory
+
+    def _element(self, array: Array, index: Any) -> str:
+        place = self._integer(index)
+        if not self.dense:
+            place = self._fresh(f"mul i64 {place}, %{self.names[array]}.e")
+        return self._fresh(
+            f"getelementptr {self.number.scalar}, ptr addrspace(1) {self.rows[array]}, i64 {place}"
+        )
+
+    def _load(self, value: Expr) -> str:
+        array, index = value.args
+        scalar = self.number.scalar
+        if array in self.layout.table:
+            return self.table(value)
+        if array.kind == "input":
+            address = self._element(array, index)
+            return self._fresh(f"load {scalar}, ptr addrspace(1) {address}, !invariant.load !1")
+        address, space = self._address(array, index)
+        return self._fresh(f"load {scalar}, ptr{space} {address}")
+
+    def _address(self, array: Array, index: Any) -> tuple[str, str]:
+        """Where an element of a work array, an output or the guard stands, and in which address space."""
+        scalar = self.number.scalar
+        if array is self.program.guard:
+            return "%guard", ""
+        if array.kind == "output":
+            return self._element(array, index), " addrspace(1)"
+        start, place = self.work_start[array], self._integer(index)
+        if not self.work_numbers:
+            return self._fresh(f"getelementptr {scalar}, ptr %own{start}, i64 {place}"), ""
+        slot = self._fresh(f"add i64 {place}, {start}")
+        row = self._fresh(f"mul i64 {slot}, %step")
+        offset = self._fresh(f"add i64 {row}, %thread")
+        return self._fresh(f"getelementptr {scalar}, ptr addrspace(1) %work, i64 {offset}"), " addrspace(1)"
+
+    def store(self, s: Store) -> None:
+        self._put(s.array, s.index, self._operand(s.value), s.accumulate)
+
+    def _put(self, array: Array, index: Any, value: str, accumulate: bool = False) -> None:
+        address, space = self._address(array, index)
+        scalar = self.number.scalar
+        if accumulate:
+            before = self._fresh(f"load {scalar}, ptr{space} {address}")
+            value = self._fresh(f"fadd {scalar} {before}, {value}")
+        self._lines.append(f"  store {scalar} {value}, ptr{space} {address}")
+
+    def clear(self, s: Clear) -> None:
+        self._fill(s.array, self.number.constant(0.0))
+
+    def _fill(self, array: Array, value: str) -> None:
+        """One value in all elements of an array."""
+        if array.size:
+            with self.turns("0", str(array.size)) as k:
+                self._put(array, k, value)
+
+    # -- rules of a result
+
+    def spoil(self, s: Spoil) -> None:
+        """NaN in all results of a state with an input that is not finite."""
+        scalar, zero = self.number.scalar, self.number.constant(0.0)
+        self._lines.append(f"  store {scalar} {zero}, ptr %poison")
+        for array in s.inputs:
+            if not array.size:
+                continue
+            with self.turns("0", str(array.size)) as k:
+                address = self._element(array, k)
+                value = self._fresh(f"load {scalar}, ptr addrspace(1) {address}, !invariant.load !1")
+                before = self._fresh(f"load {scalar}, ptr %poison")
+                self._lines.append(f"  store {scalar} {self.nothing(before, value)}, ptr %poison")
+        total = self._fresh(f"load {scalar}, ptr %poison")
+        bad = self._fresh(f"fcmp une {scalar} {total}, {zero}")
+        if s.silent:
+            trust = self._fresh(f"load {scalar}, ptr %guard")
+            low = self._fresh(f"fcmp ult {scalar} {trust}, {self.number.constant(1.0)}")
+            bad = self._fresh(f"or i1 {bad}, {low}")
+        with self.rarely(bad):
+            for array in s.outputs:
+                self._fill(array, self.number.constant(float("nan")))
+            if s.guard is not None:
+                self._lines.append(f"  store {scalar} {self.number.constant(1.0)}, ptr %guard")
+
+    def _judge(self) -> None:
+        """Note a state that the guard refuses; large angles leave that to the other kernel."""
+        if self.program.guard is None:
+            return
+        scalar = self.number.scalar
+        trust = self._fresh(f"load {scalar}, ptr %guard")
+        low = self._fresh(f"fcmp ult {scalar} {trust}, {self.number.constant(1.0)}")
+        if not self.large:
+            met = self._fresh("load i1, ptr %beyond")
+            low = self._fresh(f"and i1 {low}, {self._fresh(f'xor i1 {met}, true')}")
+        with self.rarely(low):
+            self.refuse("%state")

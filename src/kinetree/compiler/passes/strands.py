@@ -1,0 +1,186 @@
+"""Strands: a straight program as several that run side by side for one state, and meet now and then.
+
+A strand is what one warp of a graphics processor runs. Whoever knows what belongs together says of each
+element of the inputs which limb it belongs to; limb 0 joins the others. An operation belongs to the limb that
+its operands belong to; operations on numbers of several limbs belong to limb 0. A strand has some limbs. What
+one strand computes and another needs is exchanged between phases: within a phase no strand waits for another.
+
+A strand works on one limb as far as it gets, then on the next, if that keeps fewer numbers alive than the
+program's own order does. Every operation is done once, so the bits of the results are those of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kinetree.compiler.ir.graph import Array, Spoil, Statement
+from kinetree.compiler.ir.program import Program, operands
+from kinetree.compiler.passes.store_early import only_for_guard
+from kinetree.ops import Expr
+
+JOINT = 0  # the limb that joins the others
+ROUNDS = 4  # of moving operations to where their results are needed
+
+
+@dataclass
+class Strands:
+    """The statements of each strand and phase, and what is exchanged."""
+
+    phases: list[list[list[Statement]]]  # by phase and strand, in the program's order
+    sent: dict[Expr, tuple[int, int]] = field(default_factory=dict)  # what others need: (strand, phase)
+
+    @property
+    def count(self) -> int:
+        return len(self.phases[0])
+
+    @property
+    def length(self) -> int:
+        """Operations that follow on one another: the longest strand of each phase."""
+        return sum(max(map(len, phase)) for phase in self.phases)
+
+
+def strands(
+    program: Program, owner_of: Callable[[Array, int], int], weights: Sequence[float], count: int
+) -> Strands:
+    """A straight program as `count` strands; `owner_of(input, element)` says to which limb an input belongs.
+
+    `weights` says how much work each of the limbs is, roughly.
+    """
+    body: list[Statement] = [s for s in program.body.statements if not isinstance(s, Spoil)]
+    limbs = _owners(body, owner_of, only_for_guard(program))
+    body = min((body, _limb_by_limb(body, limbs, len(weights))), key=_alive)
+    dealt = _dealt(weights, count)
+    owners = {s: dealt[limb] for s, limb in limbs.items()}
+    phase: dict[Statement, int] = {}
+    sent: dict[Expr, tuple[int, int]] = {}
+    for s in body:
+        when = 0
+        for a in _numbers(s):
+            if _is_input(a):
+                continue
+            apart = owners[a] != owners[s]
+            when = max(when, phase[a] + apart)
+            if apart:
+                sent[a] = (owners[a], phase[a])
+        phase[s] = when
+    last = max(phase.values(), default=0)
+    phases: list[list[list[Statement]]] = [[[] for _ in range(count)] for _ in range(last + 1)]
+    for s in body:
+        phases[phase[s]][owners[s]].append(s)
+    return Strands(phases, sent)
+
+
+def one_strand(program: Program) -> Strands:
+    """The whole program as one strand."""
+    return Strands([[[s for s in program.body.statements if not isinstance(s, Spoil)]]])
+
+
+def _dealt(weights: Sequence[float], count: int) -> list[int]:
+    """The strand of each limb: the heaviest first, each to the strand that has least."""
+    load, found = [0.0] * count, [0] * len(weights)
+    load[JOINT] = weights[0]
+    for limb in sorted(range(1, len(weights)), key=lambda k: -weights[k]):
+        found[limb] = load.index(min(load))
+        load[found[limb]] += weights[limb]
+    return found
+
+
+def _limb_by_limb(body: Sequence[Statement], limbs: dict[Statement, int], count: int) -> list[Statement]:
+    """The statements in another order: of each limb as many as can be done, then those of the next."""
+    left: list[list[Statement]] = [[] for _ in range(count)]
+    for s in body:
+        left[limbs[s]].append(s)
+    done: set[Statement] = set()
+    order: list[Statement] = []
+    while any(left):
+        for limb in range(count):
+            waiting = []
+            for s in left[limb]:
+                if all(a in done or _is_input(a) for a in _numbers(s)):
+                    done.add(s)
+                    order.append(s)
+                else:
+                    waiting.append(s)
+            left[limb] = waiting
+    return order
+
+
+def pressure(strands: Strands) -> int:
+    """The most numbers that a strand keeps alive at a time."""
+    count = strands.count
+    return max(_alive([s for phase in strands.phases for s in phase[w]]) for w in range(count))
+
+
+def _alive(body: Sequence[Statement]) -> int:
+    """The most numbers that are alive at a time when statements run in this order."""
+    last: dict[Expr, int] = {}
+    for k, s in enumerate(body):
+        for a in _numbers(s):
+            last[a] = k
+    ends: dict[int, int] = {}
+    alive = most = 0
+    for k, s in enumerate(body):
+        if isinstance(s, Expr) and s in last and not _is_input(s):
+            alive += 1
+            ends[last[s]] = ends.get(last[s], 0) + 1
+        most = max(most, alive)
+        alive -= ends.pop(k, 0)
+    return most
+
+
+def _is_input(e: Expr) -> bool:
+    """Inputs are at hand for every strand."""
+    return e.op == "load" and e.args[0].kind in ("input", "table")
+
+
+def _numbers(s: Statement) -> list[Expr]:
+    return [a for a in operands(s) if type(a) is Expr]
+
+
+def _owners(
+    body: Sequence[Statement], owner_of: Callable[[Array, int], int], guarding: set[Expr]
+) -> dict[Statement, int]:
+    """Whose each statement is; what only gathers the guard is limb 0's."""
+    owners: dict[Statement, int] = {}
+    users: dict[Statement, list[Statement]] = {}
+    deep: set[Statement] = set()  # of limb 0, and made of what others computed
+    for s in body:
+        if isinstance(s, Expr) and _is_input(s):
+            array, index = s.args
+            owners[s] = owner_of(array, index) if array.kind == "input" else JOINT
+            continue
+        given = _numbers(s)
+        for a in given:
+            users.setdefault(a, []).append(s)
+        others = {owners[a] for a in given} - {JOINT}
+        gathers = s in guarding and isinstance(s, Expr) and s.op == "min"
+        owners[s] = others.pop() if len(others) == 1 and not gathers else JOINT
+    for _ in range(ROUNDS):
+        deep = _deep(body, owners)
+        moved = 0
+        for s in reversed(body):
+            if owners[s] == JOINT or not isinstance(s, Expr) or _is_input(s):
+                continue
+            if any(a in deep for a in _numbers(s)) and all(owners[u] == JOINT for u in users.get(s, ())):
+                owners[s] = JOINT
+                moved += 1
+        if not moved:
+            break
+    return owners
+
+
+def _deep(body: Sequence[Statement], owners: dict[Statement, int]) -> set[Statement]:
+    """The statements of limb 0 that depend on what another computed."""
+    after: set[Statement] = set()
+    deep: set[Statement] = set()
+    for s in body:
+        given = _numbers(s)
+        if any(a in after or (owners[a] != JOINT and not _is_input(a)) for a in given):
+            after.add(s)
+            if owners[s] == JOINT:
+                deep.add(s)
+    return deep
+
+
+__all__ = ["Strands", "one_strand", "pressure", "strands"]

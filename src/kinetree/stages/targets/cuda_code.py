@@ -1,0 +1,279 @@
+"""The code of a job on GPUs: emitted, proved, loaded and started.
+
+A kernel proves itself before it is trusted: some states run on both sides, and their bits are compared. What
+fails is built again at a lower level of optimisation, or refused; the level that passed is kept in the cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import llvmlite
+import numpy as np
+
+from kinetree.compiler.emit.llvm.gpu import emit_gpu
+from kinetree.compiler.emit.llvm.layout import table_bytes
+from kinetree.compiler.ir.program import walk
+from kinetree.compiler.passes.spoil import refuse_silently
+from kinetree.compiler.passes.strands import Strands, pressure, strands
+from kinetree.compiler.runtime import cache, cuda
+from kinetree.errors import CompileError, KinetreeError
+from kinetree.ops import Expr
+from kinetree.stages.job import Job
+from kinetree.stages.target import TARGETS
+from kinetree.stages.targets.limbs import owners
+
+PROOF = 96  # states on which a kernel proves itself
+LEVELS = (4, 1, 0)  # of optimisation in the driver: what fails its proof is tried lower
+WAVES = 8  # blocks on each processor where work arrays are in the device's memory
+AHEAD = (8, 0)  # the capability of devices on which rows arrive while others are computed
+MANY = 2**31 - 1  # blocks that a launch can have
+# numbers alive at a time, beyond which limbs have warps of their own
+PRESSED = {"float64": 220, "float32": 300}
+RESIDENT = {"float64": 2, "float32": 3}  # blocks of such warps that a processor shall hold
+
+
+class Ptx(NamedTuple):
+    """PTX, and what launching it needs."""
+
+    text: str
+    tile: int
+    threads: int
+    shared: int
+    work: int  # numbers of a thread
+    persistent: int  # 1: a block is best given many tiles
+
+    def packed(self) -> bytes:
+        facts = " ".join(map(str, self[1:]))
+        return f"// {facts}\n{self.text}".encode()
+
+    @staticmethod
+    def unpacked(data: bytes) -> Ptx:
+        text = data.decode()
+        head, _, rest = text.partition("\n")
+        return Ptx(rest, *map(int, head[3:].split()))
+
+
+class Notes:
+    """What kernels on one stream note: the first state that a guard refuses, and the last large angle."""
+
+    def __init__(self, where: cuda.Device, stream: int):
+        self.device, self.stream = where, stream
+        self.memory, self.host = cuda.Memory(where, 16), cuda.Pinned(where, 16)
+        self.numbers = self.host.bytes[:16].view(np.int64)
+        self.reset()
+
+    def reset(self) -> None:
+        with self.device.current():
+            for offset, value, count in ((0, 2**32 - 1, 2), (8, 0, 2)):
+                status = cuda.driver().cuMemsetD32Async(
+                    self.memory.pointer + offset, value, count, self.stream
+                )
+                cuda.check(status, "preparing a kernel")
+
+    def copy(self) -> None:
+        """Have them on the host when the stream has come here; the device must be current."""
+        status = cuda.driver().cuMemcpyDtoHAsync_v2(self.host.pointer, self.memory.pointer, 16, self.stream)
+        cuda.check(status, "copying from the device")
+
+    def refused(self) -> int | None:
+        """The first state that was refused, once the stream is done; None if there is none."""
+        cuda.wait(self.device, self.stream)
+        worst = int(self.numbers[0])
+        if worst < 0:
+            return None
+        self.reset()
+        return worst
+
+
+class Loaded(NamedTuple):
+    """A kernel on one device, with what it needs there."""
+
+    launcher: cuda.Launcher
+    large: cuda.Launcher | None  # for large angles, started behind the other; returns if there were none
+    tile: int
+    tables: cuda.Memory
+    work: cuda.Memory
+    blocks: int  # at most
+    work_numbers: int  # of each thread
+
+
+class Code:
+    """The kernels of one job, on every device that it has run on."""
+
+    def __init__(self, job: Job, silent: bool = False):
+        self.job, self.dtype, self.silent = job, np.dtype(job.dtype), silent
+        self.program = refuse_silently(job.program(0)) if silent else job.program(0)
+        self.tables = table_bytes(self.program, str(self.dtype))
+        self.turns = any(isinstance(s, Expr) and s.op in ("sin", "cos") for s in walk(self.program.body))
+        self.guarded = self.program.guard is not None and not silent
+        self._loaded: dict[tuple[int, str], Loaded] = {}
+        self._notes: dict[tuple[int, int], Notes] = {}  # by device and stream
+        self._epoch = itertools.count(1)
+
+    # -- running
+
+    def start(self, form: Any, pointers: list[int], where: cuda.Device, stream: int) -> Notes | None:
+        """Start the kernel for the arrays of a call; the notes to look at later, if it has a guard."""
+        loaded = self.load(where, form.layout)
+        notes = self._notes.get((where.number, stream))
+        if notes is None:
+            notes = self._notes[where.number, stream] = Notes(where, stream)
+        arguments: list[int] = []
+        for pointer, strides in zip(pointers, form.strides):
+            arguments += (pointer, *strides)
+        with where.current():
+            self._launch(loaded, arguments, form.states, notes)
+            if self.guarded:
+                notes.copy()
+        return notes if self.guarded else None
+
+    def _launch(self, loaded: Loaded, arguments: list[int], count: int, notes: Notes) -> None:
+        blocks = min(-(-count // loaded.tile), loaded.blocks)
+        epoch = next(self._epoch) & (2**31 - 1)
+        arguments += (loaded.tables.pointer, loaded.work.pointer, notes.memory.pointer, count, blocks, epoch)
+        loaded.launcher.launch(arguments, blocks, notes.stream)
+        if loaded.large is not None:
+            few = min(blocks, notes.device.processors * WAVES)
+            arguments[-2] = few
+            loaded.large.launch(arguments, few, notes.stream)
+
+    # -- code
+
+    def strands(self) -> Strands | None:
+        """What the warps of a block run, of a straight program: one, unless it keeps too much alive."""
+        if not self.program.is_straight:
+            return None
+        owner, weights = owners(self.job, self.program)
+        one = strands(self.program, owner, weights, 1)
+        if len(weights) == 1 or pressure(one) <= PRESSED[str(self.dtype)]:
+            return one
+        return strands(self.program, owner, weights, len(weights))
+
+    def ptx(self, layout: str, where: cuda.Device, large: bool = False) -> Ptx:
+        """The PTX for one layout of the arrays, from the cache if it is there."""
+        key, name = self.job.key, ""
+        if key is not None:
+            device = where.architecture, where.shared
+            facts = (llvmlite.__version__, *device, layout, large, self.silent, self.dtype, key)
+            name = hashlib.sha256(f"ptx\0{facts!r}".encode()).hexdigest()
+            found = cache.load(name)
+            if found is not None:
+                return Ptx.unpacked(found)
+        dealt = self.strands() if layout == "rows" else None
+        several = dealt is not None and dealt.count > 1
+        made = emit_gpu(
+            self.program,
+            str(self.dtype),
+            layout,
+            large=large,
+            strands=dealt,
+            shared=where.shared,
+            ahead=where.capability >= AHEAD,
+            resident=RESIDENT[str(self.dtype)] if several else 0,
+        )
+        text = cuda.assemble(made.text, where.architecture)
+        ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers, int(made.persistent))
+        if name:
+            cache.store(name, ptx.packed())
+        return ptx
+
+    def load(self, where: cuda.Device, layout: str) -> Loaded:
+        """The kernel on a device, once it has proved itself there."""
+        found = self._loaded.get((where.number, layout))
+        if found is not None:
+            return found
+        near = self.ptx(layout, where)
+        texts = [near, self.ptx(layout, where, True)] if self.turns else [near]
+        blocks = where.processors * WAVES if near.work else MANY
+        work = cuda.Memory(where, near.work * self.dtype.itemsize * blocks * near.threads if near.work else 0)
+        constants = cuda.Memory(where, len(self.tables))
+        constants.put(np.frombuffer(self.tables, np.uint8))
+        known = self._level(near, where)
+        for level in LEVELS if known is None else LEVELS[LEVELS.index(known) :]:
+            launchers = [cuda.Launcher(t.text, where, level, t.threads, t.shared) for t in texts]
+            if near.persistent:
+                blocks = where.processors * launchers[0].resident()
+            made = Loaded(
+                launchers[0], launchers[1] if self.turns else None, near.tile, constants, work, blocks,
+                near.work,
+            )  # fmt: skip
+            if self._proves_itself(made, where):
+                if level != LEVELS[0] and known is None:
+                    self._keep_level(near, where, level)
+                self._loaded[where.number, layout] = made
+                return made
+        raise CompileError(
+            f"{self.job.function.name}: the kernel that the graphics driver made differs from what the CPU "
+            "computes, at every level of optimisation: use target='cpu', and report the model and the "
+            "driver's version"
+        )
+
+    @staticmethod
+    def _name_of_level(near: Ptx, where: cuda.Device) -> str:
+        facts = f"level\0{where.architecture}\0{cuda.driver_version()}\0{near.text}"
+        return hashlib.sha256(facts.encode()).hexdigest()
+
+    def _level(self, near: Ptx, where: cuda.Device) -> int | None:
+        """The level of optimisation that a kernel is known to need; None if nothing is known against it."""
+        found = cache.load(self._name_of_level(near, where))
+        return int(found) if found in (b"1", b"0") else None
+
+    def _keep_level(self, near: Ptx, where: cuda.Device, level: int) -> None:
+        cache.store(self._name_of_level(near, where), str(level).encode())
+
+    def _tried(self) -> tuple[list[np.ndarray], Sequence[Any]]:
+        """States, and what the CPU computes for them; without those that the function refuses."""
+        states, kernel = self.job.samples(PROOF), TARGETS["cpu"].executable(self.job)
+        with suppress(KinetreeError):
+            return states, _several(kernel(*states))
+        fine = []
+        for k in range(PROOF):
+            with suppress(KinetreeError):
+                fine.append((k, _several(kernel(*(x[k] for x in states)))))
+        if not fine:
+            raise CompileError(
+                f"{self.job.function.name}: the CPU refuses every state that a kernel could prove itself on: "
+                "use target='cpu'"
+            )
+        places, rows = zip(*fine, strict=True)
+        return [x[list(places)] for x in states], [np.stack(column) for column in zip(*rows, strict=True)]
+
+    def _proves_itself(self, made: Loaded, where: cuda.Device) -> bool:
+        """Whether some states have the same bits on both sides, by each of the kernels."""
+        states, expected = self._tried()
+        count = len(states[0]) if states else PROOF
+        held = [cuda.array(x, where.number) for x in states]
+        inputs, outputs = self.job.shapes
+        results = [cuda.DeviceArray((count, *s), self.dtype, where) for s in outputs]
+        arguments: list[int] = []
+        for array, shape in zip([*held, *results], [*inputs, *outputs], strict=True):
+            arguments += (array.memory.pointer, math.prod(shape), 1)
+        notes = Notes(where, 0)
+        blocks = min(-(-count // made.tile), made.blocks)
+        arguments += (made.tables.pointer, made.work.pointer, notes.memory.pointer, count, blocks, 0)
+        for launcher in (made.launcher, made.large):
+            if launcher is not None:  # epoch 0 has been noted: the one for large angles runs too
+                with where.current():
+                    launcher.launch(arguments, blocks, 0)
+                cuda.wait(where)
+                pairs = zip(results, expected, strict=True)
+                if not all(same_bits(r.numpy(), np.asarray(e)) for r, e in pairs):
+                    return False
+        return True
+
+
+def _several(found: Any) -> tuple[Any, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays are the same, bit by bit; a NaN is like any other."""
+    kind = np.dtype(f"i{a.dtype.itemsize}")
+    equal = np.ascontiguousarray(a).view(kind) == np.ascontiguousarray(b).view(kind)
+    return bool(np.all(equal | (np.isnan(a) & np.isnan(b))))

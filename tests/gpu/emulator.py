@@ -1,0 +1,248 @@
+"""A graphics processor made of threads: kernels run here as they would there, one Python thread for each.
+
+The same LLVM text is compiled for this computer's processor. What a device has built in (the number of a
+thread and of its block, the barrier) are functions of Python. `FakeDriver` is NVIDIA's driver as far as
+kinetree calls it, with such a processor behind it: memory is the host's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from kinetree.compiler.emit.llvm.gpu import NVIDIA, emit_gpu
+from kinetree.compiler.emit.llvm.layout import table_bytes
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.strands import Strands
+from kinetree.compiler.runtime.machine import host, lock
+
+SHARED = 227 << 10
+DECLARATIONS = """declare i32 @thread_number()
+declare i32 @block_number()
+declare void @block_barrier()
+define internal void @arriving.commit.group() { ret void }
+define internal void @arriving.wait.group(i32 %n) { ret void }
+""" + "\n".join(
+    f"define internal void @arriving.ca.shared.global.{size}(ptr %to, ptr %from) {{\n"
+    f"  %x = load {kind}, ptr %from, align {size}\n  store {kind} %x, ptr %to, align {size}\n  ret void\n}}"
+    for size, kind in ((4, "i32"), (8, "i64"), (16, "<2 x i64>"))
+)
+BUILT_IN = {
+    NVIDIA.thread: "call i32 @thread_number()",
+    NVIDIA.block: "call i32 @block_number()",
+    NVIDIA.barrier: "call void @block_barrier()",
+    NVIDIA.declarations: DECLARATIONS,
+    "@llvm.nvvm.cp.async.": "@arriving.",
+    "define ptx_kernel": "define",
+    "addrspace(1)": "",
+    "addrspace(3)": "",
+    "addrspace(4)": "",
+    "[2 x i64] poison": "[2 x i64] zeroinitializer",
+}
+
+
+class Block:
+    """A kernel, run block by block; the threads of a block are threads."""
+
+    def __init__(self, text: str):
+        for there, here in BUILT_IN.items():
+            text = text.replace(there, here)
+        self._me = threading.local()
+        self._callbacks = {
+            "thread_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.thread),
+            "block_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.block),
+            "block_barrier": ctypes.CFUNCTYPE(None)(lambda: self._wait.wait() and None),
+        }
+        self._shared = np.full(SHARED // 8, np.nan)  # nothing may be relied on
+        with lock:
+            for name, callback in self._callbacks.items():
+                llvm.add_symbol(name, ctypes.cast(callback, ctypes.c_void_p).value)
+            llvm.add_symbol("shared", self._shared.ctypes.data)
+            module = llvm.parse_assembly(text)
+            module.triple = host().triple
+            module.verify()
+            self._engine = llvm.create_mcjit_compiler(module, host().machine())
+            self._engine.finalize_object()
+            self._address = self._engine.get_function_address("states")
+
+    def run(self, arguments: list[int], blocks: int, count: int) -> None:
+        self._wait = threading.Barrier(count, timeout=60)
+        function = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * len(arguments))(self._address)
+
+        def run(block: int, thread: int) -> None:
+            self._me.block, self._me.thread = block, thread
+            function(*arguments)
+
+        for block in range(blocks):
+            threads = [threading.Thread(target=run, args=(block, k)) for k in range(count)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+
+class Emulated:
+    """The kernel of a program, for batches of a few states in rows."""
+
+    def __init__(
+        self,
+        program: Program,
+        dtype: str,
+        *,
+        large: bool = False,
+        strands: Strands | None = None,
+        shared: int = SHARED,
+        ahead: bool = False,
+    ):
+        self.program, self.dtype, self.large = program, np.dtype(dtype), large
+        self.made = emit_gpu(
+            program, dtype, "rows", large=large, strands=strands, shared=shared, ahead=ahead
+        )
+        self.block = Block(self.made.text)
+
+    def __call__(self, *inputs: np.ndarray, blocks: int = 0) -> tuple[list[np.ndarray], np.ndarray]:
+        """The results, and the notes: the first state refused (or -1), and 7 if an angle was too large."""
+        count, made = len(inputs[0]), self.made
+        arrays = [np.ascontiguousarray(x, self.dtype).reshape(count, -1) for x in inputs]
+        results = [np.full((count, a.size), 777.0, self.dtype) for a in self.program.outputs]
+        notes = np.array([-1, 7 if self.large else 0], np.int64)
+        tables = np.frombuffer(table_bytes(self.program, str(self.dtype)) or bytes(8), np.uint8)
+        blocks = blocks or -(-count // made.tile)
+        work = np.zeros(max(made.work_numbers * blocks * made.threads, 1), self.dtype)
+        arguments: list[int] = []
+        for x in (*arrays, *results):
+            arguments += [x.ctypes.data, x.shape[1], 1]
+        arguments += [tables.ctypes.data, work.ctypes.data, notes.ctypes.data, count, blocks, 7]
+        self.block.run(arguments, blocks, made.threads)
+        return results, notes
+
+
+class FakeDriver:
+    """`libcuda` with one device and `room` bytes of memory; `fails` names a function and what it returns."""
+
+    def __init__(self, room: int = 1 << 30, version: int = 12040, capability: tuple[int, int] = (9, 0)):
+        self.room, self.version, self.devices = room, version, 1
+        self.attributes = {75: capability[0], 76: capability[1], 16: 2, 97: SHARED, 36: 1000, 37: 64}
+        self.memory: dict[int, np.ndarray] = {}
+        self.modules: dict[int, Block] = {}
+        self.launches = self.loads = 0
+        self.fails: dict[str, int] = {}
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("cu"):
+            fails = object.__getattribute__(self, "fails")
+            if name in fails:
+                return lambda *_: fails[name]
+        return object.__getattribute__(self, name)
+
+    # -- what does nothing here
+
+    def cuInit(self, _: Any) -> int:
+        return 0
+
+    cuCtxPushCurrent_v2 = cuCtxPopCurrent_v2 = cuStreamSynchronize = cuStreamDestroy_v2 = cuInit
+
+    def cuFuncSetAttribute(self, *_: Any) -> int:
+        return 0
+
+    def cuDeviceGet(self, found: Any, number: int) -> int:
+        return 0 if number < self.devices else 101
+
+    def cuDevicePrimaryCtxRetain(self, found: Any, _: Any) -> int:
+        found._obj.value = 1
+        return 0
+
+    def cuStreamCreate(self, found: Any, _: int) -> int:
+        found._obj.value = 17
+        return 0
+
+    # -- facts
+
+    def cuDriverGetVersion(self, found: Any) -> int:
+        found._obj.value = self.version
+        return 0
+
+    def cuDeviceGetCount(self, found: Any) -> int:
+        found._obj.value = self.devices
+        return 0
+
+    def cuDeviceGetAttribute(self, found: Any, which: int, _: Any) -> int:
+        found._obj.value = self.attributes[which]
+        return 0
+
+    def cuFuncGetAttribute(self, found: Any, *_: Any) -> int:
+        found._obj.value = 1
+        return 0
+
+    cuOccupancyMaxActiveBlocksPerMultiprocessor = cuFuncGetAttribute
+
+    def cuPointerGetAttribute(self, found: Any, *_: Any) -> int:
+        found._obj.value = 0
+        return 0
+
+    def cuGetErrorString(self, status: int, found: Any) -> int:
+        found._obj.value = {2: b"out of memory", 700: b"an illegal memory access"}.get(status, b"unknown")
+        return 0
+
+    # -- memory
+
+    def cuMemAlloc_v2(self, found: Any, size: int, *_: Any) -> int:
+        if sum(a.nbytes for a in self.memory.values()) + size > self.room:
+            return 2
+        array = np.full(size, 0xA5, np.uint8)
+        found._obj.value = array.ctypes.data
+        self.memory[array.ctypes.data] = array
+        return 0
+
+    cuMemHostAlloc = cuMemAlloc_v2
+
+    def cuMemFree_v2(self, pointer: int) -> int:
+        del self.memory[pointer]
+        return 0
+
+    cuMemFreeHost = cuMemFree_v2
+
+    def cuMemcpyHtoD_v2(self, to: int, source: int, size: int, *_: Any) -> int:
+        ctypes.memmove(to, source, size)
+        return 0
+
+    cuMemcpyDtoH_v2 = cuMemcpyHtoDAsync_v2 = cuMemcpyDtoHAsync_v2 = cuMemcpyHtoD_v2
+
+    def cuMemsetD32Async(self, to: int, value: int, count: int, _: Any) -> int:
+        np.ctypeslib.as_array((ctypes.c_uint32 * count).from_address(to))[:] = value
+        return 0
+
+    def cuMemcpy2DAsync_v2(self, found: Any, _: Any) -> int:
+        facts = found._obj
+        for k in range(facts.height):
+            source, target = facts.source + k * facts.source_pitch, facts.target + k * facts.target_pitch
+            ctypes.memmove(target, source, facts.width)
+        return 0
+
+    # -- kernels: what is loaded is LLVM text
+
+    def cuModuleLoadDataEx(self, found: Any, text: Any, *_: Any) -> int:
+        self.loads += 1
+        number = self.loads
+        self.modules[number] = Block(text.value.decode())
+        found._obj.value = number
+        return 0
+
+    def cuModuleGetFunction(self, found: Any, module: Any, _: bytes) -> int:
+        found._obj.value = module.value
+        return 0
+
+    def cuModuleUnload(self, module: Any) -> int:
+        self.modules.pop(module.value)
+        return 0
+
+    def cuLaunchKernel(self, function: Any, blocks: int, *rest: Any) -> int:
+        threads, arguments = rest[2], rest[7]
+        numbers = [ctypes.c_int64.from_address(p).value for p in arguments]
+        self.modules[function.value].run(numbers, blocks, threads)
+        self.launches += 1
+        return 0

@@ -1,0 +1,147 @@
+"""Calls with arrays of a device, on a device made of threads: what is computed, returned and refused."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.errors import CompileError, KinetreeError, ShapeError, SingularError
+from kinetree.stages.targets import cuda_code, cuda_host
+from kinetree.stages.targets.cuda_code import same_bits
+
+
+@pytest.fixture
+def arm():
+    return kt.zoo.arm7().replace(name="arm")  # of its own: kernels are kept with their model
+
+
+@pytest.fixture(params=["float64", "float32"])
+def states(request, arm):
+    q, v = arm.random_state(1, 150)
+    return [x.astype(request.param) for x in (q, v, v[::-1])]
+
+
+def test_arrays_of_the_device(fake, arm, states):
+    there = [kt.cuda.array(x) for x in states]
+    found = kt.inverse_dynamics(arm, *there)
+    assert same_bits(found.numpy(), kt.inverse_dynamics(arm, *states))
+    again = kt.cuda.array(np.zeros_like(states[0]))
+    assert kt.inverse_dynamics(arm, *there, out=again) is again
+    assert same_bits(again.numpy(), found.numpy())
+    with pytest.raises(ShapeError, match="host and of the device are mixed"):
+        kt.inverse_dynamics(arm, there[0], states[1], there[2])
+    with pytest.raises(ShapeError, match="shares memory"):
+        kt.inverse_dynamics(arm, *there, out=there[0])
+
+
+def test_arrays_of_the_host_go_there_in_chunks(fake, arm, states, monkeypatch):
+    monkeypatch.setattr(cuda_host, "CHUNK", 40 * 28 * 8)
+    kernel = kt.compile(kt.inverse_dynamics, arm, target="cuda", dtype=str(states[0].dtype))
+    assert same_bits(kernel(*states), kt.inverse_dynamics(arm, *states))
+    one = [states[0], states[1][0], states[2]]
+    assert same_bits(kernel(*one), kt.inverse_dynamics(arm, *one))
+    grid = [x.reshape(3, 50, 7) for x in states]
+    assert same_bits(kernel(*grid), kt.inverse_dynamics(arm, *grid))
+    single = [x[0] for x in states]
+    assert same_bits(kernel(*single), kt.inverse_dynamics(arm, *single))
+    assert kernel(*(x[:0] for x in states)).shape == (0, 7)
+
+
+def test_coordinates_first(fake, arm, states):
+    """Arrays whose neighbouring states stand side by side give results that do so too."""
+    where = kt.cuda.device()
+    there = []
+    for x in states:
+        array = kt.cuda.DeviceArray(x.shape, x.dtype, where, (1, 0))
+        array.memory.put(np.ascontiguousarray(x.T))
+        there.append(array)
+    found = kt.inverse_dynamics(arm, *there)
+    assert found.strides == (found.dtype.itemsize, 150 * found.dtype.itemsize)
+    assert same_bits(found.numpy(), kt.inverse_dynamics(arm, *states))
+
+
+def test_large_angles_nan_and_singular_states(fake, arm):
+    q = np.linspace(-3, 3, 5 * 7).reshape(5, 7)
+    q[1] = 1e9
+    q[3, 2] = np.nan
+    kernel = kt.compile(kt.mass_matrix, arm, target="cuda")
+    assert same_bits(kernel(q), kt.mass_matrix(arm, q))
+    assert same_bits(kt.mass_matrix(arm, kt.cuda.array(q)).numpy(), kt.mass_matrix(arm, q))
+    solve = kt.compile(kt.forward_dynamics, arm, target="cuda", inputs=("parameters",))
+    numbers = np.broadcast_to(arm.parameters, (9, 7, 10)).copy()
+    numbers[6] = 0
+    zeros = np.zeros((9, 7))
+    with pytest.raises(SingularError, match="state 6"):
+        solve(zeros, zeros, zeros, numbers)
+    with pytest.raises(SingularError, match="state 6"):
+        solve(*(kt.cuda.array(x) for x in (zeros, zeros, zeros, numbers)))
+    numbers[6] = arm.parameters
+    expected = kt.forward_dynamics(arm, zeros, zeros, zeros, parameters=numbers)
+    assert same_bits(solve(zeros, zeros, zeros, numbers), expected)
+
+
+def test_a_kernel_that_lies_is_built_again_and_then_refused(fake, arm, monkeypatch):
+    levels = []
+    real = cuda_code.Code._proves_itself
+
+    def proves(self, made, where):
+        levels.append(len(levels))
+        return real(self, made, where) and len(levels) > 1
+
+    monkeypatch.setattr(cuda_code.Code, "_proves_itself", proves)
+    q, v = arm.random_state(1, 3)
+    assert same_bits(
+        kt.compile(kt.kinetic_energy, arm, target="cuda")(q, v), kt.kinetic_energy(arm, q, v)
+    )
+    assert len(levels) == 2
+    monkeypatch.setattr(cuda_code.Code, "_proves_itself", lambda *_: False)
+    with pytest.raises(CompileError, match="differs from what the CPU computes"):
+        kt.compile(kt.potential_energy, arm, target="cuda")(q)
+
+
+def test_trouble_with_the_device_has_a_name(fake, arm):
+    fake.room = 1 << 16
+    with pytest.raises(KinetreeError, match="out of memory: use smaller batches"):
+        kt.cuda.array(np.zeros((1 << 16, 7)))
+    fake.room = 1 << 30
+    fake.fails["cuLaunchKernel"] = 700
+    with pytest.raises(KinetreeError, match="illegal memory access"):
+        kt.compile(kt.inverse_dynamics, arm, target="cuda")(*np.zeros((3, 7)))
+
+
+@pytest.mark.parametrize(
+    "name, value, message",
+    [
+        ("version", 10010, "driver is too old: it knows CUDA 10.1"),
+        ("attributes", {75: 6, 76: 1, 16: 2, 97: 0, 36: 1, 37: 1}, "compute capability 6.1"),
+        ("fails", {"cuInit": 100}, "finds no device it can use"),
+    ],
+)
+def test_drivers_and_devices_that_will_not_do(fake, arm, name, value, message):
+    setattr(fake, name, value)
+    with pytest.raises(KinetreeError, match=message):
+        kt.cuda.array(np.zeros(3))
+
+
+def test_a_forked_process_is_told(fake, monkeypatch):
+    there = kt.cuda.array(np.zeros(3))
+    with monkeypatch.context() as patch:
+        patch.setattr(kt.cuda, "_forked", True)
+        with pytest.raises(KinetreeError, match="forked process: start processes with 'spawn'"):
+            there.numpy()
+
+
+def test_nothing_is_left_behind(fake, arm):
+    q, v = arm.random_state(1, 5)
+    kernel = kt.compile(kt.inverse_dynamics, arm, target="cuda")
+    kernel(q, v, v)
+    gc.collect()
+    before = len(fake.memory), len(fake.modules)
+    for _ in range(3):
+        kernel(q, v, v)
+        kt.inverse_dynamics(arm, *(kt.cuda.array(x) for x in (q, v, v)))
+    gc.collect()
+    assert abs(len(fake.memory) - before[0]) <= 4 and len(fake.modules) <= before[1] + 2

@@ -1,0 +1,115 @@
+"""Kernels that move tiles of states, on a processor made of threads: strands, packing, bad states, bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.gpu.emulator import Emulated
+from tests.gpu.test_emission import job
+
+import kinetree as kt
+from kinetree.compiler.emit.llvm import gpu_plan
+from kinetree.compiler.ir.graph import Spoil
+from kinetree.compiler.passes.strands import one_strand, pressure, strands
+from kinetree.compiler.runtime import dlpack
+from kinetree.stages import TARGETS, Job
+from kinetree.stages.compile import job_for
+from kinetree.stages.targets.cuda_code import same_bits
+from kinetree.stages.targets.limbs import limbs, owners
+
+QUADRUPED = kt.zoo.quadruped()
+
+
+@pytest.fixture(autouse=True)
+def few_threads(monkeypatch):
+    monkeypatch.setattr(gpu_plan, "TILES", (32,))
+
+
+def check(j: Job, kernel: Emulated, count: int, spoiled: tuple[int, ...] = ()) -> None:
+    states = j.samples(count)
+    for k in spoiled:
+        states[0].reshape(count, -1)[k, -1] = np.inf
+    expected = TARGETS["cpu"].executable(j)(*states)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    found, notes = kernel(*states, blocks=1)
+    assert notes[0] == -1
+    for a, b in zip(found, expected, strict=True):
+        assert same_bits(a.reshape(b.shape), b)
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("function", [kt.inverse_dynamics, kt.forward_dynamics], ids=lambda f: f.name)
+def test_strands_give_the_bits_of_the_program(function, count, ahead):
+    j = job_for("test", function, QUADRUPED, None, {}, "float64" if ahead else "float32")
+    program = j.program(0)
+    dealt = strands(program, *owners(j, program), count)
+    assert dealt.count == count
+    check(j, Emulated(program, j.dtype, strands=dealt, ahead=ahead), 70, (3, 40))
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_results_that_are_packed(count):
+    j = job_for("test", kt.mass_matrix, QUADRUPED, None, {}, "float64")
+    program = j.program(0)
+    dealt = strands(program, *owners(j, program), count)
+    kernel = Emulated(program, "float64", strands=dealt, shared=60 << 10)
+    assert "@places0" in kernel.made.text
+    check(j, kernel, 37, (33,))
+
+
+def test_large_angles_are_left_to_the_other_kernel():
+    j = job_for("test", kt.forward_dynamics, kt.zoo.arm7(), None, {}, "float64")
+    states = j.samples(5)
+    states[0][2, 3] = 1e9
+    near, large = (Emulated(j.program(0), "float64", large=large) for large in (False, True))
+    assert near(*states)[1][1] == 7
+    found, notes = large(*states)
+    assert notes[0] == -1 and same_bits(found[0], TARGETS["cpu"].executable(j)(*states))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["inverse_dynamics", "mass_matrix_logdet", "coriolis_matrix"])
+def test_random_trees(name, seed):
+    j = job(name, None, seed)
+    program = j.program(0)
+    owner, weights = owners(j, program)
+    if program.is_straight:
+        check(j, Emulated(program, "float64", strands=strands(program, owner, weights, len(weights))), 33)
+
+
+def test_limbs():
+    _, weights = limbs(kt.zoo.humanoid())
+    assert sorted(weights) == [6, 6, 7, 7, 10] and weights[0] == 10  # the trunk with waist and head
+    assert limbs(kt.zoo.arm7())[1] == [7.0] and set(limbs(kt.zoo.arm7())[0]) == {0}
+
+
+def test_strands_keep_every_statement_once_and_after_its_operands():
+    j = job_for("test", kt.forward_dynamics, QUADRUPED, None, {})
+    program = j.program(0)
+    dealt = strands(program, *owners(j, program), 5)
+    placed = [s for phase in dealt.phases for strand in phase for s in strand]
+    body = [s for s in program.body.statements if not isinstance(s, Spoil)]
+    assert len(placed) == len(body) and set(map(id, placed)) == set(map(id, body))
+    assert dealt.length < 0.4 * len(body)
+    assert pressure(dealt) < pressure(one_strand(program)) / 2
+
+
+def test_capsules_are_given_back():
+    array = np.arange(6.0).reshape(2, 3)
+
+    class Lent:
+        def __dlpack__(self, stream=None):
+            return dlpack.capsule(array, array.ctypes.data, (2, 3), (3, 1), array.dtype, 0)
+
+    before = len(dlpack._held)
+    taken = dlpack.Taken(Lent(), 0)
+    facts = taken.__cuda_array_interface__
+    assert facts["shape"] == (2, 3) and facts["strides"] == (24, 8) and facts["typestr"] == "<f8"
+    assert facts["data"][0] == array.ctypes.data and len(dlpack._held) == before + 1
+    del taken
+    assert len(dlpack._held) == before
+    nobody = Lent().__dlpack__()
+    assert len(dlpack._held) == before + 1
+    del nobody
+    assert len(dlpack._held) == before
