@@ -114,7 +114,8 @@ PAGES = {
     "operators": Page(
         "Spatial operators",
         "The operators of the spatial operator algebra as objects.",
-        "operators kinetree.soa.letters:SpatialOperators",
+        "operators letters function_of identities kinetree.soa.state:SpatialOperators "
+        "kinetree.soa.operator:Operator kinetree.soa.influence:InfluenceMatrix",
     ),
     "pictures": Page("Pictures", "Plots, drawings, the viewer.", "pictures"),
     "numbers": Page("Numbers", "What bodies of functions compute with.", "ops"),

@@ -64,6 +64,9 @@ from kinetree.model import ModelBuilder as ModelBuilder
 from kinetree.motion import Trajectory as Trajectory
 from kinetree.motion import simulate as simulate
 from kinetree.rotor_map import rotor_error_map as rotor_error_map
+from kinetree.soa import function_of as function_of
+from kinetree.soa import identities as identities
+from kinetree.soa import letters as letters
 from kinetree.soa import operators as operators
 from kinetree.spatial.inertia import Inertia as Inertia
 from kinetree.spatial.pose import Pose as Pose

@@ -66,7 +66,7 @@ HOMES = {
         "Fixed Revolute Prismatic Helical Cylindrical Universal Planar PlanarTwist Spherical Free"
     ),
     "kinetree.model": "Model ModelBuilder",
-    "kinetree.soa": "operators",
+    "kinetree.soa": "operators letters function_of identities",
     "kinetree.spatial.inertia": "Inertia",
     "kinetree.spatial.pose": "Pose",
     "kinetree.spatial.rotation": "Rotation",

@@ -114,7 +114,8 @@ MODEL = """
 VALUES = {"frame": "pole", "base": "cart", "frames": "pole", "forces": {}, "impulse": np.zeros(6),
           "C": np.zeros((2, 2))}  # fmt: skip
 ELSEWHERE = """
-    Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators interop
+    Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators letters
+    function_of identities interop
     jvp vjp jvp_of vjp_of jacobian_of base_parameters identify regressor_columns
     Trajectory jax torch Frames
 """.split()
