@@ -16,6 +16,7 @@ from kinetree import pictures as pictures
 from kinetree import robots as robots
 from kinetree import scale as scale
 from kinetree import spatial as spatial
+from kinetree import symbolic as symbolic
 from kinetree import textbook as textbook
 from kinetree import zoo as zoo
 from kinetree.algorithms.derivatives import ForwardDynamicsDerivatives
