@@ -16,6 +16,7 @@ from tests.reference.random_mechanism import random_mechanism
 import kinetree as kt
 from kinetree.alternatives.routes import forward_dynamics_gauss
 from kinetree.alternatives.system import System
+from kinetree.errors import ModelError
 from kinetree.soa.rules import Law, laws
 
 TOLERANCE = 1e-12  # relative to the sizes of what is added up; 1e-10 is asked for
@@ -107,6 +108,11 @@ def test_a_wrong_law_is_seen(monkeypatch):
     monkeypatch.setattr(sys.modules["kinetree.soa.identities"], "laws", lambda: (serial,))
     assert kt.identities(kt.zoo.chain(5)).worst < 1e-14
     assert kt.identities(kt.zoo.quadruped()).worst > 1e-3
+
+
+def test_too_large():
+    with pytest.raises(ModelError, match="too many for dense matrices"):
+        kt.identities(kt.zoo.chain(600))
 
 
 def test_printed():

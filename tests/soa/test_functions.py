@@ -9,8 +9,10 @@ import pytest
 from tests.reference.measure import assert_close, condition
 
 import kinetree as kt
+from kinetree.compiler.emit.llvm.gpu import emit_gpu
 from kinetree.compiler.emit.python import run
 from kinetree.compiler.ir.check import check
+from kinetree.compiler.runtime import cuda
 from kinetree.errors import ArgumentError, KinetreeError, ShapeError, SingularError
 from kinetree.soa.compiled import OperatorFunction
 from kinetree.stages.compile import job_for
@@ -159,6 +161,18 @@ def test_like_every_other_function(tmp_path):
     assert_close(twice(model, q, v), inverse @ inverse @ v, 1e-11)
     assert_close(SOLVE(model, q + 0j, v + 1j * v, target="eager").imag, SOLVE(model, q, v), 1e-12)
     assert "solve" in repr(SOLVE) and "psi" in repr(SOLVE)
+
+
+@pytest.mark.parametrize("mode", ["unrolled", "looped"])
+def test_on_a_gpu(mode):
+    """An expression becomes PTX; where there is a GPU, it gives the bits of the CPU."""
+    model, q, v = robot("arm7")
+    program = job_for("test", SOLVE, model, None, {}, mode=mode).program()
+    text = cuda.assemble(emit_gpu(program, "float64", True).text, "sm_70")
+    assert ".entry states" in text and ".target sm_70" in text
+    if cuda.is_available():
+        kernel = kt.compile(SOLVE, model, target="cuda", mode=mode)
+        assert np.array_equal(kernel(q, v), kt.compile(SOLVE, model, mode=mode)(q, v))
 
 
 def test_expressions_of_one_name_are_told_apart():

@@ -69,7 +69,7 @@ def parser() -> Parser:
     top = Parser(
         prog="kinetree",
         description="Rigid multibody dynamics of the robot in a file.",
-        epilog="FILE is a robot file (URDF, MJCF or kinetree JSON), - for standard input, or a\n"
+        epilog="FILE is a robot file (URDF, MJCF, SDF, USD or kinetree JSON), - for standard input, or a\n"
         f"robot of the zoo, such as zoo:puma560.\n{STATUSES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -22,6 +22,8 @@ NEEDS = (
     | dict.fromkeys(("O", "E_I", "phi_I", "H_I", "M_I"), "referenced")
 )
 
+SWEEPS = ("articulated", "composite", "joints", "inertias", "referenced", "compliances")
+
 
 def bare(A: Operator) -> set[str]:
     """The letters that an expression comes down to when definitions are put in."""
@@ -44,9 +46,10 @@ class Fields:
 
     def prepare(self, A: Operator) -> None:
         """Run the sweeps that an expression needs, before its own."""
-        for letter in bare(A):
-            getattr(self, NEEDS.get(letter, "joints"))
-        _ = self.joints
+        wanted = {NEEDS.get(letter, "joints") for letter in bare(A)} | {"joints"}
+        for sweep in SWEEPS:  # always in this order: X and S are those of the first
+            if sweep in wanted:
+                getattr(self, sweep)
 
     @cached_property
     def composite(self) -> tuple[Any, Any, Any]:

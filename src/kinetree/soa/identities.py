@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kinetree.errors import ModelError
 from kinetree.model import Model
 from kinetree.soa.operator import Identity, Letter, Operator
 from kinetree.soa.rules import Law, laws
@@ -56,7 +57,10 @@ def identities(model: Model, q: Any = None, *, seed: int = 0) -> Identities:
     place = model.random_state(np.random.default_rng(seed))[0] if q is None else q
     op = operators(model, place)
     if op.size(op.M.rows) > LARGE:
-        raise ValueError(f"identities: the matrices of model {model.name!r} are too large to write out")
+        raise ModelError(
+            f"identities: model {model.name!r} has {op.size(op.M.rows)} numbers over bodies, too many for dense "
+            f"matrices ({LARGE} at most): take a smaller one of its kind, or a subtree"
+        )
     found = Identities(measured(op))
     found.model = model
     return found

@@ -6,9 +6,9 @@ knows (an input, or what a sweep has left there). Local letters wait; shifts and
     gather    s_p += X_i^T (u + m s)_i                   s = E_phi u,  phi E_phi u,  psi E_phi u
     scatter   t_i = X_i y_p,  y_i = (w + m^T t)_i        t = E_phi^T w,  y = phi^T w,  y = psi^T w
 
-with m = 0 for the shift E_phi, 1 for phi, taubar for psi;
-so that phi u = u + s(u), psi u = u + s(taubar u), and psi K = psi E_phi G is one sweep. Where several terms
-begin with the same letter it is applied once, to their sum: G x - G H s becomes G (x - H s).
+with m = 0 for the shift E_phi, 1 for phi, taubar for psi; so that phi u = u + s(u), psi u = u + s(taubar u),
+and psi K = psi E_phi G is one sweep. Where several terms begin with the same letter it is applied once, to
+their sum: G x - G H s becomes G (x - H s).
 
 The tree is any sweep of the library, on numbers or expressions, or one of blocks of numbers (`blocks.py`);
 the values are whatever `@`, `.T @`, + and - are defined for.

@@ -54,12 +54,6 @@ class Operator:
         """The same expression of other parts."""
         return self
 
-    def _text(self) -> str:
-        raise NotImplementedError
-
-    def _latex(self) -> str:
-        raise NotImplementedError
-
     # -- algebra
 
     def __matmul__(self, other: Any) -> Any:
@@ -203,11 +197,18 @@ class Operator:
         return f"{space}" if self.home.is_abstract else f"{self.home.size(space)} numbers, {space}"
 
     def __str__(self) -> str:
-        return self._text()
+        from kinetree.soa.text import plain
+
+        return plain(self)
 
     def __repr__(self) -> str:
         size = "" if self.home.is_abstract else f"{self.shape[0]} x {self.shape[1]}, "
         return f"<operator {self}: {size}{self.rows} <- {self.columns}>"
+
+    def _latex(self) -> str:
+        from kinetree.soa.text import latex
+
+        return latex(self)
 
     def _repr_latex_(self) -> str:
         return f"${self._latex()}$"
@@ -219,12 +220,6 @@ class Identity(Operator):
     @property
     def T(self) -> Operator:
         return Identity(self.home, self.columns.dual, self.rows.dual)
-
-    def _text(self) -> str:
-        return "1"
-
-    def _latex(self) -> str:
-        return "1"
 
 
 @dataclass(frozen=True, repr=False)
@@ -258,11 +253,6 @@ class Letter(Operator):
         return found
 
     @property
-    def plain(self) -> Letter:
-        """The letter as the alphabet has it."""
-        return Letter.of(self.home, self.name, self.spec, self.args)
-
-    @property
     def definition(self) -> Operator:
         """What the letter is made of; itself if it is made of nothing."""
         if self.spec.kind != "defined":
@@ -278,17 +268,6 @@ class Letter(Operator):
         own = home.letter(self.name, *self.args)
         own = own.turned if self.inverted else own
         return own.T if self.transposed else own
-
-    def _text(self) -> str:
-        return self.name + ".inverse" * self.inverted + ".T" * self._is_turned
-
-    @property
-    def _is_turned(self) -> bool:
-        return self.transposed != self.spec.outward
-
-    def _latex(self) -> str:
-        mark = {(0, 0): "", (0, 1): "^*", (1, 0): "^{-1}", (1, 1): "^{-*}"}[self.inverted, self._is_turned]
-        return self.spec.latex + mark
 
 
 @dataclass(frozen=True, repr=False)
@@ -309,12 +288,6 @@ class Product(Operator):
 
     def moved(self, home: Any) -> Operator:
         return self
-
-    def _text(self) -> str:
-        return " @ ".join(map(str, self.factors))
-
-    def _latex(self) -> str:
-        return r"\,".join(factor._latex() for factor in self.factors)
 
 
 @dataclass(frozen=True, repr=False)
@@ -337,25 +310,6 @@ class Sum(Operator):
 
     def moved(self, home: Any) -> Operator:
         return self if self.terms else replace(self, home=home)
-
-    def _text(self) -> str:
-        return _added(self.terms, str, " * ") if self.terms else "0"
-
-    def _latex(self) -> str:
-        if not self.terms:
-            return "0"
-        return _added(self.terms, lambda A: A._latex(), r"\,")
-
-
-def _added(terms: tuple[tuple[Any, Operator], ...], write: Any, times: str) -> str:
-    text = ""
-    for c, A in terms:
-        negative = bool(np.isreal(c) and np.real(c) < 0)
-        size = -c if negative else c
-        scaled = f"{size:g}" if isinstance(A, Identity) else f"{size:g}{times}{write(A)}"
-        word = write(A) if size == 1 else scaled
-        text += (" - " if negative else " + ") + word if text else "-" * negative + word
-    return f"({text})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -383,13 +337,6 @@ class Inverse(Operator):
     def moved(self, home: Any) -> Operator:
         return self
 
-    def _text(self) -> str:
-        text = str(self.of)
-        return f"{text if text.startswith('(') and isinstance(self.of, Sum) else f'({text})'}.inverse"
-
-    def _latex(self) -> str:
-        return rf"\left({self.of._latex()}\right)^{{-1}}"
-
 
 def product(*factors: Operator) -> Operator:
     """The product of some operators, without identities that change nothing."""
@@ -407,11 +354,6 @@ def total(like: Operator, terms: Any) -> Operator:
     if len(terms) == 1 and terms[0][0] == 1 and not isinstance(terms[0][0], bool):
         return terms[0][1]
     return Sum(like.home, like.rows, like.columns, terms)
-
-
-def zero(like: Operator) -> Operator:
-    """The operator between the spaces of `like` that gives nothing."""
-    return Sum(like.home, like.rows, like.columns, ())
 
 
 def terms_of(A: Operator) -> tuple[tuple[Any, Operator], ...]:
