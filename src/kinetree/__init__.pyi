@@ -16,6 +16,7 @@ from kinetree import pictures as pictures
 from kinetree import robots as robots
 from kinetree import scale as scale
 from kinetree import spatial as spatial
+from kinetree import symbolic as symbolic
 from kinetree import textbook as textbook
 from kinetree import zoo as zoo
 from kinetree.algorithms.derivatives import ForwardDynamicsDerivatives
@@ -64,6 +65,9 @@ from kinetree.model import ModelBuilder as ModelBuilder
 from kinetree.motion import Trajectory as Trajectory
 from kinetree.motion import simulate as simulate
 from kinetree.rotor_map import rotor_error_map as rotor_error_map
+from kinetree.soa import function_of as function_of
+from kinetree.soa import identities as identities
+from kinetree.soa import letters as letters
 from kinetree.soa import operators as operators
 from kinetree.spatial.inertia import Inertia as Inertia
 from kinetree.spatial.pose import Pose as Pose
