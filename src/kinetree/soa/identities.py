@@ -58,8 +58,8 @@ def identities(model: Model, q: Any = None, *, seed: int = 0) -> Identities:
     op = operators(model, place)
     if op.size(op.M.rows) > LARGE:
         raise ModelError(
-            f"identities: model {model.name!r} has {op.size(op.M.rows)} numbers over bodies, too many for dense "
-            f"matrices ({LARGE} at most): take a smaller one of its kind, or a subtree"
+            f"identities: model {model.name!r} has {op.size(op.M.rows)} numbers over bodies, too many for "
+            f"dense matrices ({LARGE} at most): take a smaller one of its kind, or a subtree"
         )
     found = Identities(measured(op))
     found.model = model
