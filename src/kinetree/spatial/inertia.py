@@ -73,7 +73,9 @@ class Inertia(Tensor):
         if isinstance(mass, (int, float)) and mass == 0:
             return (0.0, 0.0, 0.0)
         if isinstance(mass, (ops.Expr, np.ndarray)):
-            mass = ops.where(ops.equal(mass, 0.0), 1.0, mass)
+            none = ops.equal(mass, 0.0)
+            mass = ops.where(none, 1.0, mass)
+            total = tuple(ops.where(none, 0.0, x) for x in total)  # type: ignore[assignment]
         return (total[0] / mass, total[1] / mass, total[2] / mass)
 
     @property
