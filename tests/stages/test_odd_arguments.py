@@ -86,6 +86,16 @@ def test_nothing_has_its_centre_at_the_origin(name, batch):
 
 
 @pytest.mark.parametrize("target", ["eager", "cpu"])
+def test_a_first_moment_without_a_mass_is_the_same_everywhere(target):
+    parameters = np.zeros((2, 10))
+    parameters[1, 1:4] = 0.3
+    for batch in ((), (2,)):
+        given = np.broadcast_to(Q, (*batch, 2)), np.broadcast_to(parameters, (*batch, 2, 10))
+        _, com, _ = kt.composite_moments(ARM, given[0], parameters=given[1], target=target)
+        assert np.all(com[..., 1, :] == 0.3)
+
+
+@pytest.mark.parametrize("target", ["eager", "cpu"])
 def test_inertia_below_the_smallest_normal_number_is_none(target):
     builder = kt.ModelBuilder("speck")
     builder.add_body("a", "world", kt.Prismatic((1, 0, 0)), inertia=kt.Inertia(1e-320), joint_name="slide")
