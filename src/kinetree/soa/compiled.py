@@ -151,7 +151,7 @@ def _words(A: Operator) -> Iterator[tuple[Operator, ...]]:
             yield from _words(part)
 
 
-# Letters that say the same of a mechanism whatever bodies and frames describe it, and what stands beside some.
+# Letters that say the same of a mechanism however it is described, and what must stand beside some of them.
 COVARIANT = {"H", "phi", "psi", "phi_tilde", "psi_tilde", "D", "G", "U", "K", "M", "R", "P"}
 BEFORE, AFTER = ("phi", "psi"), ("phi.T", "psi.T")
 
