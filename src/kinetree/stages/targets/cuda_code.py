@@ -271,6 +271,8 @@ class Code:
         arguments += (made.tables.pointer, work, notes.memory.pointer, count, blocks, 0)
         for launcher in (made.launcher, made.large):
             if launcher is not None:  # epoch 0 has been noted: the one for large angles runs too
+                for result in results:
+                    result.memory.put(np.full(result.shape, 777.0, self.dtype))
                 with where.current():
                     launcher.launch(arguments, blocks, 0)
                 cuda_kernels.wait(where)
