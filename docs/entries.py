@@ -35,6 +35,8 @@ def entry(name: str) -> list[str]:
         return namespace(name, value)
     if isinstance(value, type):
         return of_a_class(name, value)
+    if not callable(value):
+        return [*of_an_object(name, value)]
     return plain(f"## {name}", f"kt.{name}", name, value)
 
 
@@ -42,6 +44,12 @@ def found(name: str) -> Any:
     """A public name, or what another one returns or is built on, written as `module:name`."""
     module, colon, name = name.rpartition(":")
     return getattr(importlib.import_module(module), name) if colon else getattr(kt, name)
+
+
+def of_an_object(name: str, value: Any) -> Iterator[str]:
+    """An object that is there once: its docstring and an example."""
+    yield from (f"## {name}", "", docstrings.summary(value), "", *spaced(docstrings.body(value)))
+    yield from fence("python", EXAMPLES[name])
 
 
 def of_a_model(name: str, value: Function) -> list[str]:

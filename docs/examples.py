@@ -30,6 +30,8 @@ VALUES = {
     "Function": "function",
     "Joint": "joint",
     "SpatialOperators": "op",
+    "Operator": "A",
+    "InfluenceMatrix": "influence",
 }
 
 

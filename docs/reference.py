@@ -114,8 +114,10 @@ PAGES = {
     "operators": Page(
         "Spatial operators",
         "The operators of the spatial operator algebra as objects.",
-        "operators kinetree.soa.letters:SpatialOperators",
+        "operators letters function_of identities kinetree.soa.state:SpatialOperators "
+        "kinetree.soa.operator:Operator kinetree.soa.influence:InfluenceMatrix",
     ),
+    "symbolic": Page("Symbols", "Equations of motion in SymPy.", "symbolic"),
     "pictures": Page("Pictures", "Plots, drawings, the viewer.", "pictures"),
     "numbers": Page("Numbers", "What bodies of functions compute with.", "ops"),
     "textbook": Page("One rigid body, as textbooks write it", "For checks and for teaching.", "textbook"),

@@ -65,7 +65,7 @@ def namespaces() -> list[tuple[str, str]]:
 
 def is_of_a_model(value: Any) -> bool:
     """Whether this is a function of a model, or a plain one that takes a model alone."""
-    if isinstance(value, (kt.Function, type)):
+    if isinstance(value, (kt.Function, type)) or not callable(value):
         return isinstance(value, kt.Function)
     return list(inspect.signature(value).parameters) == ["model"]
 

@@ -66,7 +66,7 @@ HOMES = {
         "Fixed Revolute Prismatic Helical Cylindrical Universal Planar PlanarTwist Spherical Free"
     ),
     "kinetree.model": "Model ModelBuilder",
-    "kinetree.soa": "operators",
+    "kinetree.soa": "operators letters function_of identities",
     "kinetree.spatial.inertia": "Inertia",
     "kinetree.spatial.pose": "Pose",
     "kinetree.spatial.rotation": "Rotation",
@@ -74,7 +74,7 @@ HOMES = {
 
 # package -> its modules that are public by their own names
 NAMESPACES = {
-    "kinetree": "alternatives control errors interop ops pictures robots scale spatial textbook zoo",
+    "kinetree": "alternatives control errors interop ops pictures robots scale spatial symbolic textbook zoo",
     "kinetree.bridges": "casadi jax scipy torch",
     "kinetree.compiler.runtime": "cache cuda threads",
 }

@@ -103,8 +103,8 @@ ERRORS = """
     KinetreeError ModelError ShapeError FrameError TraceError CompileError SingularError SimulationError
 """.split()
 ZOO = """
-    pendulum double_pendulum cart_pole chain tree auto_tree star puma560
-    arm7 quadruped biped humanoid spacecraft
+    pendulum double_pendulum cart_pole chain tree auto_tree geared_tree star puma560
+    arm7 legged quadruped biped humanoid spacecraft
 """.split()
 MODEL = """
     name nq nv nbodies body_names joint_names frame_names parents gravity total_mass neutral random_state
@@ -114,7 +114,8 @@ MODEL = """
 VALUES = {"frame": "pole", "base": "cart", "frames": "pole", "forces": {}, "impulse": np.zeros(6),
           "C": np.zeros((2, 2))}  # fmt: skip
 ELSEWHERE = """
-    Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators interop
+    Pose Rotation Inertia ModelBuilder Model load save zoo errors compile export_c operators letters
+    function_of identities interop
     jvp vjp jvp_of vjp_of jacobian_of base_parameters identify regressor_columns
     Trajectory jax torch Frames
 """.split()

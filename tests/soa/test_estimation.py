@@ -2,7 +2,7 @@
 
     x = E_phi x + w        y = H x        w independent from body to body with covariance M
 
-Every covariance is found exactly, from the factors of M, and not by drawing numbers.
+Every covariance is found exactly, from the factors of M, and once more by drawing numbers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def test_covariance_of_the_process(case):
     op = s.op
     x = spread(op.phi, root)
     size = float(np.abs(x).max(initial=1))
-    for R, place in zip(op.R.blocks, op.R.rows.index):
+    for R, place in zip(op.R.blocks, op.places(op.R.rows)):
         assert_close(x[place, place], R, 1e-12, size)
     assert_close(spread(op.H @ op.phi, root), run(s, "mass_matrix", s.q), 1e-12, size)
 
@@ -56,7 +56,7 @@ def test_prediction_errors(case):
     error_of_w = op.phi - estimate
     assert_close(error_of_w.dense(), op.psi.dense(), 1e-11, float(np.abs(op.phi.dense()).max(initial=1)))
     P = spread(op.psi, root)
-    for block, place in zip(op.P.blocks, op.P.rows.index):
+    for block, place in zip(op.P.blocks, op.places(op.P.rows)):
         assert_close(P[place, place], block, 1e-11, float(np.abs(P).max(initial=1)))
 
 
@@ -70,3 +70,23 @@ def test_the_gain_is_optimal(case):
         excess = left @ P @ left.T - least
         expected = (other - G) @ D @ (other - G).T
         assert_close(excess, expected, 1e-11, float(np.abs(P).max() + np.abs(left @ P @ left.T).max()))
+
+
+@pytest.mark.parametrize("name", ["arm7", "forest 1", "rotors 0", "mimic 2"])
+def test_sampled(name):
+    """Covariances of 20,000 samples: within six standard errors of R, the mass matrix and D."""
+    s, count = state(name), 20_000
+    w, x, y, new = s.op.noise(np.random.default_rng(7), count)
+    assert w.shape == x.shape == (s.op.size(s.op.M.rows), count) and y.shape == new.shape
+
+    def near(samples, truth):
+        found = samples @ samples.T / count
+        spreads = np.diag(truth)
+        error = np.sqrt((np.outer(spreads, spreads) + truth**2) / count)  # of a product of two normal numbers
+        assert (np.abs(found - truth) <= 6 * error + 1e-12 * np.abs(truth).max()).all()
+
+    near(y, run(s, "mass_matrix", s.q))
+    near(new, s.op.D.dense())
+    near(x, (s.op.phi @ s.op.M @ s.op.phi.T).dense())
+    for place, R in zip(s.op.places(s.op.R.rows), s.op.R.blocks):
+        near(x[place], R)

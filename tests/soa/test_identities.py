@@ -16,7 +16,7 @@ from tests.soa.mechanisms import NAMES, parents, path, state
 import kinetree as kt
 from kinetree.soa.operator import Identity
 
-LETTERS = "E_phi phi phi_tilde H M E R P D G K tau taubar E_psi psi psi_tilde Omega Upsilon"
+LETTERS = "E_phi phi phi_tilde H M E R P U D G K tau taubar E_psi psi psi_tilde Omega Upsilon"
 
 IDENTITIES = """
 OPR-2   phi @ (1 - E_phi) = one
@@ -26,6 +26,7 @@ OPR-3   phi_tilde = E_phi @ phi
 OPR-3   phi_tilde = phi @ E_phi
 OPR-9   M = R - E_phi @ R @ E_phi.T
 OPR-10  phi @ M @ phi.T = R + phi_tilde @ R + R @ phi_tilde.T
+OPR-11  U = P @ H.T
 OPR-11  D = H @ P @ H.T
 OPR-11  G = P @ H.T @ D_inverse
 OPR-11  K = E_phi @ G
@@ -93,7 +94,7 @@ def letters(op: Any) -> dict[str, Any]:
     """Everything that an identity may name."""
     found = {name: getattr(op, name) for name in LETTERS.split()}
     found |= {"mass": op.mass_matrix, "inverse": op.inverse_mass_matrix, "D_inverse": op.D.inverse}
-    return found | {"one": Identity(op.M.rows, op.M.rows), "one_v": Identity(op.D.rows, op.D.rows)}
+    return found | {"one": Identity(op, op.M.rows, op.M.rows), "one_v": Identity(op, op.D.rows, op.D.rows)}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -123,7 +124,7 @@ def test_phi_is_the_product_along_the_path(name):
     """OPR-1, OPR-2: E_phi joins neighbours alone; phi(i, j) is nonzero between relatives alone."""
     s = state(name)
     dense, step, up = s.op.phi.dense(), s.op.E_phi.dense(), parents(s)
-    index = s.op.M.rows.index
+    index = s.op.places(s.op.M.rows)
     for j in range(1, len(up) + 1):
         for i in range(1, len(up) + 1):
             block = dense[index[i - 1], index[j - 1]]
@@ -135,7 +136,7 @@ def test_phi_is_the_product_along_the_path(name):
                 assert not step[index[i - 1], index[j - 1]].any()
     expected = np.eye(len(dense))
     for j in range(1, len(up) + 1):
-        product = np.eye(s.op.M.rows.sizes[j - 1])
+        product = np.eye(6 * len(s.model.nodes[j - 1].members))
         for inner, outer in zip(path(s, j)[1:], path(s, j)):
             product = step[index[inner - 1], index[outer - 1]] @ product
             expected[index[inner - 1], index[j - 1]] = product

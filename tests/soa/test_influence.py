@@ -9,7 +9,6 @@ import kinetree as kt
 from kinetree.errors import ModelError, ShapeError
 from kinetree.model.topology import Topology
 from kinetree.soa import InfluenceMatrix
-from kinetree.soa.operator import Diagonal
 
 FIGURE_2 = [0, 1, 1, 3, 3, 5, 4, 7, 1, 9]
 
@@ -72,14 +71,23 @@ def test_parts_of_mixed_sizes(rng):
     assert np.allclose(influence.Psi.T @ x, np.linalg.solve(np.eye(8) - influence.Phi.dense().T, x))
 
 
+def block_diagonal(blocks):
+    found = np.zeros((3 * len(blocks),) * 2)
+    for k, block in enumerate(blocks):
+        found[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = block
+    return found
+
+
 def test_lyapunov_equations(A, rng):
     """R - Phi^T R Phi is the given diagonal; the backward one fills the diagonal of Psi Q Psi^T."""
     influence = InfluenceMatrix(FIGURE_2, A[1:])
-    Q = Diagonal(influence.space, influence.space, tuple(b + b.T for b in rng.normal(size=(10, 3, 3))))
-    R = influence.gathered(Q)
-    assert np.allclose((R - influence.Phi.T @ R @ influence.Phi).dense(), Q.dense(), rtol=0, atol=1e-10)
-    whole = (influence.Psi @ Q @ influence.Psi.T).dense()
-    for Y, place in zip(influence.scattered(Q).blocks, influence.space.index):
+    blocks = [b + b.T for b in rng.normal(size=(10, 3, 3))]
+    Q, R = (block_diagonal(parts) for parts in (blocks, influence.gathered(blocks)))
+    Phi, Psi = influence.Phi.dense(), influence.Psi.dense()
+    assert np.allclose(R - Phi.T @ R @ Phi, Q, rtol=0, atol=1e-10)
+    whole = Psi @ Q @ Psi.T
+    for k, Y in enumerate(influence.scattered(blocks)):
+        place = slice(3 * k, 3 * k + 3)
         assert np.allclose(Y, whole[place, place], rtol=1e-10, atol=1e-10)
 
 

@@ -12,7 +12,7 @@ from kinetree.spatial import Force, Inertia, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
 
-def _referenced(tree: Sweep, q: Any) -> tuple[Any, Any, Any, Any]:
+def referenced(tree: Sweep, q: Any) -> tuple[Any, Any, Any, Any]:
     """Poses P, identity transforms N, subspaces S_I = P^-1 S, and sums that start at I_I = P^T I P."""
     P, N, S = tree.fields(Transform, Transform, Subspace)
     I = tree.sums(Inertia)
@@ -33,7 +33,7 @@ def mass_matrix_inertial(tree: Sweep, q: Any) -> Any:
 
     Reference: Jain (2024) part 4 (inertially referenced velocities).
     """
-    _, N, S, I = _referenced(tree, q)
+    _, N, S, I = referenced(tree, q)
     M = tree.array("nv", "nv")
     for j in tree.inward():
         for i, F in tree.path(N, j, I[j] @ S[j]):
@@ -80,7 +80,7 @@ def gravity_force_composite(tree: Sweep, q: Any) -> Any:
 
     Reference: gravity as forces at centres of mass, Jain (2024) part 4.
     """
-    _, N, S, I = _referenced(tree, q)
+    _, N, S, I = referenced(tree, q)
     out = tree.coordinates()
     for i in tree.inward():
         out[i] = -(S[i].T @ (I[i] @ (N[i] @ tree.gravity.tagged(None))))

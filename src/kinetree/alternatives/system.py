@@ -18,7 +18,6 @@ import numpy as np
 
 from kinetree.model import Model
 from kinetree.soa import operators
-from kinetree.soa.kinematics import partial_matrices
 
 Array = np.ndarray
 
@@ -44,10 +43,10 @@ class System:
     def ring(self) -> Array:
         """The apparent derivative of S, sum_k v_k dS/dk."""
         result = np.zeros_like(self.S)
-        for place, node in zip(self.operators.M.rows.index, self.model.nodes, strict=True):
-            own = list(node.v_index)
-            for rate, partial in zip(self.v[own], partial_matrices(node, self.operators.q), strict=False):
-                result[place, own] += rate * partial
+        for place, node, ring in zip(
+            self.operators.places(self.operators.M.rows), self.model.nodes, self.operators.ring, strict=True
+        ):
+            result[place, list(node.v_index)] = ring
         return result
 
     @cached_property

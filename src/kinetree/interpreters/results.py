@@ -52,6 +52,11 @@ class Unit:
     def __init__(self, tree: EagerSweep, node: int, place: int):
         self.tree, self.node, self.place = tree, node, place
 
+    @property
+    def velocity(self) -> Velocity:
+        """The velocity that is one."""
+        return Velocity(self.node, self.place)
+
     def __getitem__(self, i: Handle) -> Coordinates:
         width = len(self.tree.nodes[i.node].v_index)
         return Coordinates(int(i.node == self.node and k == self.place) for k in range(width))

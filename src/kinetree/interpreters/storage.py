@@ -235,13 +235,14 @@ class Sum(Field):
             count, _ = _form(self.type)
             self.tree.graph.begin(*(Store(self.place(k), 0, 0.0) for k in range(count)))
         value = self.type.promoted(value)
+        slot = i.slot_of(i.member or 0) if isinstance(i, Handle) else i.slot
         if not self.type.is_linear:
-            self.store_uniform(i.slot, self[i] + value)
+            self.store_uniform(slot, self[i] + value)
             return
         leaves, _ = take_apart(value)
         for k, leaf in enumerate(leaves):
             if isinstance(leaf, Expr) or leaf != 0:
-                self.tree.graph.store(self.place(k), i.slot, leaf, accumulate=True)
+                self.tree.graph.store(self.place(k), slot, leaf, accumulate=True)
 
 
 class Output(Memory):
@@ -293,6 +294,11 @@ class Unit:
 
     def __init__(self, tree: LoopedSweep, array: Array, place: Any):
         self.tree, self.array, self.place = tree, array, place
+
+    @property
+    def velocity(self) -> Velocity:
+        """The velocity that is one."""
+        return Velocity(self.place)
 
     def __getitem__(self, i: Handle) -> Coordinates:
         return Coordinates(self.tree.graph.load(self.array, k) for k in self.tree.places(i, "v_index"))

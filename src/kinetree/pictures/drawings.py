@@ -9,21 +9,28 @@ import numpy as np
 from kinetree.errors import ArgumentError
 from kinetree.extras import needed
 from kinetree.model import Model
+from kinetree.pictures.layout import layout
+from kinetree.pictures.operators import skeleton
 from kinetree.pictures.plots import plain
 from kinetree.pictures.sticks import sticks
+from kinetree.soa import InfluenceMatrix
 
 POSTURES = 25  # that one figure shows
 NAMED = 60  # bodies that are labelled
 
 
-def tree(model: Model, *, title: str | None = None) -> Any:
+def tree(model: Model | InfluenceMatrix, *, title: str | None = None) -> Any:
     """A drawing of the kinematic tree: a dot for each body, as large as its mass, coloured by its joint.
+
+    The tree of an influence matrix has numbered dots.
 
     Returns:
         The matplotlib figure.
     """
+    if isinstance(model, InfluenceMatrix):
+        return skeleton(model.topology.parents, title=title)
     plt = needed("matplotlib.pyplot", "tree")
-    place = _layout(model)
+    place = layout(model.parents)
     depth, width = place[:, 0].max() + 1, place[:, 1].max() + 1
     figure, axis = plt.subplots(figsize=(min(1.2 + 1.5 * depth, 40), min(1.0 + 0.62 * width, 40)))
     heaviest = max((float(body.inertia.mass) for body in model.bodies), default=0.0) or 1.0
@@ -58,26 +65,6 @@ _COLORS = {
     "revolute": "C0", "prismatic": "C1", "helical": "C2", "cylindrical": "C4", "universal": "C5",
     "planar": "C8", "planar_twist": "C8", "spherical": "C6", "free": "C3", "fixed": "0.6",
 }  # fmt: skip
-
-
-def _layout(model: Model) -> np.ndarray:
-    """(nb + 1, 2): depth and row of each body; a body stands in the middle of what it carries."""
-    place = np.zeros((model.nbodies + 1, 2))
-    for i, parent in enumerate(model.parents, 1):
-        place[i, 0] = place[parent, 0] + 1
-    row, stack, order = 0, [0], []
-    while stack:
-        i = stack.pop()
-        order.append(i)
-        children = model.children(i)
-        if not children:
-            place[i, 1] = row
-            row += 1
-        stack.extend(reversed(children))
-    for i in reversed(order):
-        if model.children(i):
-            place[i, 1] = np.mean([place[k, 1] for k in model.children(i)])
-    return place
 
 
 def posture(

@@ -1,136 +1,71 @@
-"""Linear operators that are applied without being written out as matrices.
+"""Expressions of the spatial operator algebra: letters, products, sums, transposes and inverses.
 
-    A @ x        the operator on a stacked vector, or on each column of a matrix
-    A @ B        their product, applied from the right to the left
-    A.T          the transpose
-    2 * A - B    sums and multiples; a number alone stands for that multiple of the identity: 1 + A
-    A(i, j)      one block, nodes numbered from 1
-    A.dense()    the numbers
+    A @ x            the operator on a stacked vector, or on each column of a matrix, in O(N)
+    A @ B            their product, applied from the right to the left
+    A.T, A.inverse   the transpose; the inverse, by the rules of the algebra
+    2 * A - B        sums and multiples; a number alone stands for that multiple of the identity: 1 + A
+    A.simplify()     the same operator with fewer letters; A.derivation() shows the steps
+    A.block(i, j)    one block, nodes numbered from 1
+    A.dense()        the numbers
+
+An expression belongs to a home: a state of a model (`kt.operators`), no state at all (`kt.letters`), or a
+tree of blocks (`InfluenceMatrix`). The home knows what its letters are; expressions know how they combine.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from numbers import Number
 from typing import Any
 
 import numpy as np
 
-from kinetree.errors import ShapeError, SingularError
+from kinetree.errors import ShapeError
+from kinetree.soa.alphabet import Space, Spec
 
 Array = np.ndarray
 
 
-class Space:
-    """Stacked vectors: the entries that belong to each node.
+@dataclass(frozen=True, repr=False)
+class Operator:
+    """A linear map from stacked vectors to stacked vectors. Immutable; equal if it is written alike."""
 
-    Two spaces are the same if they are stacked over the same things (`over`) in the same way.
-    """
-
-    __slots__ = ("index", "key", "over", "size", "sizes")
-
-    def __init__(self, over: str, places: Iterable[Sequence[int]]):
-        taken = tuple(tuple(place) for place in places)
-        self.over = over
-        self.sizes = tuple(map(len, taken))
-        self.size = sum(self.sizes)
-        self.index = tuple(map(_index, taken))
-        self.key = (over, taken)
-
-    @classmethod
-    def stacked(cls, over: str, sizes: Iterable[int]) -> Space:
-        """Vectors with one part after the other."""
-        places, start = [], 0
-        for size in sizes:
-            places.append(range(start, start + size))
-            start += size
-        return cls(over, places)
-
-    def node(self, i: int) -> int:
-        """The place in `sizes` and `index` of node i, numbered from 1."""
-        if not 1 <= i <= len(self.sizes):
-            raise ShapeError(f"node {i}: nodes over {self.over} are numbered 1 ... {len(self.sizes)}")
-        return i - 1
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Space) and self.key == other.key)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __repr__(self) -> str:
-        return f"{self.size} over {self.over}"
-
-
-def _index(place: tuple[int, ...]) -> slice | list[int]:
-    """A slice if the entries stand side by side."""
-    start = place[0] if place else 0
-    return slice(start, start + len(place)) if place == tuple(range(start, start + len(place))) else [*place]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Operator(ABC):
-    """A linear map from stacked vectors to stacked vectors. Immutable."""
-
+    home: Any
     rows: Space
     columns: Space
-    name: str = field(default="", kw_only=True)
+    history: tuple = field(default=(), compare=False, kw_only=True)  # the steps that led here
 
     __array_ufunc__ = None  # so that array @ operator comes here
 
-    @abstractmethod
-    def _apply(self, x: Array) -> Array:
-        """The operator on each column of x."""
-
-    @abstractmethod
-    def _transposed(self) -> Operator:
-        """The transposed operator, without a name."""
-
-    @abstractmethod
-    def _text(self) -> str:
-        """How the operator is made of others."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return (self.rows.size, self.columns.size)
+    # -- what a kind of expression knows
 
     @property
     def T(self) -> Operator:
         """The transposed operator."""
-        found = self._transposed()
-        if not self.name:
-            return found
-        return found.named(self.name[:-2] if self.name.endswith(".T") else f"{self.name}.T")
+        raise NotImplementedError
 
-    def named(self, name: str) -> Any:
-        """The same operator, printed by a name."""
-        return replace(self, name=name)
+    def parts(self) -> tuple[Operator, ...]:
+        """The operators that this one is made of."""
+        return ()
 
-    def dense(self) -> Array:
-        """The matrix of the operator."""
-        return self._apply(np.eye(self.columns.size))
+    def with_parts(self, parts: tuple[Operator, ...]) -> Operator:
+        """The same expression of other parts."""
+        return self
 
-    def __call__(self, i: int, j: int) -> Array:
-        """The block of row node i and column node j, both numbered from 1. Cost of one application."""
-        return self._apply(_units(self.columns, j))[self.rows.index[self.rows.node(i)]]
+    # -- algebra
 
     def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, Operator):
-            if self.columns != other.rows:
-                raise ShapeError(
-                    f"{self} @ {other}: the left one takes vectors of {self.columns}, the right one gives "
-                    f"{other.rows}; is a .T missing?"
-                )
-            return Product(self.rows, other.columns, _flat(self) + _flat(other))
-        x = np.asarray(other)
-        if x.ndim not in (1, 2) or x.shape[0] != self.columns.size:
+        if not isinstance(other, Operator):
+            return self.home.apply(self, other)
+        self._same_home(other, "@")
+        if self.columns != other.rows:
             raise ShapeError(
-                f"{self} @ x: x has shape {x.shape}, but a vector of {self.columns}, or a matrix of such "
-                "columns, is needed"
+                f"{self} @ {other}: the left one takes {self._sized(self.columns)}, the right one gives "
+                f"{self._sized(other.rows)}; is a .T missing?"
             )
-        return self._apply(x)
+        return product(*_flat(self), *_flat(other))
 
     def __rmatmul__(self, other: Any) -> Any:
         return (self.T @ np.asarray(other).T).T
@@ -139,12 +74,13 @@ class Operator(ABC):
         other = self._beside(other)
         if other is NotImplemented:
             return other
+        self._same_home(other, "+")
         if (self.rows, self.columns) != (other.rows, other.columns):
             raise ShapeError(
                 f"{self} + {other}: the first maps {self.columns} to {self.rows}, the second {other.columns} "
                 f"to {other.rows}; a sum needs the same on both sides"
             )
-        return Sum(self.rows, self.columns, _terms(self) + _terms(other))
+        return Sum(self.home, self.rows, self.columns, terms_of(self) + terms_of(other))
 
     def __radd__(self, other: Any) -> Any:
         left = self._beside(other)
@@ -162,7 +98,7 @@ class Operator(ABC):
     def __mul__(self, factor: Any) -> Any:
         if not isinstance(factor, Number):
             return NotImplemented
-        return Sum(self.rows, self.columns, tuple((factor * c, A) for c, A in _terms(self)))
+        return total(self, [(factor * c, A) for c, A in terms_of(self)])  # type: ignore[operator]
 
     __rmul__ = __mul__
 
@@ -172,154 +108,283 @@ class Operator(ABC):
             return other
         if not isinstance(other, Number):
             return NotImplemented
-        if self.rows != self.columns:
+        if self.rows not in (self.columns, self.columns.dual):
             raise ShapeError(
                 f"a number plus {self} needs a square operator, but it maps {self.columns} to {self.rows}"
             )
-        return Sum(self.rows, self.rows, ((other, Identity(self.rows, self.rows)),))
+        return total(self, [(other, Identity(self.home, self.rows, self.columns))])
+
+    def _same_home(self, other: Operator, sign: str) -> None:
+        if self.home is not other.home:
+            raise ShapeError(
+                f"{self} {sign} {other}: the first belongs to {self.home!r}, the second to {other.home!r}; "
+                "take all letters from one of them, or bring one over by A.at(op)"
+            )
+
+    # -- rewriting
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The letters of the expression, as they are written."""
+        return frozenset(str(letter) for letter in letters_of(self))
+
+    @property
+    def inverse(self) -> Operator:
+        """The operator that undoes this one, as the rules of the algebra find it; `derivation()` says how."""
+        from kinetree.soa.rewriting import inverted
+
+        return inverted(self)
+
+    def simplify(self) -> Operator:
+        """The same operator with as few letters as the rules of the algebra leave."""
+        from kinetree.soa.rewriting import simplified
+
+        return simplified(self)
+
+    def derivation(self) -> Any:
+        """The steps from where this expression came from to its simplest form, each with its rule."""
+        from kinetree.soa.rewriting import Derivation
+
+        return Derivation.of(self)
+
+    def at(self, home: Any) -> Operator:
+        """The same expression of the letters of another home: `A.at(kt.operators(model, q))`."""
+        return self.with_parts(tuple(part.at(home) for part in self.parts())).moved(home)
+
+    def moved(self, home: Any) -> Operator:
+        """The expression itself, without its parts, in another home."""
+        return replace(self, home=home, history=())
+
+    # -- numbers
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the matrix."""
+        return (self.home.size(self.rows), self.home.size(self.columns))
+
+    def dense(self) -> Array:
+        """The matrix of the operator: N applications' worth of work, for looking at."""
+        return self @ np.eye(self.shape[1])
+
+    def block(self, i: int, j: int) -> Array:
+        """The block of row node i and column node j, both numbered from 1."""
+        return self.home.block(self, i, j)
+
+    __call__ = block
+
+    @property
+    def blocks(self) -> tuple[Array, ...]:
+        """The blocks on the diagonal."""
+        return tuple(self.block(i, i) for i in range(1, len(self.home.places(self.rows)) + 1))
+
+    @property
+    def structure(self) -> Any:
+        """Which blocks can be other than zero, and what that makes of the operator."""
+        from kinetree.soa.structure import structure_of
+
+        return structure_of(self)
+
+    @property
+    def cost(self) -> Any:
+        """What one application takes: sweeps over the tree and, at a state, operations."""
+        from kinetree.soa.structure import cost_of
+
+        return cost_of(self)
+
+    # -- text
+
+    def _sized(self, space: Space) -> str:
+        return f"{space}" if self.home.is_abstract else f"{self.home.size(space)} numbers, {space}"
 
     def __str__(self) -> str:
-        return self.name or self._text()
+        from kinetree.soa.text import plain
+
+        return plain(self)
 
     def __repr__(self) -> str:
-        return f"<operator {self}: {self.rows} x {self.columns}>"
+        size = "" if self.home.is_abstract else f"{self.shape[0]} x {self.shape[1]}, "
+        return f"<operator {self}: {size}{self.rows} <- {self.columns}>"
+
+    def _latex(self) -> str:
+        from kinetree.soa.text import latex
+
+        return latex(self)
+
+    def _repr_latex_(self) -> str:
+        return f"${self._latex()}$"
 
 
 class Identity(Operator):
     """The vector itself."""
 
-    def _apply(self, x: Array) -> Array:
-        return x.copy()
-
-    def _transposed(self) -> Operator:
-        return self
-
-    def _text(self) -> str:
-        return "1"
+    @property
+    def T(self) -> Operator:
+        return Identity(self.home, self.columns.dual, self.rows.dual)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Sparse(Operator):
-    """Some blocks, each (row node, column node, matrix); zero elsewhere. Nodes count from 0 here."""
+@dataclass(frozen=True, repr=False)
+class Letter(Operator):
+    """One letter of the alphabet, perhaps transposed and inverted; `args` are the frames of a B."""
 
-    entries: tuple[tuple[int, int, Array], ...]
+    name: str
+    spec: Spec = field(compare=False)
+    args: tuple[str, ...] = ()
+    transposed: bool = False
+    inverted: bool = False
 
-    def __post_init__(self) -> None:
-        _freeze(block for _, _, block in self.entries)
+    @classmethod
+    def of(cls, home: Any, name: str, spec: Spec, args: tuple[str, ...] = ()) -> Letter:
+        return cls(home, spec.rows, spec.columns, name, spec, args)
 
-    def _apply(self, x: Array) -> Array:
-        y = _zeros(self.rows.size, x)
-        for i, j, block in self.entries:
-            y[self.rows.index[i]] += block @ x[self.columns.index[j]]
-        return y
+    @cached_property
+    def T(self) -> Letter:  # type: ignore[override]
+        if self.spec.symmetric:
+            return self
+        flipped = replace(self, transposed=not self.transposed, history=())
+        flipped = replace(flipped, rows=self.columns.dual, columns=self.rows.dual)
+        flipped.__dict__["T"] = self
+        return flipped
 
-    def _transposed(self) -> Operator:
-        return Sparse(self.columns, self.rows, tuple((j, i, block.T) for i, j, block in self.entries))
-
-    def _text(self) -> str:
-        return f"({len(self.entries)} blocks)"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Diagonal(Operator):
-    """A block for each node, from its part of one space to its part of the other."""
-
-    blocks: tuple[Array, ...]
-
-    def __post_init__(self) -> None:
-        _freeze(self.blocks)
-
-    def _apply(self, x: Array) -> Array:
-        y = _zeros(self.rows.size, x)
-        for i, j, block in zip(self.rows.index, self.columns.index, self.blocks):
-            y[i] = block @ x[j]
-        return y
-
-    def _transposed(self) -> Operator:
-        return Diagonal(self.columns, self.rows, tuple(block.T for block in self.blocks))
+    @cached_property
+    def turned(self) -> Letter:
+        """The letter of the inverse, with nothing asked of the rules."""
+        found = replace(self, rows=self.columns, columns=self.rows, inverted=not self.inverted, history=())
+        found.__dict__["turned"] = self
+        return found
 
     @property
-    def inverse(self) -> Diagonal:
-        """The operator that undoes this one, block by block."""
-        try:
-            blocks = tuple(np.linalg.inv(block) for block in self.blocks)
-        except np.linalg.LinAlgError:
-            raise SingularError(f"a block of {self} is singular or not square: it has no inverse") from None
-        return Diagonal(self.columns, self.rows, blocks, name=f"{self}.inverse")
+    def definition(self) -> Operator:
+        """What the letter is made of; itself if it is made of nothing."""
+        if self.spec.kind != "defined":
+            return self
+        found: Operator = self.home.read(self.spec.definition)
+        return found.T if self.transposed else found
 
-    def __call__(self, i: int, j: int) -> Array:
-        return self.blocks[self.rows.node(i)] if i == j else zero_block(self, i, j)
+    def between(self, B: Letter) -> Array:
+        """B^T A B for the frames of a B, pair by pair: of Omega in O(m^2 d)."""
+        return self.home.between(self, B)
 
-    def _text(self) -> str:
-        return f"(diagonal of {len(self.blocks)} blocks)"
+    def moved(self, home: Any) -> Operator:
+        own = home.letter(self.name, *self.args)
+        own = own.turned if self.inverted else own
+        return own.T if self.transposed else own
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Product(Operator):
     """Operators one after the other, the last one first."""
 
     factors: tuple[Operator, ...]
 
-    def _apply(self, x: Array) -> Array:
-        for factor in reversed(self.factors):
-            x = factor._apply(x)
-        return x
+    @property
+    def T(self) -> Operator:
+        return product(*(factor.T for factor in reversed(self.factors)))
 
-    def _transposed(self) -> Operator:
-        return Product(self.columns, self.rows, tuple(factor.T for factor in reversed(self.factors)))
+    def parts(self) -> tuple[Operator, ...]:
+        return self.factors
 
-    def _text(self) -> str:
-        return " @ ".join(map(str, self.factors))
+    def with_parts(self, parts: tuple[Operator, ...]) -> Operator:
+        return product(*parts)
+
+    def moved(self, home: Any) -> Operator:
+        return self
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Sum(Operator):
-    """Multiples of operators, added."""
+    """Multiples of operators, added; without any, zero."""
 
     terms: tuple[tuple[Any, Operator], ...]
 
-    def _apply(self, x: Array) -> Array:
-        return sum((c * A._apply(x) for c, A in self.terms), _zeros(self.rows.size, x))
+    @property
+    def T(self) -> Operator:
+        return Sum(self.home, self.columns.dual, self.rows.dual, tuple((c, A.T) for c, A in self.terms))
 
-    def _transposed(self) -> Operator:
-        return Sum(self.columns, self.rows, tuple((c, A.T) for c, A in self.terms))
+    def parts(self) -> tuple[Operator, ...]:
+        return tuple(A for _, A in self.terms)
 
-    def _text(self) -> str:
-        text = ""
-        for c, A in self.terms:
-            negative = bool(np.isreal(c) and np.real(c) < 0)
-            size = -c if negative else c
-            word = str(A) if size == 1 else f"{size:g} * {A}" if not isinstance(A, Identity) else f"{size:g}"
-            text += (" - " if negative else " + ") + word if text else "-" * negative + word
-        return f"({text})"
+    def with_parts(self, parts: tuple[Operator, ...]) -> Operator:
+        if not parts:
+            return self
+        return total(parts[0], [(c, A) for (c, _), A in zip(self.terms, parts, strict=True)])
 
-
-def _units(space: Space, j: int) -> Array:
-    """The columns of the identity that belong to node j, numbered from 1."""
-    size = space.sizes[space.node(j)]
-    x = np.zeros((space.size, size))
-    x[space.index[j - 1]] = np.eye(size)
-    return x
+    def moved(self, home: Any) -> Operator:
+        return self if self.terms else replace(self, home=home)
 
 
-def zero_block(A: Operator, i: int, j: int) -> Array:
-    """The block (i, j) of an operator that has nothing there."""
-    return np.zeros((A.rows.sizes[A.rows.node(i)], A.columns.sizes[A.columns.node(j)]))
+@dataclass(frozen=True, repr=False)
+class Inverse(Operator):
+    """The inverse of an expression before a rule has found it; over a few frames it is a small matrix."""
+
+    of: Operator
+
+    @classmethod
+    def make(cls, A: Operator) -> Inverse:
+        if A.rows not in (A.columns, A.columns.dual):
+            raise ShapeError(f"{A} has no inverse: it maps {A.columns} to {A.rows}, which is not square")
+        return cls(A.home, A.columns, A.rows, A)
+
+    @property
+    def T(self) -> Operator:
+        return Inverse.make(self.of.T)
+
+    def parts(self) -> tuple[Operator, ...]:
+        return (self.of,)
+
+    def with_parts(self, parts: tuple[Operator, ...]) -> Operator:
+        return Inverse.make(parts[0])
+
+    def moved(self, home: Any) -> Operator:
+        return self
 
 
-def _freeze(blocks: Iterable[Array]) -> None:
-    for block in blocks:
-        block.flags.writeable = False
+def product(*factors: Operator) -> Operator:
+    """The product of some operators, without identities that change nothing."""
+    kept = [A for factor in factors for A in _flat(factor) if not _is_one(A)]
+    if not kept:
+        return factors[0]
+    if len(kept) == 1:
+        return replace(kept[0], history=())
+    return Product(kept[0].home, kept[0].rows, kept[-1].columns, tuple(kept))
 
 
-def _zeros(size: int, x: Array) -> Array:
-    """Zeros for `size` rows and the columns of x, in a type that holds what comes of x."""
-    return np.zeros((size, *x.shape[1:]), np.result_type(x, float))
+def total(like: Operator, terms: Any) -> Operator:
+    """The sum of some terms (c, A) between the spaces of `like`; a single one stands alone."""
+    terms = tuple(terms)
+    if len(terms) == 1 and terms[0][0] == 1 and not isinstance(terms[0][0], bool):
+        return terms[0][1]
+    return Sum(like.home, like.rows, like.columns, terms)
+
+
+def terms_of(A: Operator) -> tuple[tuple[Any, Operator], ...]:
+    """The terms of a sum; anything else is one term."""
+    return A.terms if isinstance(A, Sum) else ((1, replace(A, history=())),)
+
+
+def factors_of(A: Operator) -> tuple[Operator, ...]:
+    """The factors of a product; anything else is one factor, the identity none."""
+    return () if _is_one(A) else A.factors if isinstance(A, Product) else (A,)
+
+
+def letters_of(A: Operator) -> Iterator[Letter]:
+    """Every letter of an expression, in the order in which it is written."""
+    if isinstance(A, Letter):
+        yield A
+    for part in A.parts():
+        yield from letters_of(part)
+
+
+def coefficients(A: Operator) -> Iterator[Any]:
+    """The numbers in an expression."""
+    for c, _ in A.terms if isinstance(A, Sum) else ():
+        yield c
+    for part in A.parts():
+        yield from coefficients(part)
+
+
+def _is_one(A: Operator) -> bool:
+    return isinstance(A, Identity) and A.rows == A.columns
 
 
 def _flat(A: Operator) -> tuple[Operator, ...]:
-    return A.factors if isinstance(A, Product) and not A.name else (A,)
-
-
-def _terms(A: Operator) -> tuple[tuple[Any, Operator], ...]:
-    return A.terms if isinstance(A, Sum) and not A.name else ((1, A),)
+    return A.factors if isinstance(A, Product) else (replace(A, history=()) if A.history else A,)

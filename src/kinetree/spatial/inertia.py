@@ -68,10 +68,10 @@ class Inertia(Tensor):
         return self.per_mass(self.first_moment)
 
     def per_mass(self, total: Vector) -> Vector:
-        """A vector over the mass; zero for a body without mass."""
+        """A vector over the mass; as it is, and so as a rule zero, for a body without mass."""
         mass = self.mass
         if isinstance(mass, (int, float)) and mass == 0:
-            return (0.0, 0.0, 0.0)
+            mass = 1.0
         if isinstance(mass, (ops.Expr, np.ndarray)):
             mass = ops.where(ops.equal(mass, 0.0), 1.0, mass)
         return (total[0] / mass, total[1] / mass, total[2] / mass)

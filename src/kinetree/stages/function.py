@@ -56,6 +56,7 @@ class Function(ABC):
         order: Sequence[str] = (),
     ):
         self.name = self.__name__ = body.__name__
+        self.identity = self.name  # a text that tells it from all other functions of this package
         self.body = self.__wrapped__ = body
         self.own_inputs = tuple(inputs)
         self.inputs = (*inputs, *MODEL_INPUTS)

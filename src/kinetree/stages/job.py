@@ -84,7 +84,7 @@ class Job:
         parts |= {value for value in self.options.values() if callable(value)}
         if any(p.__module__.partition(".")[0] != "kinetree" for p in (self.function, *parts)):
             return None
-        facts = (self.function.name, self.present, sorted(self.options.items()), self.mode)
+        facts = (self.function.identity, self.present, sorted(self.options.items()), self.mode)
         digest = hashlib.sha256(f"{_source()}{facts!r}".encode())
         digest.update(model_digest(self.model))
         return digest.hexdigest()

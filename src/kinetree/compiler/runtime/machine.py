@@ -16,21 +16,23 @@ FLOAT_BYTES = {"float64": 8, "float32": 4}
 
 # Held by whoever uses LLVM, whose contexts are shared by the process. A process is forked only while nobody
 # does: the child would have half of somebody's work, and a lock that no thread of it will ever release.
+# llvmlite has a lock of its own, which is held without ours while what a collector finds is freed.
 lock = threading.RLock()
+_theirs: Any = getattr(ffi.lib, "_lock", nullcontext())
+_held: list[Any] = []  # of the two, for a fork; an interrupt may come in between
 
 
 def _before_fork() -> None:
-    lock.acquire()
-    _inner.__enter__()
+    for each in (lock, _theirs):
+        each.__enter__()
+        _held.append(each)
 
 
 def _after_fork() -> None:
-    _inner.__exit__(None, None, None)
-    lock.release()
+    while _held:
+        _held.pop().__exit__(None, None, None)
 
 
-# llvmlite has a lock of its own, which is held without ours while what a collector finds is freed.
-_inner: Any = getattr(ffi.lib, "_lock", nullcontext())
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 

@@ -1,0 +1,232 @@
+"""Functions of a model from expressions: type the algebra, get machine code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from kinetree.compiler.ir.program import Program
+from kinetree.errors import ArgumentError, ShapeError
+from kinetree.model import Model
+from kinetree.soa.alphabet import EFFORTS, MOTIONS, VELOCITIES, Space
+from kinetree.soa.fields import Fields
+from kinetree.soa.letters import letters
+from kinetree.soa.lowering import Few, Lowering, Stacked, Term
+from kinetree.soa.operator import Operator, factors_of
+from kinetree.spatial import Motion, Stack
+from kinetree.spatial.value import Value
+from kinetree.stages.sweeps import UNROLLED_OPERATIONS, SweepFunction
+from kinetree.sweep import Algorithm, Argument, Sweep
+from kinetree.sweep.signature import read
+
+OPERATIONS = 60.0  # of one column of a result at one body, roughly
+
+
+class OperatorFunction(SweepFunction):
+    """An expression of the spatial operator algebra as a function of a model."""
+
+    def __init__(self, expression: Operator, signature: str, name: str):
+        self.expression, self.text = expression, signature
+        super().__init__(_algorithm(expression, signature, name))
+        self.identity = f"{name}: {expression} by {signature}"
+
+    def lower(
+        self, model: Model, inputs: tuple[str, ...], options: dict[str, Any], mode: str | None = None
+    ) -> Program:
+        columns = self.outputs[0].sizes(model)[-1] if len(self.own_inputs) == 1 else 1
+        if mode is None and OPERATIONS * columns * len(model.nodes) > UNROLLED_OPERATIONS:
+            mode = "looped"
+        return super().lower(model, inputs, options, mode)
+
+    def __reduce__(self) -> Any:
+        return _made, (self.expression, self.text, self.name)
+
+    def __repr__(self) -> str:
+        return f"<function {self.name} of a model: {self.expression}>"
+
+
+def function_of(expression: Operator, signature: str, *, name: str | None = None) -> OperatorFunction:
+    """The function of a model that an expression is: it compiles, batches and exports like any other.
+
+        L = kt.letters
+        mass = L.H @ L.phi @ L.M @ L.phi.T @ L.H.T
+        solve = kt.function_of(mass.inverse, "q, x -> a")
+        a = solve(robot, q, tau)
+
+    The expression becomes sweeps over the tree: `phi` gathers, `phi.T` scatters, the other letters are
+    products at the nodes. With a vector the result is the expression on that vector, in O(N). Without one,
+    "q -> y", it is the matrix: of expressions that take velocities or forces along the joints, or at frames.
+
+    Args:
+        expression: of `kt.letters`; one of `kt.operators` is taken without its state.
+        signature: positions, perhaps a vector, and a result, by any names. Shapes follow from the expression:
+            (nv,) over coordinates, (nb, 6) over bodies, (6 k,) at k frames. Rotors belong to the tree, not to
+            vectors.
+        name: of the function, in C for example.
+
+    Raises:
+        ShapeError: if shapes in the signature are not those of the expression.
+    """
+    if not isinstance(expression, Operator):
+        raise ArgumentError(f"function_of: an expression of kt.letters is needed, not {expression!r}")
+    if expression.home is not letters:
+        expression = expression.at(letters)
+    found = name or re.sub(r"\W+", "_", signature.partition("->")[2]).strip("_") or "expression"
+    if not found.isidentifier():
+        raise ArgumentError(f"function_of: the name {found!r} is no name of a function")
+    return _made(expression, signature, found)
+
+
+@lru_cache(maxsize=1024)
+def _made(expression: Operator, signature: str, name: str) -> OperatorFunction:
+    return OperatorFunction(expression, signature, name)
+
+
+def _algorithm(A: Operator, signature: str, name: str) -> Algorithm:
+    """The algorithm that applies A, with the signature that its spaces ask for."""
+    given, results = read(signature)
+    if not 1 <= len(given) <= 2 or len(results) != 1:
+        raise ArgumentError(
+            f"function_of: the signature {signature!r} must be positions, perhaps a vector, and one result: "
+            '"q, x -> y" or "q -> y"'
+        )
+    with_vector = len(given) == 2
+    rows, columns = _shape(A.rows), _shape(A.columns)
+    if not with_vector and columns == ("nb", 6):
+        raise ArgumentError(
+            f"function_of: the matrix of {A} has six columns for each body: give the vector that it is "
+            'applied to, "q, x -> y"'
+        )
+    shapes = [("nq",), columns] if with_vector else [("nq",)]
+    result = rows if with_vector else rows + columns
+    inputs = tuple(_argument(A, signature, a, shape) for a, shape in zip(given, shapes, strict=True))
+    outputs = (_argument(A, signature, results[0], result),)
+    return Algorithm(name, _body(A, with_vector, name), inputs, outputs, invariant=_is_invariant(A, inputs))
+
+
+def _argument(A: Operator, signature: str, given: Argument, shape: tuple) -> Argument:
+    if given.optional:
+        raise ArgumentError(f"function_of: {given.name} in {signature!r} cannot be left out: remove the ?")
+    if f"{given.name}(" in signature.replace(" ", "") and given.shape != shape:
+        raise ShapeError(
+            f"function_of: {given.name} has the shape {given.text} in {signature!r}, but {A} needs "
+            f"{Argument(given.name, shape).text}"
+        )
+    return Argument(given.name, shape)
+
+
+def _shape(space: Space) -> tuple[str | int, ...]:
+    if space in (VELOCITIES, EFFORTS):
+        return ("nv",)
+    return ("nb", 6) if space.is_stacked else (6 * max(1, len(space.of)),)
+
+
+def _is_invariant(A: Operator, inputs: tuple[Argument, ...]) -> bool:
+    """True if the result follows from the equations of motion, whatever bodies and frames give these.
+
+    Inertia that a joint does not feel may stand on either side of it: so M must stand between phi or psi and
+    their transposes, and R and P beside H, which does not feel it.
+    """
+    if not {A.rows, A.columns} <= {VELOCITIES, EFFORTS}:
+        return False
+    return all(_is_covariant(word) for word in _words(A))
+
+
+def _words(A: Operator) -> Iterator[tuple[Operator, ...]]:
+    """The products in an expression, each with the sums in it as they are."""
+    yield factors_of(A)
+    for part in A.parts():
+        if part.parts():
+            yield from _words(part)
+
+
+def _is_covariant(word: tuple[Operator, ...]) -> bool:
+    names = [""] + [str(factor) for factor in word] + [""]
+    for before, name, after in zip(names, names[1:], names[2:]):
+        if name == "M" and not (before in ("phi", "psi") and after in ("phi.T", "psi.T")):
+            return False
+        if name in ("P", "R") and before != "H" and after != "H.T":
+            return False
+    seldom = {"M.inverse", "P.inverse", "R.inverse", "M_I", "M_I.inverse"}
+    return seldom.isdisjoint(names)
+
+
+def _body(A: Operator, with_vector: bool, name: str) -> Any:
+    """The body over a sweep: quantities of the tree first, then the expression."""
+
+    def body(tree: Sweep, q: Any, *vector: Any) -> Any:
+        fields = Fields(tree, q)
+        fields.prepare(A)
+        lowering = Lowering(tree, fields)
+        rows, columns = _shape(A.rows), _shape(A.columns)
+        if with_vector:
+            out = tree.array(*rows)
+            _write(tree, lowering, out, lowering.apply(A, _input(lowering, A.columns, vector[0])))
+            return out
+        out = tree.array(*rows, *columns)
+        if columns == ("nv",):
+            for e in tree.units():
+                lowering.swept.clear()
+                _write(tree, lowering, out, lowering.apply(A, _input(lowering, A.columns, e)), e.velocity)
+            return out
+        for k in range(int(columns[0])):
+            unit = [float(n == k) for n in range(int(columns[0]))]
+            _write(tree, lowering, out, lowering.apply(A, lowering.few(A.columns, unit)), k)
+        return out
+
+    body.__name__ = name
+    body.__doc__ = f"y = {A} x" if with_vector else f"The matrix of {A}."
+    return body
+
+
+def _input(lowering: Lowering, space: Space, x: Any) -> Any:
+    """An input as the vector that an expression is applied to."""
+    if not space.is_stacked:
+        return lowering.few(space, [x[k] for k in range(6 * max(1, len(space.of)))])
+    return Stacked(space, (Term(1, (), _Moving(x) if space == MOTIONS else x),))
+
+
+class _Moving:
+    """An input over bodies, which reads as forces, as motions."""
+
+    def __init__(self, forces: Any):
+        self.forces = forces
+
+    def __getitem__(self, i: Any) -> Any:
+        f = self.forces[i]
+        parts = [Motion(p.angular, p.linear, p.frame) for p in (f.values if isinstance(f, Stack) else (f,))]
+        return Stack(parts) if isinstance(f, Stack) else parts[0]
+
+
+def _write(tree: Sweep, lowering: Lowering, out: Any, y: Any, column: Any = None) -> None:
+    """A vector as a result, or as a column of one: a velocity, or a number."""
+    if isinstance(y, Few):
+        numbers = [n for value in y.values for n in value.components]
+        if column is None:
+            out[:] = numbers
+        else:
+            out[:, column] = [(n,) for n in numbers] if isinstance(column, int) else numbers
+        return
+    value, axes = lowering.values(y), (slice(None),) if "nb" in out.dimensions else ()
+    for i in tree.outward():
+        found = value(i)
+        if column is None:
+            out[i] = found
+        else:
+            out[(i, *axes, column)] = _as_column(found) if isinstance(column, int) else found
+
+
+class _Column(Value):
+    """A value whose numbers stand one below the other."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def numbers(self) -> tuple:
+        return tuple((n,) for n in self.value.numbers())
+
+
+def _as_column(value: Any) -> Any:
+    return Stack(map(_Column, value.values)) if isinstance(value, Stack) else _Column(value)
