@@ -49,7 +49,8 @@ docs: $(DOCS)  ## build the pages of docs/ into build/docs
 generate: $(RUN)  ## rewrite docs/reference and the stub from the functions
 	$(BIN)/python -m docs.generate
 
-soak: $(PEERS)  ## the long campaigns that `make test` leaves out
+soak: $(PEERS)  ## the long campaigns that `make test` leaves out; stopped, they go on where they were
+	$(BIN)/python -m tests.soak.campaign all --jobs $(JOBS) --ledger build/soak.json
 	$(BIN)/python -m pytest -q -n $(JOBS) -m soak
 
 clean:  ## remove what was built, keep the virtual environment

@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: the README as a package index shows it.
+"""What pyproject.toml cannot say: the README as a package index shows it, and examples inside the package.
 
 An index knows no files of the repository. Links to them become links to `Source` of `[project.urls]`; as long
 as there is none they become plain text, and pictures are left out.
@@ -7,6 +7,7 @@ as there is none they become plain text, and pictures are left out.
 from __future__ import annotations
 
 import re
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -27,5 +28,17 @@ def described() -> str:
 
 if __name__ == "__main__":
     from setuptools import setup
+    from setuptools.command.build_py import build_py
 
-    setup(long_description=described(), long_description_content_type="text/markdown")
+    class WithExamples(build_py):
+        """The folder `examples` beside the modules, for `kinetree examples`."""
+
+        def run(self) -> None:
+            super().run()
+            if not self.editable_mode:
+                shutil.copytree(
+                    ROOT / "examples", Path(self.build_lib, "kinetree", "examples"), dirs_exist_ok=True
+                )
+
+    page = {"long_description": described(), "long_description_content_type": "text/markdown"}
+    setup(**page, cmdclass={"build_py": WithExamples})

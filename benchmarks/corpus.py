@@ -21,7 +21,9 @@ import numpy as np
 import kinetree as kt
 from kinetree.io import rules, words
 from kinetree.io.lint import lint
+from kinetree.io.sdf_words import SDF
 from kinetree.io.splice import Splice
+from kinetree.io.usd_words import USD
 from kinetree.io.xml import read_xml
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,7 +48,8 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="put the tables into docs/robot-files.md")
     asked = parser.parse_args()
     page = between(PAGE.read_text(), "rules", rules.table())
-    for name, known in (("urdf", words.URDF), ("mjcf", words.MJCF)):
+    known_words = (("urdf", words.URDF), ("mjcf", words.MJCF), ("sdf", SDF), ("usd", USD))
+    for name, known in known_words:
         page = between(page, name, words.table(known))
     if asked.directory.is_dir():
         tables = outcome_table(asked.directory) + "\n\n" + finding_table(asked.directory)

@@ -23,7 +23,7 @@ def main(seconds: float = 0.5) -> None:
     if not cuda.is_available() or not find_spec("torch"):
         raise SystemExit("no NVIDIA GPU, or no PyTorch with CUDA")
     print("microseconds of a batch in float64: the call until the device is done")
-    print(f"{'':38}{'kernel':>9}{'torch':>9}{'jax':>9}{'jax, eager':>12}{'torch vjp':>11}{'jax vjp':>9}")
+    print(f"{'':38}{'kernel':>9}{'torch':>9}{'jax':>9}{'torch vjp':>11}{'jax vjp':>9}")
     for robot, make in ROBOTS.items():
         for name in FUNCTIONS:
             for count in STATES:
@@ -37,12 +37,10 @@ def row(robot: str, model: kt.Model, function: Any, count: int, seconds: float) 
     arrays = [q, v, rng.normal(size=v.shape)]
     contestants = _torch(function, model, arrays)
     if find_spec("jax"):
-        contestants |= _jax(function, model, arrays, eager=robot == "arm7" and count == STATES[0])
+        contestants |= _jax(function, model, arrays)
     times = race(contestants, seconds, time.perf_counter_ns)
     cells = []
-    for who, width in (
-        ("kernel", 9), ("torch", 9), ("jax", 9), ("eager", 12), ("torch vjp", 11), ("jax vjp", 9)
-    ):  # fmt: skip
+    for who, width in (("kernel", 9), ("torch", 9), ("jax", 9), ("torch vjp", 11), ("jax vjp", 9)):
         cells.append(f"{times[who].median / 1e3:{width}.0f}" if who in times else " " * width)
     print(f"{robot:10} {function.name:18}{count:9}{''.join(cells)}", flush=True)
 
@@ -68,7 +66,7 @@ def _torch(function: Any, model: kt.Model, arrays: list[np.ndarray]) -> dict[str
     return {who: Call(waiting(f), x) for who, (f, x) in found.items()}
 
 
-def _jax(function: Any, model: kt.Model, arrays: list[np.ndarray], eager: bool) -> dict[str, Call]:
+def _jax(function: Any, model: kt.Model, arrays: list[np.ndarray]) -> dict[str, Call]:
     import jax
 
     jax.config.update("jax_enable_x64", True)
@@ -78,8 +76,6 @@ def _jax(function: Any, model: kt.Model, arrays: list[np.ndarray], eager: bool) 
         "jax": jax.jit(jax.vmap(wrapped)),
         "jax vjp": jax.jit(jax.grad(lambda *x: wrapped(*x).sum(), (0, 1, 2))),
     }
-    if eager:
-        programs["eager"] = jax.jit(jax.vmap(kt.jax.wrap(function, model, target="eager")))
 
     def waiting(f: Callable[..., Any]) -> Callable[..., None]:
         return lambda *x: jax.block_until_ready(f(*x))

@@ -14,12 +14,15 @@ import math
 import statistics
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 import kinetree as kt
 from kinetree.compiler.runtime import cuda
+from kinetree.compiler.runtime.cuda_arrays import View
+from kinetree.model import Model
 from kinetree.motion.rollout import rollout
 from kinetree.stages import TARGETS, Job
 from kinetree.stages.compile import job_for
@@ -29,6 +32,12 @@ FUNCTIONS = {"ID": kt.inverse_dynamics, "FD": kt.forward_dynamics, "M": kt.mass_
 NUMBERS = 1 << 28  # that the arrays of a timing hold at most
 ROUNDS, TURNS = 7, 10
 STEPS = 200
+
+
+@cache
+def model_of(robot: str) -> Model:
+    """The model of a robot, always the same: kernels are kept with it."""
+    return ROBOTS[robot]()
 
 
 class Clock:
@@ -77,7 +86,7 @@ class Prepared:
         _, outputs = job.shapes
         self.results = [cuda.DeviceArray((count, *s), self.kernel.dtype, where) for s in outputs]
         self.kernel(*self.inputs, out=tuple(self.results))
-        views = [kt_view(a) for a in (*self.inputs, *self.results)]
+        views = [View.of(a) for a in (*self.inputs, *self.results)]
         self.form = self.kernel._form(views[: len(self.inputs)], views[len(self.inputs) :])
         self.pointers = [v.pointer for v in views]
 
@@ -98,12 +107,6 @@ class Prepared:
         return loaded.launcher.facts() | shape
 
 
-def kt_view(array: Any) -> Any:
-    from kinetree.compiler.runtime.cuda_arrays import View
-
-    return View.of(array)
-
-
 def states_for(job: Job) -> int:
     inputs, outputs = job.shapes
     numbers = sum(math.prod(s) for s in (*inputs, *outputs))
@@ -112,7 +115,7 @@ def states_for(job: Job) -> int:
 
 def function_row(robot: str, name: str, dtype: str, clock: Clock, count: int = 0) -> dict[str, Any]:
     """States a second of one function."""
-    job = job_for("bench", FUNCTIONS[name], ROBOTS[robot](), None, {}, dtype)
+    job = job_for("bench", FUNCTIONS[name], model_of(robot), None, {}, dtype)
     ready = Prepared(job, count or states_for(job))
     seconds = clock.seconds(ready.start)
     flops = ready.kernel.ops["flops"]
@@ -144,7 +147,7 @@ def simulation_row(
     """Steps a second of a time loop; `joints`: with damping, friction and stops at limits."""
     function = rollout((), 1, STEPS)
     options = function.chosen(integrator=integrator, passive=joints, limits=joints, constraints=())
-    job = Job(function, ROBOTS[robot](), function.present(()), options, dtype)
+    job = Job(function, model_of(robot), function.present(()), options, dtype)
     ready = Prepared(job, states)
     seconds = clock.seconds(ready.start, 2)
     flops = ready.kernel.ops["flops"]

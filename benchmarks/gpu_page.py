@@ -15,7 +15,8 @@ GRID = 1024, 1e9 / 12.7  # states of a batch, and inverse dynamics a second, tha
 def tables(found: dict[str, Any]) -> list[str]:
     """The lines of the tables."""
     lines = [
-        "| | float32 | bytes a state | of a copy's speed | of the arithmetic peak | float64 | of a copy's speed |",
+        "| | float32 | bytes a state | of a copy's speed | of the arithmetic peak | float64 | of a "
+        "copy's speed |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
     rows: dict[tuple[str, str], dict[str, Any]] = {}

@@ -117,6 +117,7 @@ PAGES = {
         "operators letters function_of identities kinetree.soa.state:SpatialOperators "
         "kinetree.soa.operator:Operator kinetree.soa.influence:InfluenceMatrix",
     ),
+    "symbolic": Page("Symbols", "Equations of motion in SymPy.", "symbolic"),
     "pictures": Page("Pictures", "Plots, drawings, the viewer.", "pictures"),
     "numbers": Page("Numbers", "What bodies of functions compute with.", "ops"),
     "textbook": Page("One rigid body, as textbooks write it", "For checks and for teaching.", "textbook"),

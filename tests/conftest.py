@@ -8,9 +8,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+# Where the fresh seeds of this run begin: the same for all workers, which inherit it.
+SEED = int(os.environ.setdefault("KINETREE_SEED", str(1000 * int.from_bytes(os.urandom(4), "little"))))
 
-def pytest_report_header() -> str:
-    return f"kinetree: KINETREE_SCALE={scale():g} (number of random mechanisms, 1 is a full run)"
+
+def pytest_report_header() -> list[str]:
+    return [
+        f"kinetree: KINETREE_SCALE={scale():g} (number of random mechanisms, 1 is a full run)",
+        f"kinetree: KINETREE_SEED={SEED} (where the fresh seeds of this run begin)",
+    ]
 
 
 def scale() -> float:

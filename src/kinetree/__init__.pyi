@@ -16,6 +16,7 @@ from kinetree import pictures as pictures
 from kinetree import robots as robots
 from kinetree import scale as scale
 from kinetree import spatial as spatial
+from kinetree import symbolic as symbolic
 from kinetree import textbook as textbook
 from kinetree import zoo as zoo
 from kinetree.algorithms.derivatives import ForwardDynamicsDerivatives
@@ -609,7 +610,7 @@ def augmented_dynamics(
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
-        added (..., nv): inertia added along each velocity, kg m^2 or kg.
+        added (..., nv): inertia added along each velocity, kg m^2 or kg; none if left out.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
@@ -1796,7 +1797,7 @@ def constrained_dynamics(
         tau (..., nv): generalised forces, N m or N.
         constraints: what is kept: one or several constraints.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
-        added (..., nv): inertia added along each velocity, kg m^2 or kg.
+        added (..., nv): inertia added along each velocity, kg m^2 or kg; none if left out.
         period (...): time in which what has drifted is pulled back, s; nothing is pulled back if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
@@ -1855,7 +1856,9 @@ def constraint_jacobian(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The Jacobian J of some constraints, one below the other: J v is the rate of their residuals.
+    """The Jacobian J of some constraints, one below the other.
+
+        d phi / dt = J v
 
     Cost O(d) for each row, and O(N).
 

@@ -124,6 +124,15 @@ def test_their_derivatives_are_ours(rng):
         assert error(found, truth) < 1e-12
 
 
+def test_operations_can_be_exported(rng):
+    """One program for CPUs, GPUs and TPUs, which another process can run."""
+    export = pytest.importorskip("jax.export")
+    model, q = kt.zoo.double_pendulum(), rng.normal(size=2)
+    f = jax.jit(kt.jax.wrap(kt.gravity_force, model, target="eager"))
+    found = export.export(f, platforms=("cpu", "cuda", "tpu"))(q)
+    assert error(found.call(q), kt.gravity_force(model, q)) < 1e-13
+
+
 def test_traced_arrays_need_a_choice():
     model, q = kt.zoo.double_pendulum(), jnp.ones(2)
     for _ in range(3):  # the later calls go straight to machine code

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from kinetree.cli import main
 
-COMMANDS = ("info", "check", "convert", "simulate", "view", "bench", "export", "zoo", "demo", "completion")
+COMMANDS = """
+    info check convert simulate sweep view bench export zoo tables examples demo completion
+""".split()
 
 
 def kinetree(

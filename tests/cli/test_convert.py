@@ -43,7 +43,7 @@ def test_convert_says_what_cannot_be_said(tmp_path):
     kt.save(builder.build(), tmp_path / "m.json")
     run = kinetree("convert", tmp_path / "m.json", tmp_path / "m.urdf")
     assert "spherical" in assert_one_line_error(run, 1)
-    assert "must end in" in assert_one_line_error(kinetree("convert", "zoo:puma560", tmp_path / "m.sdf"), 1)
+    assert "must end in" in assert_one_line_error(kinetree("convert", "zoo:puma560", tmp_path / "m.dae"), 1)
 
 
 def test_the_zoo_is_listed():
@@ -81,3 +81,15 @@ def test_errors_are_json_under_json(tmp_path):
     error = json.loads(run.stdout)["error"]
     assert run.returncode == error["status"] == 1
     assert error["kind"] == "FileError" and error["finding"]["rule"] == "tree-empty"
+
+
+def test_sdf_goes_in_and_out(tmp_path):
+    path = tmp_path / "puma.sdf"
+    assert kinetree("convert", "zoo:puma560", path).returncode == 0
+    info = json.loads(kinetree("info", path, "--json").stdout)
+    assert info["report"]["format"] == "sdf" and info["nv"] == 6
+    assert kinetree("convert", path, tmp_path / "puma.xml").returncode == 0
+    again = kt.load(tmp_path / "puma.xml")
+    assert again.joint_names == zoo.puma560().joint_names
+    refused = assert_one_line_error(kinetree("convert", path, tmp_path / "puma.usda"), 1)
+    assert "read, not written" in refused and ".sdf" in refused

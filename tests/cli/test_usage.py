@@ -66,7 +66,7 @@ BAD_USE = {
     "an argument that is not a number": (["info", "zoo:chain:many"], "many"),
     "too many arguments": (["info", "zoo:pendulum:1,2,3,4,5,6,7,8,9"], "zoo:pendulum"),
     "a robot of the zoo to check": (["check", "zoo:puma560"], "is not a file"),
-    "an unknown format": (["info", "zoo:puma560", "--format", "sdf"], "sdf"),
+    "an unknown format": (["info", "zoo:puma560", "--format", "dae"], "dae"),
     "a tolerance that is not a number": (["info", "zoo:puma560", "--snap", "near"], "near"),
     "an unknown function": (
         ["export", "zoo:puma560", "--function", "inverse_dynamcis"],

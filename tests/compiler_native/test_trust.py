@@ -38,6 +38,24 @@ def test_a_directory_that_others_could_write_to_is_emptied(entry, mode) -> None:
     assert cache.load(NAME) == DATA
 
 
+def test_so_is_one_with_folders_in_it(entry) -> None:
+    for name in ("0.kto", "~.kto"):
+        (entry.parent / name).mkdir()
+        (entry.parent / name / "more").write_bytes(b"")
+    entry.parent.chmod(0o777)
+    assert cache.load(NAME) is None and list(entry.parent.iterdir()) == []
+
+
+def test_one_that_cannot_be_emptied_is_not_believed_the_next_time(entry, monkeypatch) -> None:
+    def refused(*_) -> None:
+        raise PermissionError
+
+    entry.parent.chmod(0o777)
+    monkeypatch.setattr(os, "unlink", refused)
+    assert cache.load(NAME) is None
+    assert cache.load(NAME) is None and entry.exists()
+
+
 @pytest.mark.parametrize("mode", [0o755, 0o750, 0o711])
 def test_a_directory_that_others_could_read_is_made_private(entry, mode) -> None:
     entry.parent.chmod(mode)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from tests.gpu.emulator import FakeDriver
 
-from kinetree.compiler.runtime import cache, cuda
+from kinetree.compiler.runtime import cache, cuda, cuda_kernels
 
 CACHED = (cuda.driver, cuda.driver_version, cuda.device, cuda.only_one)
 
@@ -21,7 +21,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
         one.cache_clear()
     monkeypatch.setattr(cuda, "_opened", lambda: library)
     monkeypatch.setattr(cuda, "SIGNATURES", {})
-    monkeypatch.setattr(cuda, "assemble", lambda text, _: text)
+    monkeypatch.setattr(cuda_kernels, "assemble", lambda text, _: text)
     monkeypatch.setattr("kinetree.stages.targets.cuda_code.PROOF", 5)
     monkeypatch.setattr("kinetree.compiler.emit.llvm.gpu_plan.TILES", (32,))
     monkeypatch.setattr(cache, "load", lambda _: None)

@@ -131,6 +131,7 @@ class FakeDriver:
         self.modules: dict[int, Block] = {}
         self.launches = self.loads = 0
         self.fails: dict[str, int] = {}
+        self.homes: dict[int, int] = {}  # the device of a piece of memory, if that is not the first
 
     def __getattribute__(self, name: str) -> Any:
         if name.startswith("cu"):
@@ -180,8 +181,8 @@ class FakeDriver:
 
     cuOccupancyMaxActiveBlocksPerMultiprocessor = cuFuncGetAttribute
 
-    def cuPointerGetAttribute(self, found: Any, *_: Any) -> int:
-        found._obj.value = 0
+    def cuPointerGetAttribute(self, found: Any, _: Any, pointer: int) -> int:
+        found._obj.value = self.homes.get(pointer, 0)
         return 0
 
     def cuGetErrorString(self, status: int, found: Any) -> int:

@@ -126,6 +126,23 @@ def test_drivers_and_devices_that_will_not_do(fake, arm, name, value, message):
         kt.cuda.array(np.zeros(3))
 
 
+def test_arrays_of_two_devices_are_not_mixed(fake, arm):
+    fake.devices = 2
+    q, v = arm.random_state(1, 3)
+    there = [kt.cuda.array(x) for x in (q, v, v)]
+    other = kt.cuda.array(v, 1)
+    fake.homes[other.memory.pointer] = 1
+    with pytest.raises(ShapeError, match="arrays of several GPUs are mixed"):
+        kt.inverse_dynamics(arm, *there[:2], other)
+    on_second = [kt.cuda.array(x, 1) for x in (q, v, v)]
+    fake.homes |= {x.memory.pointer: 1 for x in on_second}
+    found = kt.inverse_dynamics(arm, *on_second)
+    assert found.memory.device.number == 1
+    assert same_bits(found.numpy(), kt.inverse_dynamics(arm, q, v, v))
+    with pytest.raises(KinetreeError, match="device 2"):
+        kt.cuda.array(q, 2)
+
+
 def test_a_forked_process_is_told(fake, monkeypatch):
     there = kt.cuda.array(np.zeros(3))
     with monkeypatch.context() as patch:

@@ -13,7 +13,7 @@ from tests.targets.cases import tree
 import kinetree as kt
 from kinetree import functions
 from kinetree.compiler.emit.llvm.gpu import AMD, emit_gpu
-from kinetree.compiler.runtime import cuda
+from kinetree.compiler.runtime import cuda, cuda_kernels
 from kinetree.stages import Job, SweepFunction
 from kinetree.sweep import REGISTRY
 
@@ -33,7 +33,8 @@ def test_every_function_becomes_ptx(name, tmp_path):
     dtype, large = ("float64", "float32")[number % 2], number % 4 > 1
     kinds = (("sm_70", "rows", False), ("sm_70", "any", False), ("sm_80", "rows", True))
     architecture, layout, ahead = kinds[number % 3]
-    text = cuda.assemble(emit_gpu(program, dtype, layout, large=large, ahead=ahead).text, architecture)
+    made = emit_gpu(program, dtype, layout, large=large, ahead=ahead)
+    text = cuda_kernels.assemble(made.text, architecture)
     assert ".entry states" in text and f".target {architecture}" in text
     if shutil.which("ptxas") and number % 3:
         (tmp_path / "k.ptx").write_text(text)
@@ -44,7 +45,7 @@ def test_every_function_becomes_ptx(name, tmp_path):
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
 def test_loops_and_amd(name):
     program = job(name, "looped").program()
-    assert ".entry states" in cuda.assemble(emit_gpu(program, "float64", "rows").text, "sm_90")
+    assert ".entry states" in cuda_kernels.assemble(emit_gpu(program, "float64", "rows").text, "sm_90")
     target = llvm.Target.from_triple(AMD.triple)
     machine = target.create_target_machine(cpu="gfx90a", opt=2)
     head = f'target triple = "{AMD.triple}"\ntarget datalayout = "{machine.target_data}"\n'

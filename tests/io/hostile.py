@@ -74,7 +74,7 @@ HOSTILE: dict[str, tuple[str | bytes, str | None]] = {
     "half utf-16": ('<robot name="r"/>'.encode("utf-16")[:11], "xml-syntax"),
     "processing instructions": ("<?php system('id') ?>" + robot(LINK.format("a")), None),
     "wrong root": ('<svg xmlns="http://www.w3.org/2000/svg"/>', "format"),
-    "sdf": ('<sdf version="1.6"><model name="m"/></sdf>', "format"),
+    "sdf": ('<sdf version="1.6"><model name="m"/></sdf>', "tree-empty"),
     # json
     "json of nothing": ("{", "json"),
     "json nested deep": ("{" + '"a":[' * 100_000, "json"),

@@ -84,6 +84,51 @@ MJCF_PENDULUM = """<mujoco><worldbody><body name="p" axisangle="0 0 1 30"><joint
 <body name="q" pos="0 0 -2" xyaxes="1 0 0 0 1 0"><joint type="slide" axis="0 0 1" range="0 1"/>
 <geom type="cylinder" size="0.1 0.3" zaxis="0 1 1"/></body></body></worldbody></mujoco>"""
 
+SDF_ARM = """<sdf version="1.11">
+<world name="w"><gravity>0 0 -9.8</gravity>
+<model name="arm" canonical_link="base"><pose degrees="true">1 0 0 0 0 30</pose>
+  <link name="base"><inertial><mass>3</mass>
+    <inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link>
+  <joint name="mount" type="fixed"><parent>world</parent><child>base</child></joint>
+  <link name="upper"><pose relative_to="shoulder">0 0 0.1 0 0 0</pose>
+    <inertial><pose>0 0 0.2 0 0 0.1</pose><mass>2</mass>
+      <inertia><ixx>0.03</ixx><ixy>0.001</ixy><iyy>0.03</iyy><izz>0.02</izz></inertia></inertial></link>
+  <joint name="shoulder" type="revolute"><pose relative_to="base">0 0 0.5 1.5707963 0 0</pose>
+    <parent>base</parent><child>upper</child>
+    <axis><xyz expressed_in="__model__">0 1 0</xyz>
+      <limit><lower>-2</lower><upper>2</upper><effort>9</effort></limit>
+      <dynamics><damping>0.1</damping><spring_stiffness>2</spring_stiffness></dynamics></axis></joint>
+  <model name="hand"><pose relative_to="upper" rotation_format="quat_xyzw">0 0 0.4 0 0 0.6 0.8</pose>
+    <link name="palm"><inertial auto="true"><density>500</density></inertial>
+      <collision name="c"><geometry><box><size>0.1 0.2 0.05</size></box></geometry></collision></link>
+    <link name="finger"><pose>0.1 0 0 0 0 0</pose>
+      <inertial><mass>0.1</mass><inertia><ixx>1e-4</ixx><iyy>1e-4</iyy><izz>1e-4</izz></inertia></inertial></link>
+  </model>
+  <joint name="wrist" type="universal"><parent>upper</parent><child>hand::palm</child>
+    <axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2></joint>
+  <joint name="grip" type="screw"><parent>hand::palm</parent><child>hand::finger</child>
+      <screw_thread_pitch>0.01</screw_thread_pitch><axis><xyz>1 0 0</xyz>
+      <mimic joint="wrist" axis="axis2"><multiplier>0.5</multiplier><offset>0.1</offset></mimic>
+      </axis></joint>
+  <frame name="tool" attached_to="hand::finger"><pose>0 0 0.1 0 0 0</pose></frame>
+</model></world></sdf>"""
+
+SDF_LOOP = """<sdf version="1.6"><model name="m">
+<link name="a"><pose>0 0 1 0 0 0</pose></link>
+<link name="b"><pose>0 1 1 0 0 0</pose></link>
+<link name="c"><pose>1 1 1 0.1 0.2 0.3</pose></link>
+<link name="d"><pose>1 0 1 0 0 0</pose></link>
+<joint name="ab" type="revolute"><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz>
+<use_parent_model_frame>1</use_parent_model_frame>
+<limit><lower>-1e16</lower><upper>1e16</upper></limit></axis></joint>
+<joint name="cb" type="ball"><parent>c</parent><child>b</child></joint>
+<joint name="cd" type="prismatic"><parent>c</parent><child>d</child><axis><xyz>1 0 0</xyz></axis></joint>
+<joint name="da" type="revolute"><parent>d</parent><child>a</child><axis><xyz>0 0 1</xyz></axis></joint>
+<joint name="gear" type="gearbox"><parent>a</parent><child>d</child><gearbox_ratio>3</gearbox_ratio>
+<gearbox_reference_body>c</gearbox_reference_body>
+<axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 0 1</xyz></axis2></joint>
+</model></sdf>"""
+
 JSON_MODEL = """{"format": "kinetree model", "version": 1, "name": "m", "gravity": [0, 0, -9.81], "bodies": [
 {"name": "a", "parent": "world", "joint": "j", "type": "revolute", "parameters": [0, 0, 1],
  "placement": {"R": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "p": [0, 0, 0.5]},
@@ -98,5 +143,7 @@ SEEDS = {
     "urdf mixed": URDF_MIXED,
     "mjcf leg": MJCF_LEG,
     "mjcf pendulum": MJCF_PENDULUM,
+    "sdf arm": SDF_ARM,
+    "sdf loop": SDF_LOOP,
     "json": JSON_MODEL,
 }

@@ -124,3 +124,22 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, kind):
     if kind == "pipe":
         with pytest.raises(FileError):
             kt.load(tmp_path / "main.xml")
+
+
+def test_long_names_in_any_script_are_written(tmp_path, model):
+    path = tmp_path / ("\u673a" * 70 + ".json")  # 215 bytes of the 255 that a name may have
+    assert kt.load(kt.save(model, path)) == model
+    assert [found.name for found in tmp_path.iterdir()] == [path.name]
+
+
+def test_saving_in_threads_leaves_the_mask_alone(tmp_path, model):
+    from concurrent.futures import ThreadPoolExecutor
+
+    before = os.umask(0o022)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            paths = list(pool.map(lambda k: kt.save(model, tmp_path / f"{k}.json"), range(40)))
+        assert {path.stat().st_mode & 0o777 for path in paths} == {0o644}
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)

@@ -136,7 +136,7 @@ def test_sources_that_are_no_sources(source):
 
 
 @pytest.mark.parametrize(
-    "options", [{"format": "sdf"}, {"base": "wheels"}, {"snap": -1.0}, {"snap": float("nan")}]
+    "options", [{"format": "dae"}, {"base": "wheels"}, {"snap": -1.0}, {"snap": float("nan")}]
 )
 def test_options_that_are_none(options):
     with pytest.raises(FileError, match="Use "):

@@ -88,7 +88,7 @@ def test_names_that_urdf_should_not_have(tmp_path):
 
 def test_unknown_endings(tmp_path):
     with pytest.raises(kt.errors.ModelError, match=r"\.urdf or .*\.json"):
-        kt.save(kt.load(URDF_ARM), tmp_path / "robot.sdf")
+        kt.save(kt.load(URDF_ARM), tmp_path / "robot.dae")
 
 
 def test_numbers_are_the_shortest_that_read_back(tmp_path):

@@ -92,3 +92,20 @@ def test_the_arm_in_the_library_is_the_one_of_the_zoo():
     assert model == kt.zoo.arm7()
     links = {visual.link for visual in read_looks(kt.robots.path("arm7.urdf")).visuals}
     assert links == {"world", *model.body_names}
+
+
+def test_shapes_of_sdf(tmp_path):
+    (tmp_path / "part.stl").write_bytes(b"solid x")
+    shapes = (
+        '<visual name="v"><pose>0 0 1 0 0 0</pose><geometry><box><size>1 2 3</size></box></geometry>'
+        "<material><diffuse>1 0 0 1</diffuse></material></visual>"
+        '<visual name="w"><geometry><mesh><uri>part.stl</uri><scale>2 2 2</scale></mesh></geometry></visual>'
+        '<visual name="x"><geometry><mesh><uri>../gone.stl</uri></mesh></geometry></visual>'
+    )
+    path = tmp_path / "robot.sdf"
+    path.write_text(f'<sdf version="1.9"><model name="m"><link name="a">{shapes}</link></model></sdf>')
+    looks = read_looks(path)
+    box, mesh = looks.visuals
+    assert (box.shape, box.size, box.color) == ("box", (0.5, 1.0, 1.5), (1.0, 0.0, 0.0, 1.0))
+    assert box.placement.p == (0, 0, 1) and mesh.size == (2.0, 2.0, 2.0) and mesh.file is not None
+    assert len(looks.missing) == 1

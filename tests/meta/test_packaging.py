@@ -41,7 +41,7 @@ def test_every_extra_is_explained():
 
 def test_the_source_archive_takes_everything_along():
     manifest = (ROOT / "MANIFEST.in").read_text()
-    for name in ("tests", "docs", "benchmarks"):
+    for name in ("tests", "docs", "benchmarks", "examples"):
         assert f"graft {name}" in manifest
     assert "CHANGELOG.md" in manifest
 
@@ -67,7 +67,8 @@ def test_archives_are_good_and_the_wheel_works_alone(tmp_path):
     for name in ("CHANGELOG.md", "tests/conftest.py", "docs/quickstart.md", "Makefile", "LICENSE"):
         assert f"{top}/{name}" in names
     inside = zipfile.ZipFile(wheel).namelist()
-    assert {"kinetree/py.typed", "kinetree/__init__.pyi", "kinetree/robots/arm7.urdf"} <= set(inside)
+    carried = {"py.typed", "__init__.pyi", "robots/arm7.urdf", "examples/crane.py", "cli/tables/printed.toml"}
+    assert {f"kinetree/{name}" for name in carried} <= set(inside)
     assert not [name for name in inside if name.startswith("tests")]
 
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)

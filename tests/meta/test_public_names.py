@@ -103,8 +103,8 @@ ERRORS = """
     KinetreeError ModelError ShapeError FrameError TraceError CompileError SingularError SimulationError
 """.split()
 ZOO = """
-    pendulum double_pendulum cart_pole chain tree auto_tree star puma560
-    arm7 quadruped biped humanoid spacecraft
+    pendulum double_pendulum cart_pole chain tree auto_tree geared_tree star puma560
+    arm7 legged quadruped biped humanoid spacecraft
 """.split()
 MODEL = """
     name nq nv nbodies body_names joint_names frame_names parents gravity total_mass neutral random_state

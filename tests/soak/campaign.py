@@ -1,8 +1,8 @@
 """Long campaigns of random trials: each is a module of this folder with `trial(seed)` and `COUNT`.
 
-    python -m tests.soak.campaign trees                         # to its end, or until --seconds have passed
-    python -m tests.soak.campaign trees --jobs 8 --ledger build/soak.json      # goes on where it stopped
-    python -m tests.soak.campaign trees --seed 123              # one trial again: what a failure prints
+    python -m tests.soak.campaign trees                     # to its end, or until --seconds have passed
+    python -m tests.soak.campaign all --jobs 8 --ledger build/soak.json      # goes on where it stopped
+    python -m tests.soak.campaign trees --seed 123          # one trial again: what a failure prints
 
 A trial returns a word that is counted, or raises. A worker that dies, or a trial that takes longer than its
 module's LIMIT, is a failure like any other, and its seed is known. The ledger keeps which seeds are done.
@@ -20,15 +20,18 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import islice
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 CAMPAIGNS = ("trees", "files", "arguments", "fuzzer", "lifetimes", "interrupts", "caches", "exported")
-LIMIT = 120.0  # seconds that a trial may take
+LIMIT = 600.0  # seconds that a trial may take, on a busy machine too
 BLOCK = 100  # seeds that a worker takes at a time
 
 
@@ -87,9 +90,10 @@ def attempt(name: str, seed: int) -> tuple[str, str]:
         return "failed", f"{what}\n  again: python -m tests.soak.campaign {name} --seed {seed}"
 
 
-def work(name: str, blocks: Any, current: Any, me: int, results: Any, finish: float) -> None:
+def work(name: str, blocks: Any, current: Any, me: int, results: Connection, finish: float) -> None:
     """What a worker does: blocks of seeds, until there are none or the time is over."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore")
     while True:
         try:
             block, seeds = blocks.get(timeout=1)
@@ -105,63 +109,118 @@ def work(name: str, blocks: Any, current: Any, me: int, results: Any, finish: fl
             if failure:
                 failures.append(failure)
         current[me] = -1
-        results.put((block, dict(tally), failures, time.process_time() - started))
+        results.send((block, dict(tally), failures, time.process_time() - started))
 
 
-def run(name: str, ledger: Ledger, count: int, jobs: int, seconds: float) -> None:
-    """Try seeds until `count` are done or the time is over; report as they end."""
-    module = importlib.import_module(f"tests.soak.{name}")
-    size = getattr(module, "BLOCK", BLOCK)
-    context = multiprocessing.get_context("fork")
-    blocks, results, current = context.Queue(), context.Queue(), context.Array("q", [-1] * jobs)
-    known = set(ledger.done)
-    waiting = [k for k in range(-(-count // size)) if k not in known]
+class Crew:
+    """Processes that work on a campaign."""
+
+    def __init__(self, name: str, jobs: int, finish: float):
+        self.name, self.jobs, self.finish = name, jobs, finish
+        self.context = multiprocessing.get_context("fork")
+        self.blocks, self.current = self.context.Queue(), self.context.Array("q", [-1] * jobs)
+        self.workers: dict[Connection, tuple[int, Any]] = {}
+
+    def fill(self) -> None:
+        """Start workers until there are enough."""
+        for me in set(range(self.jobs)) - {number for number, _ in self.workers.values()}:
+            here, there = self.context.Pipe(duplex=False)
+            given = (self.name, self.blocks, self.current, me, there, self.finish)
+            worker = self.context.Process(target=work, args=given)
+            worker.start()
+            there.close()
+            self.workers[here] = me, worker
+
+    def reports(self) -> Iterator[tuple[int, dict[str, int], list[str], float] | int]:
+        """What workers send within half a second: a block that is done, or the seed at which one died."""
+        for line in wait(list(self.workers), 0.5):
+            assert isinstance(line, Connection)
+            try:
+                yield line.recv()
+            except EOFError:
+                me, worker = self.workers.pop(line)
+                worker.join()
+                if worker.exitcode and self.current[me] >= 0 and time.monotonic() < self.finish:
+                    yield self.current[me]
+                self.current[me] = -1
+
+    def dismiss(self) -> None:
+        for _, worker in self.workers.values():
+            worker.kill()
+        self.blocks.cancel_join_thread()
+
+
+def run(
+    name: str, ledger: Ledger, count: int, jobs: int, seconds: float, keep: Callable[[], None]
+) -> None:
+    """Try seeds until `count` are done or the time is over; report as they end, and `keep` now and then."""
+    size = getattr(importlib.import_module(f"tests.soak.{name}"), "BLOCK", BLOCK)
+    finish, kept = time.monotonic() + seconds, time.monotonic()
+    crew, known = Crew(name, jobs, finish), set(ledger.done)
+    waiting = iter([k for k in range(-(-count // size)) if k not in known])
     given: dict[int, range] = {}
-    workers: dict[int, Any] = {}
-    finish = time.monotonic() + seconds
-    while (waiting or given or workers) and time.monotonic() < finish + 25:
-        while waiting and len(given) < 2 * jobs and time.monotonic() < finish:
-            block = waiting.pop(0)
+    while time.monotonic() < finish:
+        for block in islice(waiting, 2 * jobs - len(given)):
             start = ledger.first + block * size
             given[block] = range(start, min(start + size, ledger.first + count))
-            blocks.put((block, given[block]))
-        if time.monotonic() >= finish:
-            waiting = []
-        for me in range(jobs):
-            if me not in workers and given and time.monotonic() < finish:
-                workers[me] = context.Process(target=work, args=(name, blocks, current, me, results, finish))
-                workers[me].start()
-        try:
-            block, *what = results.get(timeout=0.5)
-            given.pop(block, None)
-            ledger.add(block, *what)
-            for failure in what[1]:
+            crew.blocks.put((block, given[block]))
+        if not given:
+            break
+        crew.fill()
+        for report in crew.reports():
+            if isinstance(report, int):
+                line = f"again: python -m tests.soak.campaign {name} --seed {report}"
+                failures = [f"a worker died\n  {line}"]
+                ledger.failures += failures
+                given = {b: seeds for b, seeds in given.items() if report not in seeds}
+            else:
+                block, _, failures, _ = report
+                given.pop(block, None)
+                ledger.add(*report)
+            for failure in failures:
                 print(failure, flush=True)
-        except queue.Empty:
-            pass
-        for me, worker in list(workers.items()):
-            if not worker.is_alive():
-                worker.join()
-                del workers[me]
-                if worker.exitcode not in (0, -signal.SIGTERM) and current[me] >= 0:
-                    line = f"again: python -m tests.soak.campaign {name} --seed {current[me]}"
-                    ledger.failures.append(f"died with {worker.exitcode}\n  {line}")
-                    print(ledger.failures[-1], flush=True)
-                    given = {b: s for b, s in given.items() if current[me] not in s}
-                    current[me] = -1
-        if time.monotonic() > finish + 20:
-            for worker in workers.values():
-                worker.terminate()
+        if time.monotonic() > kept + 10:
+            keep()
+            kept = time.monotonic()
+    crew.dismiss()
+
+
+def conduct(name: str, options: argparse.Namespace) -> int:
+    """One campaign as the command line says; 1 if trials failed."""
+    kept = json.loads(options.ledger.read_text()) if options.ledger and options.ledger.exists() else {}
+    if name in kept:
+        ledger = Ledger(**kept[name])
+    else:
+        fresh = int.from_bytes(os.urandom(4), "little") * 10_000
+        ledger = Ledger(fresh if options.first is None else options.first)
+    count = options.count or importlib.import_module(f"tests.soak.{name}").COUNT
+    print(f"{name}: seeds {ledger.first} ... {ledger.first + count - 1}, {ledger.trials} done before")
+
+    def keep() -> None:
+        if options.ledger:
+            options.ledger.parent.mkdir(parents=True, exist_ok=True)
+            text = json.dumps({**kept, name: asdict(ledger)})
+            options.ledger.with_suffix(".new").write_text(text)
+            options.ledger.with_suffix(".new").replace(options.ledger)
+
+    run(name, ledger, count, options.jobs, options.seconds, keep)
+    keep()
+    words = ", ".join(f"{n:,} {word}" for word, n in sorted(ledger.tally.items()))
+    failed = len(ledger.failures)
+    print(f"{name}: {words}; {failed} failures, {ledger.core_seconds:,.0f} core seconds")
+    return int(bool(failed))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("name", choices=CAMPAIGNS)
+    parser.add_argument("name", choices=("all", *CAMPAIGNS))
     parser.add_argument("--seed", type=int, help="one trial again")
     parser.add_argument("--first", type=int, help="the first seed; by default a random one")
-    parser.add_argument("--count", type=int, help="how many trials; by default the whole campaign")
+    wanted = int(os.environ.get("KINETREE_SOAK", "0"))
+    help = "how many trials; by default $KINETREE_SOAK, or else the whole campaign"
+    parser.add_argument("--count", type=int, default=wanted, help=help)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--ledger", type=Path, help="where the seeds that are done are kept")
@@ -170,22 +229,8 @@ def main() -> int:
         word, failure = attempt(options.name, options.seed)
         print(failure or word)
         return bool(failure)
-    kept = json.loads(options.ledger.read_text()) if options.ledger and options.ledger.exists() else {}
-    if options.name in kept:
-        ledger = Ledger(**kept[options.name])
-    else:
-        fresh = int.from_bytes(os.urandom(4), "little") * 10_000
-        ledger = Ledger(fresh if options.first is None else options.first)
-    count = options.count or importlib.import_module(f"tests.soak.{options.name}").COUNT
-    print(f"{options.name}: seeds {ledger.first} ... {ledger.first + count - 1}, {ledger.trials} done before")
-    run(options.name, ledger, count, options.jobs, options.seconds)
-    if options.ledger:
-        options.ledger.parent.mkdir(parents=True, exist_ok=True)
-        options.ledger.write_text(json.dumps({**kept, options.name: asdict(ledger)}, indent=1) + "\n")
-    words = ", ".join(f"{n:,} {word}" for word, n in sorted(ledger.tally.items()))
-    failed = len(ledger.failures)
-    print(f"{options.name}: {words}; {failed} failures, {ledger.core_seconds:,.0f} core seconds")
-    return bool(failed)
+    names = CAMPAIGNS if options.name == "all" else (options.name,)
+    return max(conduct(name, options) for name in names)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,9 @@ def _accelerate(model: kt.Model, rng: np.random.Generator) -> tuple[str, ...]:
 #: Options of algorithms: a valid value for a model.
 OPTIONS: dict[str, Any] = {
     "frame": _frame,
+    "base": _frame,
+    "axes": _frame,
+    "seen_from": _frame,
     "reference": lambda model, rng: str(rng.choice(["body", "world", "aligned"])),
     "kind": lambda model, rng: str(rng.choice(["spatial", "classical"])),
     "side": lambda model, rng: str(rng.choice(["outboard", "inboard"])),

@@ -98,3 +98,14 @@ def test_auto_tree_of_the_zoo_is_this_rig(n):
         here = Lagrangian(without_rotors(rig(n, branching), False), q).mass_matrix
         model = kt.zoo.auto_tree(n, branching, 0.0, 1.0)
         assert_close(kt.mass_matrix(model, q, target="eager"), here, 1e-13)
+
+
+@pytest.mark.parametrize("n", [5, 12])
+def test_geared_tree_of_the_zoo_is_this_rig(n):
+    q, v = np.arange(1.0, n + 1), np.full(n, math.pi / 2)
+    for branching in (1, 2):
+        truth = Lagrangian(rig(n, branching), q)
+        model = kt.zoo.geared_tree(n, branching)
+        assert_close(kt.mass_matrix(model, q, target="eager"), truth.mass_matrix, 1e-13)
+        found = kt.forward_dynamics(model, q, v, q, target="eager")
+        assert_close(found, truth.forward_dynamics(v, q), 1e-13 * condition(truth.mass_matrix))

@@ -152,3 +152,14 @@ def test_spacecraft_floats_without_gravity():
     model = zoo.spacecraft()
     assert model.gravity == (0.0, 0.0, 0.0)
     assert not eager(kt.inverse_dynamics, model, model.neutral(), np.zeros(15), np.zeros(15)).any()
+
+
+def test_legs_of_any_number_and_length():
+    """TOP-7: degrees of freedom of a biped and a quadruped; the depth is a leg and the trunk."""
+    assert (zoo.legged(2, 7).nv, zoo.legged(4, 3).nv, zoo.legged(2, 3, floating=False).nv) == (20, 18, 6)
+    model = zoo.legged(4, 5)
+    assert model.depth == 6 and len(model.children("trunk")) == 4
+    two, four = (int(zoo.legged(legs, 12 // legs).mass_sparsity().sum()) for legs in (2, 4))
+    assert two > four  # deeper legs couple more
+    with pytest.raises(kt.errors.ModelError, match="legs is 0"):
+        zoo.legged(0)

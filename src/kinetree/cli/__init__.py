@@ -17,7 +17,21 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import NoReturn, Protocol
 
-from kinetree.cli import bench, check, completion, convert, demo, export, info, simulate, sweep, view, zoo
+from kinetree.cli import (
+    bench,
+    check,
+    completion,
+    convert,
+    demo,
+    examples,
+    export,
+    info,
+    simulate,
+    sweep,
+    tables,
+    view,
+    zoo,
+)
 from kinetree.cli.status import BROKEN_PIPE, FINDINGS, INTERNAL, INTERRUPTED, MISUSE, Misuse
 from kinetree.cli.text import closest, printable
 from kinetree.errors import KinetreeError
@@ -34,7 +48,9 @@ class Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-MODULES = (info, check, convert, simulate, sweep, view, bench, export, zoo, demo, completion)
+MODULES = (
+    info, check, convert, simulate, sweep, view, bench, export, zoo, tables, examples, demo, completion,
+)  # fmt: skip
 COMMANDS: dict[str, Command] = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 
 STATUSES = "exit status: 0 good, 1 the robot or its file is at fault, 2 the command is"
@@ -53,7 +69,7 @@ def parser() -> Parser:
     top = Parser(
         prog="kinetree",
         description="Rigid multibody dynamics of the robot in a file.",
-        epilog="FILE is a robot file (URDF, MJCF or kinetree JSON), - for standard input, or a\n"
+        epilog="FILE is a robot file (URDF, MJCF, SDF, USD or kinetree JSON), - for standard input, or a\n"
         f"robot of the zoo, such as zoo:puma560.\n{STATUSES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

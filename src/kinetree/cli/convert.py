@@ -12,10 +12,10 @@ from kinetree.cli.status import OK, Misuse
 from kinetree.cli.text import printable
 
 SUMMARY = "a robot from one file format into another"
-DESCRIPTION = """Read a robot and write it to OUT in the format that its ending names: .urdf, .xml, .mjcf or
-.json. What a format cannot say is an error that names it: nothing is lost in silence."""
+DESCRIPTION = """Read a robot and write it to OUT in the format that its ending names: .urdf, .xml, .mjcf,
+.sdf or .json. What a format cannot say is an error that names it: nothing is lost in silence."""
 EXAMPLES = """  kinetree convert panda.urdf panda.xml
-  kinetree convert humanoid.xml humanoid.json
+  kinetree convert humanoid.xml humanoid.sdf
   kinetree convert zoo:puma560 puma.urdf --force"""
 
 

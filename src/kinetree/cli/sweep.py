@@ -8,8 +8,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from kinetree.cli import source
 from kinetree.cli.status import OK, Misuse
 from kinetree.cli.text import Style, number, plural, table
@@ -80,6 +78,8 @@ def run(options: argparse.Namespace) -> int:
 
 def read(model: Any, path: str, engine: str) -> Any:
     """The sweep that a TOML file describes."""
+    import numpy as np
+
     from kinetree import scale
     from kinetree.scale import distributions, reductions, store
 
@@ -118,11 +118,15 @@ def read(model: Any, path: str, engine: str) -> Any:
 
 def plainly(value: Any) -> Any:
     """A result of a reduction as plain data."""
+    import numpy as np
+
     return {name: np.asarray(x).tolist() for name, x in value._asdict().items()}
 
 
 def shorter(x: Any) -> str:
     """An array on one line."""
+    import numpy as np
+
     flat = np.asarray(x).ravel()
     text = "  ".join(number(float(value)) for value in flat[:6])
     return f"{text}  ..." if len(flat) > 6 else text

@@ -53,7 +53,9 @@ class Projected(NamedTuple):
 
 @function("q -> J(constraints, nv)")
 def constraint_jacobian(model: Model, q: Array, constraints: Constraints) -> Array:
-    """The Jacobian J of some constraints, one below the other: J v is the rate of their residuals.
+    """The Jacobian J of some constraints, one below the other.
+
+        d phi / dt = J v
 
     Cost O(d) for each row, and O(N).
     """

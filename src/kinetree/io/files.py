@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,11 +19,16 @@ from kinetree.io.report import Where, refuse
 from kinetree.io.xacro_file import expanded
 from kinetree.io.xml import LIMITS, Element, read_xml
 
+TEXTS = ("<", "{", "#usda ")  # what a text begins with, and a path does not
+LAYERS = (".usd", ".usda", ".usdc", ".usdz")
+LARGEST_LAYER = 256 * 2**20  # bytes
+_HEAD = 4096
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-def read_bytes(path: str | os.PathLike[str], most: int = LIMITS.size) -> bytes:
-    """The bytes of a regular file, refused if it has more than `most`."""
+def read_bytes(path: str | os.PathLike[str], most: int = LIMITS.size, head: int | None = None) -> bytes:
+    """The bytes of a regular file, or the first `head` of them; refused if it has more than `most`."""
     name = os.fspath(path)
     where = Where(name if isinstance(name, str) and name.isprintable() else repr(name), 0, "file")
     try:
@@ -31,7 +36,7 @@ def read_bytes(path: str | os.PathLike[str], most: int = LIMITS.size) -> bytes:
         descriptor = os.open(path, _READ)
         with open(descriptor, "rb") as stream:
             _refuse_special(os.fstat(descriptor), where, most)
-            return stream.read(most + 1)
+            return stream.read(most + 1 if head is None else head)
     except FileError:
         raise
     except (OSError, ValueError) as error:
@@ -47,7 +52,7 @@ def _refuse_special(status: os.stat_result, where: Where, most: int) -> None:
 
 
 def _path_remedy(name: str | bytes) -> str:
-    text = "must begin with '<' or '{'."
+    text = "must begin with '<', '{' or '#usda'."
     return f"Check the path; a text {text}" if len(name) < 200 else f"A text {text}"
 
 
@@ -63,13 +68,15 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     given = Path(path)
     target = Path(os.path.realpath(given))
     mode = _mode_for(given, target)
-    descriptor, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part")
+    beside = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.part"
+    descriptor = os.open(beside, _WRITE, 0o666 if mode is None else 0o600)  # less the user's mask
     try:
         with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(descriptor)
-        os.chmod(beside, mode)
+        if mode is not None:
+            os.chmod(beside, mode)
         os.replace(beside, target)
     except BaseException:
         with suppress(OSError):
@@ -79,8 +86,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     return given
 
 
-def _mode_for(given: Path, target: Path) -> int:
-    """The mode that the new file gets; OSError if nothing may be written there."""
+def _mode_for(given: Path, target: Path) -> int | None:
+    """The mode of the file that is there, None if there is none; OSError if nothing may be written there."""
     try:
         mode = os.stat(target).st_mode
     except FileNotFoundError:
@@ -88,9 +95,7 @@ def _mode_for(given: Path, target: Path) -> int:
             raise FileNotFoundError(
                 errno.ENOENT, "the link leads to no file: remove it, or write elsewhere", str(given)
             ) from None
-        mask = os.umask(0o077)
-        os.umask(mask)
-        return 0o666 & ~mask
+        return None
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "this is a directory, a pipe or a device, not a file", str(given))
     if not mode & 0o222 or not os.access(target, os.W_OK):
@@ -161,8 +166,13 @@ def open_document(
 def _opened(source: str | bytes | os.PathLike[str]) -> Document:
     if isinstance(source, (bytes, bytearray)):
         return Document(bytes(source), "<text>", None)
-    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n")[:1] in ("<", "{"):
+    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith(TEXTS):
         return Document(source.lstrip("\ufeff"), "<text>", None)
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"load needs a path or a text, got {type(source).__name__}")
-    return Document(read_bytes(source), os.fspath(source), Path(source).resolve().parent)
+    path = Path(source)
+    if path.suffix.lower() in LAYERS:  # which USD reads itself
+        content = read_bytes(source, LARGEST_LAYER, _HEAD)
+    else:
+        content = read_bytes(source)
+    return Document(content, os.fspath(source), path.resolve().parent)

@@ -6,16 +6,20 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kinetree.io.description import Description
-from kinetree.io.files import Document
+from kinetree.io.files import LAYERS, Document
 from kinetree.io.fix_mjcf import fix_mjcf
+from kinetree.io.fix_sdf import fix_sdf
 from kinetree.io.fix_urdf import fix_urdf
 from kinetree.io.jsonfile import read_json, write_json
 from kinetree.io.mjcf import read_mjcf
 from kinetree.io.report import Log, Where, refuse
 from kinetree.io.save_mjcf import write_mjcf
+from kinetree.io.save_sdf import write_sdf
 from kinetree.io.save_urdf import write_urdf
+from kinetree.io.sdf import read_sdf
 from kinetree.io.splice import Splice
 from kinetree.io.urdf import read_urdf
+from kinetree.io.usd import read_usd
 from kinetree.model import Model
 
 
@@ -30,7 +34,7 @@ class Format(NamedTuple):
     repair: Callable[[Splice, Description, Description], None] | None  # edits, the robot after and before
     write: Callable[[Model], str] | None
     roots: tuple[str, ...] = ()  # tags of its root element, if it is XML
-    opening: str = "<"  # its first character
+    opening: str = "<"  # the characters that it may begin with
     postures: bool = False  # whether it holds named configurations
 
 
@@ -39,10 +43,12 @@ FORMATS = {
     "mjcf": Format(
         (".mjcf", ".xml"), read_mjcf, fix_mjcf, write_mjcf, ("mujoco", "mujocoinclude"), postures=True
     ),
+    "sdf": Format((".sdf", ".world"), read_sdf, fix_sdf, write_sdf, ("sdf",)),
+    "usd": Format(LAYERS, read_usd, None, None, opening="#P"),
     "json": Format((".json",), read_json, None, write_json, opening="{", postures=True),
 }
 
-_REMEDIES = {"sdf": "Convert the SDF to URDF or MJCF first.", "xacro": "Expand it with xacro first."}
+_REMEDIES = {"xacro": "Expand it with xacro first."}
 
 
 def format_of(document: Document, name: str | None) -> Format:
@@ -52,7 +58,7 @@ def format_of(document: Document, name: str | None) -> Format:
         refuse("value", where, f"format={name!r}", f"Use one of: {', '.join(FORMATS)}, or None.")
     candidates = [FORMATS[name]] if name is not None else list(FORMATS.values())
     for format in candidates:
-        if not format.roots and (name is not None or document.opening == format.opening):
+        if not format.roots and (name is not None or (document.opening or "?") in format.opening):
             return format
     root = document.root
     for format in candidates:

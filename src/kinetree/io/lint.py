@@ -32,7 +32,7 @@ def lint(
 
     Args:
         source: a path or a text, as for `kinetree.load`.
-        format: "urdf", "mjcf" or "json"; recognised by content if None.
+        format: "urdf", "mjcf", "sdf", "usd" or "json"; recognised by content if None.
         package_dirs, include_dirs, xacro_args: as for `kinetree.load`.
 
     Returns:

@@ -37,20 +37,20 @@ def load(
     density: float | None = None,
     xacro_args: Mapping[str, Any] | None = None,
 ) -> Model:
-    """The robot that a URDF, MJCF or kinetree JSON file describes.
+    """The robot that a URDF, MJCF, SDF, USD or kinetree JSON file describes.
 
     Args:
-        source: a path, or the text of a file; a text begins with `<` or `{`.
-        format: "urdf", "mjcf" or "json"; recognised by content if None.
+        source: a path, or the text of a file; a text begins with `<`, `{` or `#usda`.
+        format: "urdf", "mjcf", "sdf", "usd" (needs the extra `usd`) or "json"; recognised by content if None.
         repair: repair what can be (see `kinetree.io.rules`); every change is in `model.report.repaired`.
         snap: placements within this many radians of a right angle become exact, offsets of at most this many
             metres become zero, axes within it of a coordinate axis become exact. 0 keeps the file's numbers.
         base: "free" lets the root link float, "fixed" welds it to the world, None keeps what the file says (a
-            URDF root is welded).
+            URDF root is welded; SDF models and USD bodies float unless a joint fixes them).
         package_dirs: folders in which `package://` references are looked up; with folders given, the report
             names meshes that are missing. `$NAME` stands for the folders of an environment variable, such as
             `$ROS_PACKAGE_PATH`.
-        include_dirs: folders, besides that of the file, from which MJCF may include files and take meshes.
+        include_dirs: folders, besides that of the file, from which files are included and meshes taken.
             Nothing is read outside of the file's folder and these, whatever links and `..` lead to.
         merge_fixed: make links on fixed joints a part of their parents (they stay as frames). False keeps
             them as bodies with fixed joints.

@@ -22,10 +22,13 @@ def check_meshes(root: Element, reach: Reach, log: Log) -> None:
 
 
 def _references(root: Element) -> dict[str, Element]:
-    """Every mesh file that a URDF or MJCF names, with the first element that does."""
+    """Every mesh file that a document names, with the first element that does."""
     found: dict[str, Element] = {}
     for element in root.walk():
-        uri = element.get("filename") or element.get("file") if element.tag == "mesh" else None
+        if element.tag != "mesh":
+            continue
+        inner = element.find("uri")  # of SDF
+        uri = element.get("filename") or element.get("file") or (inner.text.strip() if inner else "")
         if uri:
             found.setdefault(uri, element)
     return found

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.io.attributes import parse_numbers
+from kinetree.io.attributes import is_name, parse_numbers
 from kinetree.io.description import Description, Joint
 from kinetree.io.mjcf_joint import unbounded
 from kinetree.io.notes import parts_of
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log
-from kinetree.io.save_mjcf import CUSTOM, ORDER
+from kinetree.io.save_mjcf import BODY, CUSTOM, ORDER
 from kinetree.io.xml import Element
 from kinetree.joints import Step
 from kinetree.joints.made_of import made_of
@@ -23,6 +23,7 @@ def read_parts(robot: Description, root: Element, log: Log) -> None:
     """Make one joint of its parts, with its limits, and put the bodies in order."""
     order = _read_custom(robot, root, log)
     fuse(robot, log)
+    _rename(robot, root)
     reorder(robot, order)
 
 
@@ -46,6 +47,22 @@ def _read_custom(robot: Description, root: Element, log: Log) -> tuple[float, ..
             bounds = tuple(unbounded(x) for x in values)
             joint.limits = joint.limits._replace(**{field: bounds if len(bounds) > 1 else bounds[0]})
     return () if isinstance(order, str) else order
+
+
+def _rename(robot: Description, root: Element) -> None:
+    """Give links between the joints of one body the names in custom texts called `kinetree:body:JOINT`."""
+    names: dict[str, str] = {}
+    for element in (e for section in root.all("custom") for e in section.all("text")):
+        prefix, _, label = (element.get("name") or "").rpartition(f"{CUSTOM}{BODY}:")
+        joint, name = robot.joints.get(label), element.get("data") or ""
+        if not prefix and joint is not None and is_name(name) and name not in robot.links:
+            if robot.links[joint.child].virtual:
+                names[joint.child] = name
+    robot.links = {names.get(name, name): link for name, link in robot.links.items()}
+    for name, link in robot.links.items():
+        link.name = name
+    for joint in robot.joints.values():
+        joint.parent, joint.child = (names.get(end, end) for end in (joint.parent, joint.child))
 
 
 def reorder(robot: Description, order: tuple[float, ...]) -> None:

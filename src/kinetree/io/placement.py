@@ -6,7 +6,7 @@ A right angle that is written to the last digit, such as rpy="1.5707963267948966
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import atan2, hypot, pi
+from math import atan2, cos, hypot, pi, sin
 
 from kinetree.joints import Joint
 from kinetree.spatial.euler import turn
@@ -85,10 +85,13 @@ def to_rpy(rotation: Rotation) -> Vector:
     """Roll, pitch and yaw of a rotation, in the convention of `from_rpy`."""
     R = rotation.rows
     level = hypot(R[0][0], R[1][0])
-    pitch = atan2(-R[2][0], level)
-    if level < 1e-12:  # gimbal lock: yaw takes all of the turn about the vertical
+    pitch, yaw = atan2(-R[2][0], level), atan2(R[1][0], R[0][0])
+    if level > 1e-3:
+        return (atan2(R[2][1], R[2][2]), pitch, yaw)
+    if level < 1e-15:  # gimbal lock: yaw takes all of the turn about the vertical
         return (0.0, pitch, atan2(-R[0][1], R[1][1]))
-    return (atan2(R[2][1], R[2][2]), pitch, atan2(R[1][0], R[0][0]))
+    c, s = cos(yaw), sin(yaw)  # roll is what is left once the yaw, whose last digits are lost, is undone
+    return (atan2(s * R[0][2] - c * R[1][2], c * R[1][1] - s * R[0][1]), pitch, yaw)
 
 
 def snap(placement: Pose, tolerance: float) -> Pose:

@@ -1,4 +1,4 @@
-"""`kt.save`: a model to a file, as URDF where it fits and as JSON always."""
+"""`kt.save`: a model to a file, as URDF, MJCF or SDF where it fits and as JSON always."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ def save(model: Model, path: str | os.PathLike[str]) -> Path:
     """Write a model to `path`; `kinetree.load` reads it back.
 
     Args:
-        path: ending in `.json` (every model, without loss) or `.urdf` (fixed, revolute, prismatic, planar and
-            free joints; gravity, springs and rotors in an extension element that only kinetree reads).
+        path: ending in `.json` (every model, without loss), `.urdf` (fixed, revolute, prismatic, planar and
+            free joints), `.xml` or `.mjcf` (MJCF: joints made of hinges, slides and balls, no rotors) or
+            `.sdf` (the same joints). What URDF and SDF have no words for stands in elements that only
+            kinetree reads: rotors, and springs and gravity in URDF.
 
     Returns:
         The path.
@@ -32,7 +34,9 @@ def save(model: Model, path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     format = formats.get(target.suffix.lower())
     if format is None or format.write is None:
-        raise ModelError(f"save: '{target}' must end in {' or '.join(formats)}")
+        read = any(target.suffix.lower() in f.suffixes for f in FORMATS.values())
+        only = f": files that end in '{target.suffix}' are read, not written" if read else ""
+        raise ModelError(f"save: '{target}' must end in {' or '.join(formats)}{only}")
     if model.postures and not format.postures:
         names = ", ".join(repr(posture.name) for posture in model.postures)
         warnings.warn(f"save: '{target}' does not keep the configurations {names}", FileWarning, stacklevel=2)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.io.notes import Notes, check_names_and_masses, floats, parts_of, without_rotors
 from kinetree.io.save_keys import keyframe
@@ -18,11 +19,14 @@ from kinetree.joints import CoordinateJoint, Step
 from kinetree.model import Body, Limits, Model
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.rotation import Rotation
+from kinetree.spatial.vector import mat_vec
 
 NO_LIMIT = 1e10  # MuJoCo's largest number
 CUSTOM = "kinetree:"  # custom numbers of this prefix hold what MJCF has no words for
 ORDER = "order"
+BODY = "body"  # names of bodies without mass, which MJCF has not
 FREE = "free"
+_MOST = 6  # degrees of freedom of one MJCF body
 
 
 def write_mjcf(model: Model) -> str:
@@ -43,16 +47,22 @@ def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
     ties: list[str] = []
     custom: list[str] = []
     first, made = {}, {}  # the first MJCF joint of each joint, and all of them
+    chains = _chains(model)
     for i, body in enumerate(model.bodies, 1):
         owner = f"model '{model.name}': body '{body.name}'"
-        inner[i] += _inertial(body, owner)
+        last, seen = chains.get(i, (i, Pose.identity()))
+        if last == i:
+            inner[i] += _inertial(body, owner)
+        elif body.name != f"{model.body_names[last - 1]}@{body.joint_name}":
+            custom.append(_element("text", name=f"{CUSTOM}{BODY}:{body.joint_name}", data=body.name))
         steps = steps_of(body, owner, whole=not faithful or body.placement == Pose.identity())
         names = names_of(body, steps)
         first[i], made[i] = names[0] if names else "", steps
         for k, (name, step) in enumerate(zip(names, steps, strict=True)):
             tied = leader(steps, k)
             own = {} if tied != k else _drive(body, step, notes)
-            inner[i].append(_element("joint", name=name, type=step.kind, **_axis(step), **own))
+            where = _axis(step, seen, owner)
+            inner[last].append(_element("joint", name=name, type=step.kind, **where, **own))
             if tied != k:
                 ties.append(_tie(name, names[tied], 0.0, step.ratio / steps[tied].ratio))
             else:
@@ -62,7 +72,7 @@ def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
     for frame in model.frames:
         place = _place(frame.placement, f"model '{model.name}': frame '{frame.name}'")
         inner[frame.body].append(_element("site", name=frame.name, **place))
-    nested, order = _nested(model, inner)
+    nested, order = _nested(model, inner, chains)
     if faithful and order != sorted(order):
         custom.append(_element("numeric", name=f"{CUSTOM}{ORDER}", data=numbers(order)))
     lines = [
@@ -78,7 +88,32 @@ def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _nested(model: Model, inner: list[list[str]]) -> tuple[list[str], list[int]]:
+def _chains(model: Model) -> dict[int, tuple[int, Pose]]:
+    """Massless bodies that carry one body alone: the body whose joints theirs become, and where it sees them.
+
+    MuJoCo has no moving bodies without mass, and a body may have several joints there instead. For bodies i
+    and j, T_i J_i(q) T_j J_j = (T_i T_j) (T_j^-1 J_i(q) T_j) J_j: the axis of J_i moves with T_j^-1.
+    """
+    marked = {frame.body for frame in model.frames}
+    found: dict[int, tuple[int, Pose]] = {}
+    freedom: dict[int, int] = {}
+    for i in reversed(range(1, model.nbodies + 1)):
+        body, children = model.bodies[i - 1], model.children(i)
+        massless = all(ops.is_literal(x) and x == 0 for x in body.inertia.parameters)
+        axial = body.joint.steps and all(step.axis is not None for step in body.joint.steps)
+        if not massless or not axial or body.joint.is_free or len(children) != 1 or i in marked:
+            continue
+        below = model.bodies[children[0] - 1]
+        last, seen = found.get(children[0], (children[0], Pose.identity()))
+        total = body.joint.nv + freedom.get(children[0], below.joint.nv)
+        if below.joint.nv and not below.joint.is_free and total <= _MOST:
+            found[i], freedom[i] = (last, seen @ below.placement.inverse()), total
+    return found
+
+
+def _nested(
+    model: Model, inner: list[list[str]], chains: dict[int, tuple[int, Pose]]
+) -> tuple[list[str], list[int]]:
     """The elements of the bodies, each inside that of its parent, to any depth, and the order of bodies."""
     lines, order = ["<worldbody>", *inner[0]], []
     waiting: list[int | str] = ["</worldbody>", *model.children(0)[::-1]]
@@ -87,9 +122,13 @@ def _nested(model: Model, inner: list[list[str]]) -> tuple[list[str], list[int]]
         if isinstance(i, str):
             lines.append(i)
             continue
-        body = model.bodies[i - 1]
+        body, placement = model.bodies[i - 1], model.bodies[i - 1].placement
         order.append(i)
-        place = _place(body.placement, f"model '{model.name}': body '{body.name}'")
+        while i in chains:  # its joints are written with those of the body that it carries
+            (i,) = model.children(i)
+            body, placement = model.bodies[i - 1], placement @ model.bodies[i - 1].placement
+            order.append(i)
+        place = _place(placement, f"model '{model.name}': body '{body.name}'")
         lines += [_element("body", "", name=body.name, **place), *inner[i]]
         waiting += ["</body>", *model.children(i)[::-1]]
     return lines, order
@@ -122,8 +161,13 @@ def leader(steps: Sequence[Step], k: int) -> int:
     return next(j for j, step in enumerate(steps) if step.positions == steps[k].positions)
 
 
-def _axis(step: Step) -> dict[str, str]:
-    return {} if step.axis is None else {"axis": numbers(step.axis)}
+def _axis(step: Step, seen: Pose, owner: str) -> dict[str, str]:
+    """Axis and anchor of an MJCF joint, in the body that it is written in."""
+    if step.axis is None:
+        return {}
+    anchor = floats(seen.p, owner)
+    pos = {"pos": numbers(anchor)} if anchor.any() and step.kind == "hinge" else {}
+    return pos | {"axis": numbers(mat_vec(seen.R, step.axis))}
 
 
 def _inertial(body: Body, owner: str) -> list[str]:

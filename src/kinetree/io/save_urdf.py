@@ -36,19 +36,19 @@ def write_urdf(model: Model) -> str:
     joints = Names(model.joint_names)
     lines = ['<?xml version="1.0"?>', f"<robot{attributes(name=model.name)}>", f'  <link name="{WORLD}"/>']
     for body in model.bodies:
-        lines += _named(f"body '{body.name}'", _link, body.name, body.inertia)
+        lines += named(f"body '{body.name}'", _link, body.name, body.inertia)
     for frame in model.frames:
         lines.append(f"  <link{attributes(name=frame.name)}/>")
     for body in model.bodies:
-        lines += _named(f"joint '{body.joint_name}'", _joint, body, model)
+        lines += named(f"joint '{body.joint_name}'", _joint, body, model)
     for frame in model.frames:
         name = joints.claim(f"{frame.name[:_LONGEST]}_frame")
-        lines += _named(f"frame '{frame.name}'", _frame_joint, frame, name, model)
+        lines += named(f"frame '{frame.name}'", _frame_joint, frame, name, model)
     lines += _extension(model)
     return "\n".join([*lines, "</robot>", ""])
 
 
-def _named(what: str, write: Any, *arguments: Any) -> list[str]:
+def named(what: str, write: Any, *arguments: Any) -> list[str]:
     """The lines of a part of the model; errors name it."""
     try:
         return list(write(*arguments))
@@ -130,10 +130,10 @@ def _extension(model: Model) -> Iterator[str]:
     """What URDF has no words for, in an element of our own."""
     inner: list[str] = []
     for body in model.bodies:
-        inner += _named(f"joint '{body.joint_name}'", _joint_extension, body)
+        inner += named(f"joint '{body.joint_name}'", _joint_extension, body)
     for rotor in model.rotors:
-        inner += _named(f"rotor of joint '{rotor.joint}'", _rotor, rotor)
-    gravity, order = tuple(model.gravity), {} if _is_depth_first(model) else {"order": "file"}
+        inner += named(f"rotor of joint '{rotor.joint}'", rotor_lines, rotor)
+    gravity, order = tuple(model.gravity), {} if is_depth_first(model) else {"order": "file"}
     if inner or order or gravity != _GRAVITY:
         yield f"  <kinetree{attributes(gravity=numbers(gravity), **order)}>"
         yield from (f"    {line}" for line in inner)
@@ -154,15 +154,16 @@ def _joint_extension(body: Body) -> Iterator[str]:
         yield f"<joint{attributes(name=body.joint_name, **named)}/>"
 
 
-def _rotor(rotor: Rotor) -> Iterator[str]:
-    yield f"<rotor{attributes(joint=rotor.joint, ratio=numbers(rotor.ratio))}>"
+def rotor_lines(rotor: Rotor, tag: str = "rotor") -> Iterator[str]:
+    """The lines of an element that holds all of a rotor."""
+    yield f"<{tag}{attributes(joint=rotor.joint, ratio=numbers(rotor.ratio))}>"
     yield f"  {_origin(rotor.placement)}"
     yield f'  <axis xyz="{numbers(rotor.axis)}"/>'
     yield from (f"  {line}" for line in inertial(rotor.inertia))
-    yield "</rotor>"
+    yield f"</{tag}>"
 
 
-def _is_depth_first(model: Model) -> bool:
+def is_depth_first(model: Model) -> bool:
     """Whether every body comes after its parent or after all that its elder sibling carries."""
     path: list[int] = []
     for i, body in enumerate(model.bodies, 1):

@@ -105,10 +105,10 @@ def _read_extension(robot: Description, extension: Element, log: Log) -> None:
             for name, infinity in given.items()
         })  # fmt: skip
     for element in extension.all("rotor"):
-        _read_rotor(robot, element, log)
+        read_rotor(robot, element, log)
 
 
-def _read_rotor(robot: Description, element: Element, log: Log) -> None:
+def read_rotor(robot: Description, element: Element, log: Log) -> None:
     """`<rotor joint= ratio=><origin/><axis/><inertial/></rotor>`: all that an exact rotor needs."""
     name = element.get("joint") or ""
     joint = robot.joints.get(name)

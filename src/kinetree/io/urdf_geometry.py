@@ -9,7 +9,7 @@ from kinetree.io.mesh_files import read_mesh
 from kinetree.io.paths import Reach
 from kinetree.io.polyhedra import Bulk, Mesh, MeshError, bulk, is_closed
 from kinetree.io.primitives import solid
-from kinetree.io.report import Log
+from kinetree.io.report import Log, Where
 from kinetree.io.urdf_parts import read_origin
 from kinetree.io.xml import Element
 from kinetree.spatial.inertia import Inertia
@@ -68,24 +68,27 @@ def _inertia(shape: Element, density: float, reach: Reach, log: Log) -> Inertia:
             raise MeshError("it has no proper sizes")
         volume, moments = solid(*found)
         return Inertia(density * volume, inertia=scale(moments, density * volume))
-    whole = _mesh_bulk(shape, reach, log)
+    whole = mesh_bulk(shape.get("filename") or "", values(shape, "scale"), shape.where, reach, log)
     moments = (density * whole.moments).tolist()
     return Inertia(density * whole.size, tuple(whole.center.tolist()), moments)
 
 
-def _mesh_bulk(shape: Element, reach: Reach, log: Log) -> Bulk:
-    """The volume that a mesh encloses; that of its hull if it has holes."""
-    uri = shape.get("filename") or ""
+def mesh_bulk(uri: str, scale: tuple[float, ...], where: Where, reach: Reach, log: Log) -> Bulk:
+    """The volume that the mesh in a file encloses, scaled; that of its hull if it has holes."""
     inside = reach.mesh(uri)
     path = next((path for path in inside if path.is_file()), None)
     if path is None:
         problem = "its file was not found" if inside else "it lies outside of the allowed folders"
         raise MeshError(problem + "; give package_dirs= or include_dirs=")
-    mesh, given = read_mesh(path), values(shape, "scale")
-    factor = np.array(given if len(given) == 3 else (1.0, 1.0, 1.0))
+    mesh, factor = read_mesh(path), np.array(scale if len(scale) == 3 else (1.0, 1.0, 1.0))
     mesh = mesh.moved(mesh.vertices * factor, mirrored=bool(np.prod(factor) < 0))
+    return enclosed(mesh, uri, where, log)
+
+
+def enclosed(mesh: Mesh, name: str, where: Where, log: Log) -> Bulk:
+    """The volume that a mesh encloses; that of its hull if it has holes."""
     if not is_closed(mesh):
-        log.add("mesh-open", shape.where, f"mesh {shorten(uri)!r} has holes, or faces that look both ways")
+        log.add("mesh-open", where, f"mesh {shorten(name)!r} has holes, or faces that look both ways")
         return bulk(mesh, "convex")
     return bulk(_outwards(mesh), "exact")
 

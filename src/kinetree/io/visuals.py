@@ -15,7 +15,10 @@ from kinetree.io.mjcf_compiler import read_pose
 from kinetree.io.mjcf_inertia import TYPES, shape_of_geom
 from kinetree.io.mjcf_mesh import label
 from kinetree.io.paths import Folders, Reach
+from kinetree.io.primitives import SIZES
 from kinetree.io.report import Log
+from kinetree.io.sdf_inertia import size_of
+from kinetree.io.sdf_values import pose_in, text_in, vector_in
 from kinetree.io.urdf_geometry import primitive
 from kinetree.io.urdf_parts import read_origin
 from kinetree.io.xml import Element
@@ -24,6 +27,7 @@ from kinetree.spatial.pose import Pose
 MESH = "mesh"
 _SHOWN = 2  # MJCF: geoms of the groups 0 to 2 are for the eye, by custom
 _ENDLESS = ("plane", "hfield", "sdf")
+_GREY = (0.7, 0.7, 0.7, 1.0)
 _MOST = 5_000  # shapes of one file that are drawn
 
 Color = tuple[float, ...]
@@ -75,7 +79,7 @@ def read_looks(
         return Looks()
     reader = _Reader(document.reach, robot.document, log)
     for link in robot.links.values():
-        for visual in (*reader.urdf(link), *reader.mjcf(link)):
+        for visual in reader.sdf(link) if robot.format == "sdf" else (*reader.urdf(link), *reader.mjcf(link)):
             if len(reader.looks.visuals) < _MOST:
                 reader.looks.visuals.append(visual)
     return reader.looks
@@ -114,6 +118,23 @@ class _Reader:
             return self._mesh(link, element.get("filename") or "", element)
         self.looks.missing.append(f"{link}: a <{shorten(element.tag)}> without proper sizes")
         return None
+
+    def sdf(self, link: Link) -> Iterator[Visual]:
+        """The `<visual>` elements of a link of SDF."""
+        for element in link.source.all("visual") if link.source is not None else ():
+            geometry, material = element.find("geometry"), element.find("material")
+            color = vector_in(material, "diffuse", _GREY, self.log) if material is not None else None
+            for shape in geometry.children if geometry is not None else ():
+                size = size_of(shape, self.log)
+                found = None
+                if shape.tag == MESH:
+                    found = self._mesh(link.name, text_in(shape, "uri"), None)
+                    scale = vector_in(shape, "scale", (1.0, 1.0, 1.0), self.log)
+                    found = found and found._replace(size=scale)
+                elif size is not None and size[0] in SIZES and min(size[1]) > 0:
+                    found = Visual(link.name, Pose(), *size)
+                if found is not None:
+                    yield found._replace(placement=pose_in(element, self.log), color=color)
 
     def mjcf(self, link: Link) -> Iterator[Visual]:
         """The geoms of a body that are meant to be seen."""

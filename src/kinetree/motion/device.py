@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.compiler.runtime import cuda
+from kinetree.compiler.runtime import cuda, cuda_kernels
 from kinetree.compiler.runtime import cuda_arrays as arrays_of
 from kinetree.compiler.runtime.cuda_arrays import View
 from kinetree.compiler.runtime.on_device import is_on_device, kind_of
@@ -135,7 +135,7 @@ class Slab:
                 "simulate: q0 and v0 on a device must have all batch axes, and rows without gaps: broadcast "
                 "and copy them there first"
             )
-        cuda.copy_rows(
+        cuda_kernels.copy_rows(
             run.where,
             (source.pointer, state * self.dtype.itemsize),
             (self.part(first, None).pointer, self.rows * width),
@@ -214,7 +214,7 @@ class DeviceRun:
                 slab.copy(slab.part(records - 1, None), records, self)
             elif name == SATURATED:
                 slab.copy(self._there(name, np.zeros((*self.batch, *slab.core))), records, self)
-        cuda.wait(self.where, self.stream)  # what is held here is used until then
+        cuda_kernels.wait(self.where, self.stream)  # what is held here is used until then
         arrays = {n: arrays_of.handed_over(self.library, slab.array) for n, slab in slabs.items()}
         t = self.t0 + self.dt * (self.record * np.arange(records + 1))
         q, v = arrays.pop("q"), arrays.pop("v")

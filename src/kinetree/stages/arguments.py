@@ -123,8 +123,9 @@ def as_array(
     if array.dtype.kind not in "fiubcO":
         raise ShapeError(f"{function}: {argument.name} holds {array.dtype} values, but numbers are needed")
     core = argument.sizes(model, options)
-    if array.dtype.kind == "O" and len(core) == 1 and array.shape == (*core, 1):
-        array = array[:, 0]  # a column, as SymPy writes vectors
+    if len(core) == 1 and (getattr(value, "is_Matrix", False) or array.dtype.kind == "O"):
+        if array.shape == (*core, 1) or (array.shape == (1, *core) and array is not value):
+            array = array.reshape(core)  # a column or row, as SymPy writes vectors
     if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
         raise ShapeError(wrong_shape(function, model, argument, array.shape, options))
     if array.dtype.kind == "O" and any(x is None or isinstance(x, NO_NUMBERS) for x in array.flat):

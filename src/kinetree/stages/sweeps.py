@@ -10,7 +10,7 @@ import numpy as np
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.simplify import simplify
 from kinetree.errors import CompileError
-from kinetree.interpreters import eager, looped, unrolled
+from kinetree.interpreters import eager, looped, symbolic, unrolled
 from kinetree.model import Model, Node
 from kinetree.model.canonical import canonical, depths
 from kinetree.stages.batches import batch_of, numbers
@@ -47,8 +47,11 @@ class SweepFunction(Function):
         batch, cores = batch_of(self, model, arrays, options)
         values = {name: numbers(array, cores[name], batch) for name, array in arrays.items()}
         suited = self.algorithm.for_depth(max(depths(model.nodes), default=0))
-        _, outputs = eager.run(suited, model, values, options)
         objects = any(array.dtype == object for array in arrays.values())
+        if not batch and symbolic.appear(model, arrays):
+            outputs = symbolic.run(suited, model, values, options)
+        else:
+            _, outputs = eager.run(suited, model, values, options)
         return [eager.assembled(output, batch, objects) for output in outputs]
 
 

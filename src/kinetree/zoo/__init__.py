@@ -1,13 +1,13 @@
 """Robots to try things on: textbook examples, trees of any size, and machines with published parameters."""
 
 from kinetree.zoo.arm7 import arm7
-from kinetree.zoo.legged import biped, humanoid, quadruped
+from kinetree.zoo.legged import biped, humanoid, legged, quadruped
 from kinetree.zoo.puma560 import puma560
 from kinetree.zoo.spacecraft import spacecraft
 from kinetree.zoo.textbook import cart_pole, double_pendulum, pendulum
-from kinetree.zoo.trees import auto_tree, chain, star, tree
+from kinetree.zoo.trees import auto_tree, chain, geared_tree, star, tree
 
 __all__ = [
-    "arm7", "auto_tree", "biped", "cart_pole", "chain", "double_pendulum", "humanoid", "pendulum", "puma560",
-    "quadruped", "spacecraft", "star", "tree",
+    "arm7", "auto_tree", "biped", "cart_pole", "chain", "double_pendulum", "geared_tree", "humanoid",
+    "legged", "pendulum", "puma560", "quadruped", "spacecraft", "star", "tree",
 ]  # fmt: skip

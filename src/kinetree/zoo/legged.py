@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from kinetree.errors import ModelError
 from kinetree.joints import Fixed, Free, Joint, Revolute
 from kinetree.model import Model, ModelBuilder
 from kinetree.spatial.inertia import Inertia
@@ -14,6 +15,27 @@ from kinetree.zoo.shapes import ball, box, rod
 
 ROLL, PITCH, YAW = Revolute((1, 0, 0)), Revolute((0, 1, 0)), Revolute((0, 0, 1))
 HERE: Vector = (0.0, 0.0, 0.0)
+
+
+def legged(legs: int = 4, joints: int = 3, floating: bool = True) -> Model:
+    """A trunk with `legs` equal legs of `joints` joints each: bipeds and quadrupeds of any size.
+
+    `legged(2, 7)` has the 20 degrees of freedom of a biped, `legged(4, 3)` the 18 of a quadruped; longer legs
+    show how their costs grow.
+    """
+    for name, count in (("legs", legs), ("joints", joints)):
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise ModelError(f"legged: {name} is {count!r}: it must be an integer that is at least 1")
+    builder = _standing(f"legged{legs}x{joints}", floating)
+    _add(builder, "trunk", "world", _base(floating), HERE, box(10.0, (0.4, 0.2, 0.12)))
+    for k in range(legs):
+        angle = math.pi * (2 * k + 1) / legs
+        parent, place = "trunk", (0.2 * math.cos(angle), 0.1 * math.sin(angle), 0.0)
+        for j in range(joints):
+            link = rod(0.6, 0.03, 0.2, 2, (0.0, 0.0, -0.1))
+            _add(builder, f"leg{k + 1}_{j + 1}", parent, (ROLL, PITCH, YAW)[j % 3], place, link)
+            parent, place = f"leg{k + 1}_{j + 1}", (0.0, 0.0, -0.2)
+    return builder.build()
 
 
 def quadruped(floating: bool = True, spine: bool = False) -> Model:

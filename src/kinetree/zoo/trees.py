@@ -76,6 +76,27 @@ def auto_tree(n: int = 7, branching: float = 1, skew: float = 0.0, taper: float 
     return builder.build()
 
 
+def geared_tree(
+    n: int = 5, branching: float = 1, ratio: float = 5.0, mass: float = 0.5, spin: float = 1.0
+) -> Model:
+    """`auto_tree` with a rotor on each joint axis: what the tables of Echeandia (2020) chapter 4 are about.
+
+    Args:
+        n, branching: as in `auto_tree`.
+        ratio: speed of a rotor over that of its joint.
+        mass: of a rotor, kg; carried by the body before the joint.
+        spin: its inertia about the axis, kg m^2; half of it across.
+    """
+    tubes = auto_tree(n, branching)
+    builder = ModelBuilder(f"geared_tree{n}")
+    for body in tubes.bodies:
+        parent = tubes.body_names[body.parent - 1] if body.parent else "world"
+        builder.add_body(body.name, parent, body.joint, body.placement, body.inertia)
+        wheel = Inertia(mass, inertia=diagonal(spin / 2, spin / 2, spin))
+        builder.add_rotor(body.name, wheel, body.placement, axis=(0, 0, 1), ratio=ratio)
+    return builder.build()
+
+
 def star(n: int = 5) -> Model:
     """A hub that turns about z and carries `n - 1` rods: the tree of depth 2."""
     _check_count(n, "star")

@@ -15,10 +15,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kinetree.compiler.ir.graph import Array, Spoil, Statement
-from kinetree.compiler.ir.program import Program, operands
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.recompute import alive, is_input, numbers, recomputed
 from kinetree.compiler.passes.store_early import only_for_guard
 from kinetree.ops import Expr
 
+UNLIMITED = 1 << 30
+PRICE = 6  # operations that a number may cost which need not be kept
 JOINT = 0  # the limb that joins the others
 ROUNDS = 4  # of moving operations to where their results are needed
 
@@ -41,23 +44,30 @@ class Strands:
 
 
 def strands(
-    program: Program, owner_of: Callable[[Array, int], int], weights: Sequence[float], count: int
+    program: Program,
+    owner_of: Callable[[Array, int], int],
+    weights: Sequence[float],
+    count: int,
+    most: int = UNLIMITED,
 ) -> Strands:
     """A straight program as `count` strands; `owner_of(input, element)` says to which limb an input belongs.
 
-    `weights` says how much work each of the limbs is, roughly.
+    `weights` says how much work each of the limbs is, roughly; `most` is how many numbers a strand can keep
+    before some are computed again instead.
     """
     body: list[Statement] = [s for s in program.body.statements if not isinstance(s, Spoil)]
     limbs = _owners(body, owner_of, only_for_guard(program))
-    body = min((body, _limb_by_limb(body, limbs, len(weights))), key=_alive)
+    body = min((body, _limb_by_limb(body, limbs, len(weights))), key=_most)
+    if count == 1:
+        return Strands([[recomputed(body, most, PRICE)]])
     dealt = _dealt(weights, count)
     owners = {s: dealt[limb] for s, limb in limbs.items()}
     phase: dict[Statement, int] = {}
     sent: dict[Expr, tuple[int, int]] = {}
     for s in body:
         when = 0
-        for a in _numbers(s):
-            if _is_input(a):
+        for a in numbers(s):
+            if is_input(a):
                 continue
             apart = owners[a] != owners[s]
             when = max(when, phase[a] + apart)
@@ -97,7 +107,7 @@ def _limb_by_limb(body: Sequence[Statement], limbs: dict[Statement, int], count:
         for limb in range(count):
             waiting = []
             for s in left[limb]:
-                if all(a in done or _is_input(a) for a in _numbers(s)):
+                if all(a in done or is_input(a) for a in numbers(s)):
                     done.add(s)
                     order.append(s)
                 else:
@@ -109,33 +119,12 @@ def _limb_by_limb(body: Sequence[Statement], limbs: dict[Statement, int], count:
 def pressure(strands: Strands) -> int:
     """The most numbers that a strand keeps alive at a time."""
     count = strands.count
-    return max(_alive([s for phase in strands.phases for s in phase[w]]) for w in range(count))
+    return max(_most([s for phase in strands.phases for s in phase[w]]) for w in range(count))
 
 
-def _alive(body: Sequence[Statement]) -> int:
+def _most(body: Sequence[Statement]) -> int:
     """The most numbers that are alive at a time when statements run in this order."""
-    last: dict[Expr, int] = {}
-    for k, s in enumerate(body):
-        for a in _numbers(s):
-            last[a] = k
-    ends: dict[int, int] = {}
-    alive = most = 0
-    for k, s in enumerate(body):
-        if isinstance(s, Expr) and s in last and not _is_input(s):
-            alive += 1
-            ends[last[s]] = ends.get(last[s], 0) + 1
-        most = max(most, alive)
-        alive -= ends.pop(k, 0)
-    return most
-
-
-def _is_input(e: Expr) -> bool:
-    """Inputs are at hand for every strand."""
-    return e.op == "load" and e.args[0].kind in ("input", "table")
-
-
-def _numbers(s: Statement) -> list[Expr]:
-    return [a for a in operands(s) if type(a) is Expr]
+    return max(alive(body), default=0)
 
 
 def _owners(
@@ -146,11 +135,11 @@ def _owners(
     users: dict[Statement, list[Statement]] = {}
     deep: set[Statement] = set()  # of limb 0, and made of what others computed
     for s in body:
-        if isinstance(s, Expr) and _is_input(s):
+        if isinstance(s, Expr) and is_input(s):
             array, index = s.args
             owners[s] = owner_of(array, index) if array.kind == "input" else JOINT
             continue
-        given = _numbers(s)
+        given = numbers(s)
         for a in given:
             users.setdefault(a, []).append(s)
         others = {owners[a] for a in given} - {JOINT}
@@ -160,9 +149,9 @@ def _owners(
         deep = _deep(body, owners)
         moved = 0
         for s in reversed(body):
-            if owners[s] == JOINT or not isinstance(s, Expr) or _is_input(s):
+            if owners[s] == JOINT or not isinstance(s, Expr) or is_input(s):
                 continue
-            if any(a in deep for a in _numbers(s)) and all(owners[u] == JOINT for u in users.get(s, ())):
+            if any(a in deep for a in numbers(s)) and all(owners[u] == JOINT for u in users.get(s, ())):
                 owners[s] = JOINT
                 moved += 1
         if not moved:
@@ -175,8 +164,8 @@ def _deep(body: Sequence[Statement], owners: dict[Statement, int]) -> set[Statem
     after: set[Statement] = set()
     deep: set[Statement] = set()
     for s in body:
-        given = _numbers(s)
-        if any(a in after or (owners[a] != JOINT and not _is_input(a)) for a in given):
+        given = numbers(s)
+        if any(a in after or (owners[a] != JOINT and not is_input(a)) for a in given):
             after.add(s)
             if owners[s] == JOINT:
                 deep.add(s)

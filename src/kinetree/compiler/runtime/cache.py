@@ -15,6 +15,7 @@ import contextlib
 import hmac
 import os
 import secrets
+import shutil
 import stat
 import sys
 import tempfile
@@ -167,10 +168,22 @@ def _private(create: bool) -> Path:
     if hasattr(os, "getuid") and status.st_mode & 0o077:
         os.chmod(folder, 0o700)
         if status.st_mode & 0o022:  # whatever is in there, others may have put there
-            for item in os.scandir(folder):
-                if item.name == SECRET or item.name.endswith((SUFFIX, ".tmp")):
-                    os.unlink(item.path)
+            try:
+                _empty(folder)
+            except OSError:
+                os.chmod(folder, stat.S_IMODE(status.st_mode))  # so that it is not believed the next time
+                raise
     return folder
+
+
+def _empty(folder: Path) -> None:
+    """Remove everything that could be taken for a part of the cache."""
+    for item in os.scandir(folder):
+        if item.name == SECRET or item.name.endswith((SUFFIX, ".tmp")):
+            if item.is_dir(follow_symlinks=False):
+                shutil.rmtree(item.path)
+            else:
+                os.unlink(item.path)
 
 
 def _files() -> list[tuple[Path, os.stat_result]]:

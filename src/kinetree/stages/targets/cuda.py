@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.compiler.runtime import cuda
+from kinetree.compiler.runtime import cuda, cuda_kernels
 from kinetree.compiler.runtime import cuda_arrays as arrays_of
 from kinetree.compiler.runtime.cuda_arrays import View
 from kinetree.compiler.runtime.on_device import is_on_device
@@ -137,7 +137,7 @@ class CudaKernel:
                     ]
                     self.job.explain(tuple(int(k) for k in index), state)
             elif arrays_of.waits(library):
-                cuda.wait(where, stream)
+                cuda_kernels.wait(where, stream)
         if given is None:
             results = tuple(arrays_of.handed_over(library, r) for r in results)
         return results if len(results) > 1 else results[0]

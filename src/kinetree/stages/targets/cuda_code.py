@@ -20,8 +20,8 @@ from kinetree.compiler.emit.llvm.gpu import emit_gpu
 from kinetree.compiler.emit.llvm.layout import table_bytes
 from kinetree.compiler.ir.program import walk
 from kinetree.compiler.passes.spoil import refuse_silently
-from kinetree.compiler.passes.strands import Strands, pressure, strands
-from kinetree.compiler.runtime import cache, cuda
+from kinetree.compiler.passes.strands import pressure, strands
+from kinetree.compiler.runtime import cache, cuda, cuda_kernels
 from kinetree.errors import CompileError, KinetreeError
 from kinetree.ops import Expr
 from kinetree.stages.job import Job
@@ -33,8 +33,10 @@ LEVELS = (4, 1, 0)  # of optimisation in the driver: what fails its proof is tri
 WAVES = 8  # blocks on each processor where work arrays are in the device's memory
 AHEAD = (8, 0)  # the capability of devices on which rows arrive while others are computed
 MANY = 2**31 - 1  # blocks that a launch can have
-# numbers alive at a time, beyond which limbs have warps of their own
-PRESSED = {"float64": 220, "float32": 300}
+HEAVY = 24  # operations for each number of inputs and results, from which on arithmetic takes longer
+WIDE = 4  # results for each number of inputs, from which on few states fit into a block
+KEPT = {"float64": 110, "float32": 230}  # numbers alive at a time, beyond which some are computed again
+PARTED = {"float64": 180, "float32": 330}  # and beyond which limbs have warps of their own
 RESIDENT = {"float64": 2, "float32": 3}  # blocks of such warps that a processor shall hold
 
 
@@ -60,13 +62,23 @@ class Ptx(NamedTuple):
 
 
 class Notes:
-    """What kernels on one stream note: the first state that a guard refuses, and the last large angle."""
+    """What kernels on one stream note: the first state that a guard refuses, and the last large angle.
+
+    Work arrays of a kernel are here too: what runs on another stream has others.
+    """
 
     def __init__(self, where: cuda.Device, stream: int):
         self.device, self.stream = where, stream
-        self.memory, self.host = cuda.Memory(where, 16), cuda.Pinned(where, 16)
+        self.memory, self.host = cuda.Memory(where, 16), cuda_kernels.Pinned(where, 16)
+        self._work = cuda.Memory(where, 0)
         self.numbers = self.host.bytes[:16].view(np.int64)
         self.reset()
+
+    def work(self, size: int) -> int:
+        """Where work arrays of so many bytes stand."""
+        if size > self._work.size:
+            self._work = cuda.Memory(self.device, size)
+        return self._work.pointer
 
     def reset(self) -> None:
         with self.device.current():
@@ -83,7 +95,7 @@ class Notes:
 
     def refused(self) -> int | None:
         """The first state that was refused, once the stream is done; None if there is none."""
-        cuda.wait(self.device, self.stream)
+        cuda_kernels.wait(self.device, self.stream)
         worst = int(self.numbers[0])
         if worst < 0:
             return None
@@ -94,13 +106,12 @@ class Notes:
 class Loaded(NamedTuple):
     """A kernel on one device, with what it needs there."""
 
-    launcher: cuda.Launcher
-    large: cuda.Launcher | None  # for large angles, started behind the other; returns if there were none
+    launcher: cuda_kernels.Launcher
+    large: cuda_kernels.Launcher | None  # for large angles, behind the other; returns if there were none
     tile: int
     tables: cuda.Memory
-    work: cuda.Memory
     blocks: int  # at most
-    work_numbers: int  # of each thread
+    work_numbers: int  # of each thread, in memory of the device
 
 
 class Code:
@@ -136,7 +147,8 @@ class Code:
     def _launch(self, loaded: Loaded, arguments: list[int], count: int, notes: Notes) -> None:
         blocks = min(-(-count // loaded.tile), loaded.blocks)
         epoch = next(self._epoch) & (2**31 - 1)
-        arguments += (loaded.tables.pointer, loaded.work.pointer, notes.memory.pointer, count, blocks, epoch)
+        work = notes.work(loaded.work_numbers * blocks * loaded.launcher.threads * self.dtype.itemsize)
+        arguments += (loaded.tables.pointer, work, notes.memory.pointer, count, blocks, epoch)
         loaded.launcher.launch(arguments, blocks, notes.stream)
         if loaded.large is not None:
             few = min(blocks, notes.device.processors * WAVES)
@@ -145,15 +157,26 @@ class Code:
 
     # -- code
 
-    def strands(self) -> Strands | None:
-        """What the warps of a block run, of a straight program: one, unless it keeps too much alive."""
+    def _way(self, where: cuda.Device) -> dict[str, Any]:
+        """How the program is best run on rows: by one warp or several, and whether rows arrive ahead.
+
+        One warp is best, unless it keeps too much alive, or results are so many that few states fit into a
+        block. Rows arrive ahead where there is much to compute, and no lack of memory near the processor.
+        """
         if not self.program.is_straight:
-            return None
+            return {}
+        sizes = [sum(math.prod(s) for s in part) for part in self.job.shapes]
+        kept, parted = KEPT[str(self.dtype)], PARTED[str(self.dtype)]
         owner, weights = owners(self.job, self.program)
-        one = strands(self.program, owner, weights, 1)
-        if len(weights) == 1 or pressure(one) <= PRESSED[str(self.dtype)]:
-            return one
-        return strands(self.program, owner, weights, len(weights))
+        able = where.capability >= AHEAD
+        one = strands(self.program, owner, weights, 1, kept)
+        if len(weights) > 1 and (pressure(one) > parted or sizes[1] > WIDE * sizes[0]):
+            several = strands(self.program, owner, weights, len(weights))
+            wide = pressure(one) <= parted
+            resident = 0 if wide else RESIDENT[str(self.dtype)]
+            return {"strands": several, "ahead": able and wide, "resident": resident}
+        heavy = self.program.ops["flops"] > HEAVY * sum(sizes) and pressure(one) <= kept
+        return {"strands": one, "ahead": able and heavy}
 
     def ptx(self, layout: str, where: cuda.Device, large: bool = False) -> Ptx:
         """The PTX for one layout of the arrays, from the cache if it is there."""
@@ -165,19 +188,9 @@ class Code:
             found = cache.load(name)
             if found is not None:
                 return Ptx.unpacked(found)
-        dealt = self.strands() if layout == "rows" else None
-        several = dealt is not None and dealt.count > 1
-        made = emit_gpu(
-            self.program,
-            str(self.dtype),
-            layout,
-            large=large,
-            strands=dealt,
-            shared=where.shared,
-            ahead=where.capability >= AHEAD,
-            resident=RESIDENT[str(self.dtype)] if several else 0,
-        )
-        text = cuda.assemble(made.text, where.architecture)
+        way = self._way(where) if layout == "rows" else {}
+        made = emit_gpu(self.program, str(self.dtype), layout, large=large, shared=where.shared, **way)
+        text = cuda_kernels.assemble(made.text, where.architecture)
         ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers, int(made.persistent))
         if name:
             cache.store(name, ptx.packed())
@@ -191,18 +204,16 @@ class Code:
         near = self.ptx(layout, where)
         texts = [near, self.ptx(layout, where, True)] if self.turns else [near]
         blocks = where.processors * WAVES if near.work else MANY
-        work = cuda.Memory(where, near.work * self.dtype.itemsize * blocks * near.threads if near.work else 0)
         constants = cuda.Memory(where, len(self.tables))
         constants.put(np.frombuffer(self.tables, np.uint8))
         known = self._level(near, where)
         for level in LEVELS if known is None else LEVELS[LEVELS.index(known) :]:
-            launchers = [cuda.Launcher(t.text, where, level, t.threads, t.shared) for t in texts]
+            launchers = [cuda_kernels.Launcher(t.text, where, level, t.threads, t.shared) for t in texts]
             if near.persistent:
                 blocks = where.processors * launchers[0].resident()
             made = Loaded(
-                launchers[0], launchers[1] if self.turns else None, near.tile, constants, work, blocks,
-                near.work,
-            )  # fmt: skip
+                launchers[0], launchers[1] if self.turns else None, near.tile, constants, blocks, near.work
+            )
             if self._proves_itself(made, where):
                 if level != LEVELS[0] and known is None:
                     self._keep_level(near, where, level)
@@ -256,12 +267,13 @@ class Code:
             arguments += (array.memory.pointer, math.prod(shape), 1)
         notes = Notes(where, 0)
         blocks = min(-(-count // made.tile), made.blocks)
-        arguments += (made.tables.pointer, made.work.pointer, notes.memory.pointer, count, blocks, 0)
+        work = notes.work(made.work_numbers * blocks * made.launcher.threads * self.dtype.itemsize)
+        arguments += (made.tables.pointer, work, notes.memory.pointer, count, blocks, 0)
         for launcher in (made.launcher, made.large):
             if launcher is not None:  # epoch 0 has been noted: the one for large angles runs too
                 with where.current():
                     launcher.launch(arguments, blocks, 0)
-                cuda.wait(where)
+                cuda_kernels.wait(where)
                 pairs = zip(results, expected, strict=True)
                 if not all(same_bits(r.numpy(), np.asarray(e)) for r, e in pairs):
                     return False

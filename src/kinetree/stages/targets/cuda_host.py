@@ -8,15 +8,17 @@ their way back.
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.compiler.runtime import cuda
+from kinetree.compiler.runtime import cuda, cuda_kernels
 from kinetree.stages.targets.cuda_code import Code, Notes
 
 CHUNK = 1 << 24  # bytes of a chunk, inputs and results
 LANES = 3
+COPIERS, MANY = 4, 1 << 20  # threads that copy on the host, from so many bytes on
 
 
 class HostForm(NamedTuple):
@@ -31,8 +33,8 @@ class _Lane:
     """One of the ways to the device and back."""
 
     def __init__(self, where: cuda.Device, size: int):
-        self.device, self.stream = where, cuda.Stream(where)
-        self.host, self.there = cuda.Pinned(where, size), cuda.Memory(where, size)
+        self.device, self.stream = where, cuda_kernels.Stream(where)
+        self.host, self.there = cuda_kernels.Pinned(where, size), cuda.Memory(where, size)
         self.start = self.count = 0
         self.notes: Notes | None = None
 
@@ -75,19 +77,29 @@ def from_host(code: Code, inputs: list[np.ndarray], results: list[np.ndarray], c
     def collect(lane: _Lane) -> int | None:
         if not lane.count:
             return None
-        cuda.wait(where, lane.stream.handle)
+        cuda_kernels.wait(where, lane.stream.handle)
         refused = lane.notes.refused() if lane.notes else None
         for result, offset in zip(results, starts[split:]):
             shape = (lane.count, *result.shape[1:])
-            result[lane.start : lane.start + lane.count] = lane.part(offset, shape, code.dtype)
+            copy(lane.part(offset, shape, code.dtype), result[lane.start : lane.start + lane.count])
         found, lane.count = None if refused is None else lane.start + refused, 0
         return found
+
+    def copy(source: np.ndarray, target: np.ndarray) -> None:
+        """By several threads: one does not reach the memory's speed."""
+        step = -(-len(source) // COPIERS)
+        parts = [slice(k, k + step) for k in range(0, len(source), step)]
+        if source.nbytes < MANY:
+            target[...] = source
+        else:
+            list(copiers.map(lambda part: np.copyto(target[part], source[part]), parts))
 
     worst: list[int] = []
 
     def note(found: int | None) -> None:
         worst.extend([] if found is None else [found])
 
+    copiers = ThreadPoolExecutor(COPIERS)
     for number, start in enumerate(range(0, count, step)):
         lane = lanes[number % len(lanes)]
         note(collect(lane))
@@ -96,7 +108,7 @@ def from_host(code: Code, inputs: list[np.ndarray], results: list[np.ndarray], c
         size = min(step, count - start)
         for k, array in enumerate(inputs):
             if each[k]:
-                lane.part(starts[k], (size, *shapes[k]), code.dtype)[...] = array[start : start + size]
+                copy(array[start : start + size], lane.part(starts[k], (size, *shapes[k]), code.dtype))
         lane.copy(True, 0, starts[split])
         pointers = [
             lane.there.pointer + starts[k] if e else common[k].memory.pointer for k, e in enumerate(each)
@@ -107,6 +119,7 @@ def from_host(code: Code, inputs: list[np.ndarray], results: list[np.ndarray], c
         lane.copy(False, starts[split], starts[-1] - starts[split])
     for lane in lanes:
         note(collect(lane))
+    copiers.shutdown()
     return min(worst, default=None)
 
 

@@ -1,0 +1,309 @@
+"""How tiles of rows come into shared memory and go out of it, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kinetree.compiler.emit.llvm.device import Device
+from kinetree.compiler.emit.llvm.gpu_kernel import GpuKernel
+from kinetree.compiler.emit.llvm.gpu_plan import CHUNK, Plan
+from kinetree.compiler.emit.llvm.types import Number
+from kinetree.compiler.ir.graph import Array
+from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.strands import Strands
+
+AT_ONCE = 16  # loads that wait together
+LONGEST = 64  # copies of one thread that stand one after the other; more are a loop
+
+
+class TileOfRows(GpuKernel):
+    """What the threads of a block share, and the copies that they make together."""
+
+    def __init__(
+        self,
+        program: Program,
+        number: Number,
+        device: Device,
+        large: bool,
+        strands: Strands,
+        plan: Plan,
+        ahead: bool,
+        resident: int = 0,
+    ):
+        super().__init__(program, number, device, large)
+        self.strands, self.plan, self.ahead, self.resident = strands, plan, ahead, resident
+        self.tile = self.plan.tile
+        self.threads = self.tile * strands.count
+        self.exchange = {e: k for k, e in enumerate(strands.sent)}
+        self.stored: set[tuple[Array, int]] = set()
+        self.staged = [(k, a) for k, a in enumerate(program.inputs) if a in plan.start and a.size]
+        rule = program.spoil
+        self.silent = rule is not None and rule.silent  # states that the guard refuses are NaN
+
+    # -- shared memory
+
+    def _at(self, place: str | int, start: int = 0) -> str:
+        """The address of a number in shared memory."""
+        scalar, space = self.number.scalar, self.device.shared
+        if start:
+            place = self._fresh(f"add i64 {place}, {start}") if isinstance(place, str) else place + start
+        return self._fresh(f"getelementptr {scalar}, ptr {space} @shared, i64 {place}")
+
+    def _fetch(self, address: str) -> str:
+        return self._fresh(f"load {self.number.scalar}, ptr {self.device.shared} {address}")
+
+    def _set(self, address: str, value: str) -> None:
+        self._lines.append(f"  store {self.number.scalar} {value}, ptr {self.device.shared} {address}")
+
+    def _mark(self, k: int) -> str:
+        return self._fresh(f"getelementptr i64, ptr {self.device.shared} @marks, i64 {k}")
+
+    def _note(self, k: int) -> None:
+        """Mark this tile: 0: a result is NaN, since an input is not finite; 1: an angle is too large."""
+        self._fresh(f"atomicrmw xchg ptr {self.device.shared} {self._mark(k)}, i64 %base monotonic")
+
+    def _marked(self, k: int) -> str:
+        value = self._fresh(f"load i64, ptr {self.device.shared} {self._mark(k)}")
+        return self._fresh(f"icmp eq i64 {value}, %base")
+
+    def _barrier(self) -> None:
+        self._lines.append(f"  {self.device.barrier}")
+
+    def _skewed(self, array: Array, k: str) -> str:
+        """Where number k of the rows of a tile stands in shared memory."""
+        if self.plan.pitch(array) == array.size:
+            return k
+        return self._fresh(f"add i64 {k}, {self._fresh(f'udiv i64 {k}, {array.size}')}")
+
+    @property
+    def _vector(self) -> tuple[str, int]:
+        """The type of what is copied at a time, and how many numbers it holds."""
+        count = CHUNK // self.number.bytes
+        return f"<{count} x {self.number.scalar}>", count
+
+    def _is_even(self, name: str) -> str:
+        """Whether an array begins at a multiple of what is copied at a time."""
+        address = self._fresh(f"ptrtoint ptr addrspace(1) %{name} to i64")
+        return self._fresh(f"icmp eq i64 {self._fresh(f'and i64 {address}, {CHUNK - 1}')}, 0")
+
+    # -- rows in
+
+    def _take(self, base: str, buffer: str) -> None:
+        """The rows of a tile to shared memory; what passes by is looked at (`nothing`)."""
+        left = self._fresh(f"sub i64 %n, {base}")
+        full = self._fresh(f"icmp sge i64 {left}, {self.tile}")
+        rows = self._fresh(f"select i1 {full}, i64 {self.tile}, i64 {left}")
+        offset = self._fresh(f"mul i64 {buffer}, {self.plan.buffer}")
+        good = self._fresh(f"and i1 {full}, %dense")
+        whole, ragged, done = self._labels("whole", "ragged", "taken")
+        self._lines.append(f"  br i1 {good}, label %{whole}, label %{ragged}")
+        self._start(whole)
+        self._take_whole(base, offset)
+        self._lines.append(f"  br label %{done}")
+        self._start(ragged)
+        for k, array in self.staged:
+            self._take_ragged(k, array, base, rows, offset)
+        self._lines.append(f"  br label %{done}")
+        self._start(done)
+
+    def _take_whole(self, base: str, offset: str) -> None:
+        """A full tile: rows stand one behind the other, so whole lines are copied."""
+        scalar, (vector, many) = self.number.scalar, self._vector
+        moves = []
+        for number, array in self.staged:
+            line = self._fresh(f"mul i64 {base}, {array.size}")
+            source = self._fresh(f"getelementptr {scalar}, ptr addrspace(1) %in{number}, i64 {line}")
+            target = self._at(offset, self.plan.start[array])
+            each = many if self.plan.pitch(array) == array.size else 1
+            total = self.tile * array.size // each
+            moves += [(array, source, target, each, j, total) for j in range(0, total, self.threads)]
+        for first in range(0, len(moves), AT_ONCE):
+            held = []
+            for array, source, target, each, j, total in moves[first : first + AT_ONCE]:
+                kind, size = vector if each > 1 else scalar, each * self.number.bytes
+                with self._among(j, total) as k:
+                    there = self._fresh(f"getelementptr {kind}, ptr addrspace(1) {source}, i64 {k}")
+                    place = k if each > 1 else self._skewed(array, k)
+                    here = self._fresh(
+                        f"getelementptr {kind}, ptr {self.device.shared} {target}, i64 {place}"
+                    )
+                    if self.ahead:
+                        self._lines.append(f"  {self.device.arrive.format(size, here, there)}")
+                        continue
+                    value = self._fresh(
+                        f"load {kind}, ptr addrspace(1) {there}, align {size}, !invariant.load !1"
+                    )
+                    text = f"  store {kind} {value}, ptr {self.device.shared} {here}, align {size}"
+                    if j + self.threads > total:
+                        self._lines.append(text)
+                        self._look_at(value, each)
+                    else:
+                        held.append((text, value, each))
+            for text, value, each in held:
+                self._lines.append(text)
+                self._look_at(value, each)
+
+    @contextmanager
+    def _among(self, j: int, total: int) -> Iterator[str]:
+        """The number that a thread has in the turn that begins at j, if it is below `total`."""
+        k = self._fresh(f"add i64 %tid, {j}")
+        if j + self.threads <= total:
+            yield k
+            return
+        some, none = self._labels("some", "none")
+        inside = self._fresh(f"icmp slt i64 {k}, {total}")
+        self._lines.append(f"  br i1 {inside}, label %{some}, label %{none}")
+        self._start(some)
+        yield k
+        self._lines.append(f"  br label %{none}")
+        self._start(none)
+
+    def _look_at(self, value: str, count: int) -> None:
+        """Add numbers to the sum that tells whether all are finite."""
+        scalar, (vector, _) = self.number.scalar, self._vector
+        total = self._fresh(f"load {scalar}, ptr %poison")
+        for k in range(count):
+            one = value if count == 1 else self._fresh(f"extractelement {vector} {value}, i32 {k}")
+            total = self.nothing(total, one)
+        self._lines.append(f"  store {scalar} {total}, ptr %poison")
+
+    def _inspect(self) -> None:
+        """Look at the rows of a tile that have arrived by themselves."""
+        whole, ragged, done = self._labels("look", "row", "looked")
+        self._lines.append(f"  br i1 %full, label %{whole}, label %{ragged}")
+        self._start(whole)
+        vector, many = self._vector
+        skewed = [a for _, a in self.staged if self.plan.pitch(a) != a.size]
+        for array in (a for _, a in self.staged if a not in skewed):
+            source = self._at("%offset", self.plan.start[array])
+            total = self.tile * array.size // many
+            for j in range(0, total, self.threads):
+                with self._among(j, total) as k:
+                    here = self._fresh(f"getelementptr {vector}, ptr {self.device.shared} {source}, i64 {k}")
+                    value = self._fresh(f"load {vector}, ptr {self.device.shared} {here}, align {CHUNK}")
+                    self._look_at(value, many)
+        self._inspect_rows(skewed)
+        self._lines.append(f"  br label %{done}")
+        self._start(ragged)
+        self._inspect_rows([a for _, a in self.staged])
+        self._lines.append(f"  br label %{done}")
+        self._start(done)
+
+    def _inspect_rows(self, arrays: list[Array]) -> None:
+        """Each thread looks at its share of its state's rows."""
+        for array in arrays:
+            some = self._fresh(f"icmp slt i64 %strand, {array.size}")
+            row = self._fresh(f"mul i64 %place, {self.plan.pitch(array)}")
+            source = self._at(self._fresh(f"add i64 %offset, {row}"), self.plan.start[array])
+            with self.turns("%strand", str(array.size), self.strands.count, some) as k:
+                here = self._fresh(
+                    f"getelementptr {self.number.scalar}, ptr {self.device.shared} {source}, i64 {k}"
+                )
+                self._look_at(self._fetch(here), 1)
+
+    def _take_ragged(self, number: int, array: Array, base: str, rows: str, offset: str) -> None:
+        """The last tile, or rows that do not follow one another."""
+        scalar, size = self.number.scalar, array.size
+        total = self._fresh(f"mul i64 {rows}, {size}")
+        some = self._fresh(f"icmp slt i64 %tid, {total}")
+        target = self._at(offset, self.plan.start[array])
+        with self.turns("%tid", total, self.threads, some) as k:
+            row = self._fresh(f"udiv i64 {k}, {size}")
+            column = self._fresh(f"sub i64 {k}, {self._fresh(f'mul i64 {row}, {size}')}")
+            source = self.row(f"in{number}", self._fresh(f"add i64 {base}, {row}"))
+            place = self._fresh(f"getelementptr {scalar}, ptr addrspace(1) {source}, i64 {column}")
+            value = self._fresh(f"load {scalar}, ptr addrspace(1) {place}, !invariant.load !1")
+            here = self._skewed(array, k)
+            self._set(
+                self._fresh(f"getelementptr {scalar}, ptr {self.device.shared} {target}, i64 {here}"), value
+            )
+            self._look_at(value, 1)
+
+    def _look(self, number: int, array: Array) -> None:
+        """Look at the rows of an input that stays where it is: each thread at its share."""
+        source = self.row(f"in{number}", "%state")
+        some = self._fresh(f"icmp slt i64 %strand, {array.size}")
+        with self.turns("%strand", str(array.size), self.strands.count, some) as k:
+            place = self._fresh(f"getelementptr {self.number.scalar}, ptr addrspace(1) {source}, i64 {k}")
+            value = self._fresh(f"load {self.number.scalar}, ptr addrspace(1) {place}, !invariant.load !1")
+            self._look_at(value, 1)
+
+    # -- rows out
+
+    def _write(self, target: str, place: str, value: str) -> None:
+        scalar = self.number.scalar
+        there = self._fresh(f"getelementptr {scalar}, ptr addrspace(1) {target}, i64 {place}")
+        self._lines.append(f"  store {scalar} {value}, ptr addrspace(1) {there}")
+
+    def _give_rows(self, number: int, array: Array, target: str) -> None:
+        vector, many = self._vector
+        total = self.tile * array.size // many
+        good = self._fresh(f"and i1 %full, {self._is_even(f'out{number}')}")
+        if self.plan.pitch(array) != array.size:
+            good = "false"
+        whole, ragged, done = self._labels("give", "last", "given")
+        self._lines.append(f"  br i1 {good}, label %{whole}, label %{ragged}")
+        self._start(whole)
+        source = self._at(self.plan.start[array])
+        if total <= LONGEST * self.threads:
+            for j in range(0, total, self.threads):
+                with self._among(j, total) as k:
+                    self._give_chunk(vector, source, target, k)
+        else:
+            some = self._fresh(f"icmp slt i64 %tid, {total}")
+            with self.turns("%tid", str(total), self.threads, some, True) as turn:
+                self._give_chunk(vector, source, target, turn)
+        self._lines.append(f"  br label %{done}")
+        self._start(ragged)
+        numbers = self._fresh(f"mul i64 %rows, {array.size}")
+        some = self._fresh(f"icmp slt i64 %tid, {numbers}")
+        often = self.plan.pitch(array) != array.size
+        with self.turns("%tid", numbers, self.threads, some, often) as one:
+            self._write(target, one, self._fetch(self._at(self._skewed(array, one), self.plan.start[array])))
+        self._lines.append(f"  br label %{done}")
+        self._start(done)
+
+    def _give_chunk(self, vector: str, source: str, target: str, k: str) -> None:
+        here = self._fresh(f"getelementptr {vector}, ptr {self.device.shared} {source}, i64 {k}")
+        value = self._fresh(f"load {vector}, ptr {self.device.shared} {here}, align {CHUNK}")
+        there = self._fresh(f"getelementptr {vector}, ptr addrspace(1) {target}, i64 {k}")
+        self._lines.append(f"  store {vector} {value}, ptr addrspace(1) {there}, align {CHUNK}")
+
+    # -- packed results
+
+    def _places(self, number: int, array: Array) -> str:
+        """The table of where the elements of a packed result stand."""
+        slots = self.plan.packed[array]
+        numbers = ", ".join(f"i32 {slots.get(e, 0) * (self.tile + 1)}" for e in range(array.size))
+        return f"@places{number} = internal addrspace(1) constant [{array.size} x i32] [{numbers}]"
+
+    def _unpack(self, number: int, array: Array, target: str) -> None:
+        """Each thread writes some columns: where their numbers stand is the same in all rows."""
+        some = self._fresh(f"icmp slt i64 %tid, {array.size}")
+        with self.turns("%tid", str(array.size), self.threads, some) as column:
+            entry = self._fresh(f"getelementptr i32, ptr addrspace(1) @places{number}, i64 {column}")
+            slot = self._fresh(f"load i32, ptr addrspace(1) {entry}, !invariant.load !1")
+            wide = self._fresh(f"zext i32 {slot} to i64")
+            source = self._at(wide, self.plan.start[array])
+            there = self._fresh(
+                f"getelementptr {self.number.scalar}, ptr addrspace(1) {target}, i64 {column}"
+            )
+            whole, ragged, done = self._labels("columns", "fewer", "unpacked")
+            self._lines.append(f"  br i1 %full, label %{whole}, label %{ragged}")
+            self._start(whole)
+            for row in range(self.tile):
+                self._give_one(array, source, there, str(row))
+            self._lines.append(f"  br label %{done}")
+            self._start(ragged)
+            with self.turns("0", "%rows") as one:
+                self._give_one(array, source, there, one)
+            self._lines.append(f"  br label %{done}")
+            self._start(done)
+
+    def _give_one(self, array: Array, source: str, target: str, row: str) -> None:
+        scalar = self.number.scalar
+        place = self._fresh(f"getelementptr {scalar}, ptr {self.device.shared} {source}, i64 {row}")
+        value = self._fetch(place)
+        line = str(int(row) * array.size) if row.isdigit() else self._fresh(f"mul i64 {row}, {array.size}")
+        self._write(target, line, value)

@@ -1,0 +1,112 @@
+"""Computing numbers again instead of keeping them: for straight programs that keep more than registers hold.
+
+Where most numbers are alive, some of those that are needed much later follow from others by a few operations:
+velocities, say, from the positions and velocities of the joints. They are left behind and computed again
+before they are needed, in the same order: a list of statements then has some of its expressions twice, and
+what follows the second uses the second. The bits stay the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kinetree.compiler.ir.graph import Statement
+from kinetree.compiler.ir.program import operands
+from kinetree.ops import Expr
+
+DEAR = {"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "div", "sqrt"}
+ROUNDS = 4
+
+
+def numbers(s: Statement) -> list[Expr]:
+    """The numbers that a statement reads."""
+    return [a for a in operands(s) if type(a) is Expr]
+
+
+def is_input(e: Expr) -> bool:
+    """Inputs are at hand all the time."""
+    return e.op == "load" and e.args[0].kind in ("input", "table")
+
+
+def alive(body: Sequence[Statement]) -> list[int]:
+    """How many numbers are alive after each statement, of those that are computed here."""
+    here = {s for s in body if isinstance(s, Expr) and not is_input(s)}
+    counts = [0] * len(body)
+    live: set[Expr] = set()
+    for k in range(len(body) - 1, -1, -1):
+        s = body[k]
+        counts[k] = len(live)
+        if isinstance(s, Expr):
+            live.discard(s)
+        live.update(a for a in numbers(s) if a in here)
+    return counts
+
+
+def recomputed(body: list[Statement], most: int, price: float) -> list[Statement]:
+    """The statements, with some of them twice, so that fewer numbers are alive where that exceeds `most`.
+
+    `price`: operations that a number may cost which need not be kept.
+    """
+    for _ in range(ROUNDS):
+        counts = alive(body)
+        peak = max(range(len(body)), key=counts.__getitem__, default=0)
+        if not body or counts[peak] <= most:
+            break
+        other = _without(body, peak, price)
+        if max(alive(other)) >= counts[peak]:
+            break
+        body = other
+    return body
+
+
+def _without(body: list[Statement], peak: int, price: float) -> list[Statement]:
+    """The statements where some numbers that are alive after `peak` are computed again behind it."""
+    place = {s: k for k, s in enumerate(body[: peak + 1]) if isinstance(s, Expr)}
+    later = {s for s in body[peak + 1 :] if isinstance(s, Expr)}
+    used: set[Expr] = set()
+    for s in body[peak + 1 :]:
+        used.update(a for a in numbers(s) if a in place and not is_input(a))
+    kept = {e for e in used if e not in later}
+    again: set[Expr] = set()
+    for e in sorted(kept, key=place.__getitem__):
+        cone = _cone(e, kept - {e}, again, place, 4 * int(price))
+        if cone is not None and len(cone) <= price:
+            again |= cone
+            kept.discard(e)
+    order = body[: peak + 1]
+    done: set[Expr] = set()
+    for s in body[peak + 1 :]:
+        for e in sorted(_needed(s, again, done), key=place.__getitem__):
+            done.add(e)
+            order.append(e)
+        order.append(s)
+    return order
+
+
+def _cone(
+    e: Expr, kept: set[Expr], again: set[Expr], place: dict[Expr, int], most: int
+) -> set[Expr] | None:
+    """What must be computed again for a number, besides what is; None if that is dear, or too much."""
+    found: set[Expr] = set()
+    waiting = [e]
+    while waiting:
+        one = waiting.pop()
+        if one in found or one in again:
+            continue
+        if one.op in DEAR or one not in place or len(found) > most:
+            return None
+        found.add(one)
+        waiting += [a for a in numbers(one) if not is_input(a) and a not in kept]
+    return found
+
+
+def _needed(s: Statement, again: set[Expr], done: set[Expr]) -> set[Expr]:
+    """What is to be computed again before a statement."""
+    found: set[Expr] = set()
+    waiting = [a for a in numbers(s) if a in again and a not in done]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting += [a for a in numbers(one) if a in again and a not in done]
+    return found
