@@ -12,7 +12,7 @@ import kinetree as kt
 from kinetree.compiler.emit.llvm.gpu import emit_gpu
 from kinetree.compiler.emit.python import run
 from kinetree.compiler.ir.check import check
-from kinetree.compiler.runtime import cuda
+from kinetree.compiler.runtime import cuda, cuda_kernels
 from kinetree.errors import ArgumentError, KinetreeError, ShapeError, SingularError
 from kinetree.soa.compiled import OperatorFunction
 from kinetree.stages.compile import job_for
@@ -167,8 +167,8 @@ def test_like_every_other_function(tmp_path):
 def test_on_a_gpu(mode):
     """An expression becomes PTX; where there is a GPU, it gives the bits of the CPU."""
     model, q, v = robot("arm7")
-    program = job_for("test", SOLVE, model, None, {}, mode=mode).program()
-    text = cuda.assemble(emit_gpu(program, "float64", True).text, "sm_70")
+    program = job_for("test", SOLVE, model, None, {}, mode=mode).program(0)
+    text = cuda_kernels.assemble(emit_gpu(program, "float64", "rows").text, "sm_70")
     assert ".entry states" in text and ".target sm_70" in text
     if cuda.is_available():
         kernel = kt.compile(SOLVE, model, target="cuda", mode=mode)
