@@ -873,6 +873,122 @@ def mass_matrix_trace(
     Reference: Jain (2024) part 4 (trace of the mass matrix).
     """
 
+def innovations(
+    model: Model,
+    q: _Numbers,
+    x: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> tuple[_Array, _Array]:
+    """What each joint feels of the forces `x` while the joints outboard of it are free, and its answer.
+
+        e = (1 - H psi K) x        answer = D^-1 e        x^T M^-1 y = e(x)^T answer(y)
+
+    One pass inward: half of M^-1 x, and all that products of the inverse mass matrix need. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        x (..., nv): any vector over the velocities.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        e (..., nv), answer (..., nv)
+
+    Reference: Jain (2024) part 4 (innovations factorisation).
+    """
+
+def innovations_response(
+    model: Model,
+    q: _Numbers,
+    x: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The accelerations that go with innovations `x`: the outward half of M^-1.
+
+        a = (1 - H psi K)* D^-1 x
+
+    Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        x (..., nv): any vector over the velocities.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        a (..., nv)
+
+    Reference: Jain (2024) part 4 (innovations factorisation).
+    """
+
+def augmented_innovations(
+    model: Model,
+    q: _Numbers,
+    x: _Numbers,
+    added: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> tuple[_Array, _Array]:
+    """Innovations with inertia added along each velocity, felt by that velocity alone.
+
+        x^T (M + diag(added))^-1 y = e(x)^T answer(y)
+
+    Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        x (..., nv): any vector over the velocities.
+        added (..., nv): inertia added along each velocity, kg m^2 or kg; none if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        e (..., nv), answer (..., nv)
+    """
+
+def augmented_innovations_response(
+    model: Model,
+    q: _Numbers,
+    x: _Numbers,
+    added: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The accelerations that go with innovations `x`, with inertia added along each velocity.
+
+        x = augmented_innovations(b)        a = (M + diag(added))^-1 b
+
+    Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        x (..., nv): any vector over the velocities.
+        added (..., nv): inertia added along each velocity, kg m^2 or kg; none if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        a (..., nv)
+    """
+
 def composite_inertias(
     model: Model,
     q: _Numbers,

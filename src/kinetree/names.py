@@ -14,7 +14,8 @@ FUNCTIONS = {
     ),
     "The mass matrix": (
         "mass_matrix inverse_mass_matrix mass_matrix_rate mass_matrix_product mass_matrix_solve "
-        "mass_matrix_logdet mass_matrix_trace composite_inertias composite_moments articulated_inertias"
+        "mass_matrix_logdet mass_matrix_trace innovations innovations_response augmented_innovations "
+        "augmented_innovations_response composite_inertias composite_moments articulated_inertias"
     ),
     "Velocity-dependent terms": (
         "coriolis_matrix coriolis_matrices coriolis_product coriolis_transpose_product christoffel_symbols "

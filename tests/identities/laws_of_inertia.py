@@ -31,6 +31,26 @@ def solve_with_the_mass_matrix(c: Case) -> None:
     c.expect(c.run("mass_matrix_solve", c.q, c.M @ c.x), c.x, 1e-14 * c.condition + 1e-13)
 
 
+@law("innovations", "innovations_response")
+def innovations_are_half_of_a_solution(c: Case) -> None:
+    """x^T M^-1 y = e(x) . answer(y), and a response to e(x) is M^-1 x."""
+    (e, _), (_, answer) = (c.run("innovations", c.q, x) for x in (c.x, c.a))
+    solved = np.linalg.solve(c.M, c.x) if c.n else c.x
+    tight = 1e-13 * c.condition + 1e-12
+    c.expect(e @ answer, solved @ c.a, tight, float(np.abs(solved).max(initial=0) * np.abs(c.a).sum()))
+    c.expect(c.run("innovations_response", c.q, e), solved, tight)
+
+
+@law("augmented_innovations", "augmented_innovations_response")
+def innovations_with_added_inertia(c: Case) -> None:
+    added = np.abs(c.a) + 0.1
+    (e, _), (_, answer) = (c.run("augmented_innovations", c.q, x, added) for x in (c.x, c.a))
+    solved = np.linalg.solve(c.M + np.diag(added), c.x) if c.n else c.x
+    tight = 1e-13 * c.condition + 1e-12
+    c.expect(e @ answer, solved @ c.a, tight, float(np.abs(solved).max(initial=0) * np.abs(c.a).sum()))
+    c.expect(c.run("augmented_innovations_response", c.q, e, added), solved, tight)
+
+
 @law("inverse_mass_matrix")
 def inverse_of_the_mass_matrix(c: Case) -> None:
     inverse = c.of("inverse_mass_matrix")

@@ -78,6 +78,8 @@ FUNCTIONS = {
     "admissibility": "q v C",
     "nullify_momentum": "q v momentum=",
     "operational_space_inertia": "q frames reference=body",
+    "innovations": "q x", "innovations_response": "q x", "augmented_innovations": "q x added",
+    "augmented_innovations_response": "q x added",
     "impulse_response": "q frame impulse reference=aligned",
     "passive_force": "q v smoothing=0.0",
     "spring_energy": "q",

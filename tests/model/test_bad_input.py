@@ -169,7 +169,7 @@ for field in ("armature", "damping", "friction", "stiffness"):
             "joint 'new'",
             "negative",
         )
-case("free armature differs", add(joint=Free(), armature=(1, 1, 1, 1, 2, 3)), "'new'", "same along x, y")
+case("free armature differs", add(joint=Free(), armature=(1, 1, 1, 1, 2, 3)), "'new'", "same along all axes")
 for bad in ("0.1", (0.1, 0.2), [], {}, NAN):
     case(f"spring_reference {bad!r}", add(spring_reference=bad), "joint 'new': spring_reference")
 case("spring_reference of a ball", add(joint=Spherical(), spring_reference=(0, 0, 0)), "needs 4")

@@ -90,7 +90,7 @@ def innovations(tree: Sweep, q: Any, x: Any) -> Any:
 
 @algorithm("q, x, added(nv) -> e(nv), answer(nv)")
 def augmented_innovations(tree: Sweep, q: Any, x: Any, added: Any) -> Any:
-    """The same for the matrix M + diag(added).
+    """Innovations with inertia added along each velocity, felt by that velocity alone.
 
         x^T (M + diag(added))^-1 y = e(x)^T answer(y)
 
@@ -114,7 +114,12 @@ def innovations_response(tree: Sweep, q: Any, x: Any) -> Any:
 
 @algorithm("q, x, added(nv) -> a")
 def augmented_innovations_response(tree: Sweep, q: Any, x: Any, added: Any) -> Any:
-    """The same for the matrix M + diag(added). Cost O(N)."""
+    """The accelerations that go with innovations `x`, with inertia added along each velocity.
+
+        x = augmented_innovations(b)        a = (M + diag(added))^-1 b
+
+    Cost O(N).
+    """
     return _response(tree, articulated(tree, q, added), x)
 
 
