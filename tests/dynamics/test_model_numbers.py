@@ -33,6 +33,9 @@ def sample(name: str, batch: int = 3):
         "passive": lambda model, rng: True,
         "limits": lambda model, rng: False,
         "extra": lambda model, rng: ("rotors", "damping"),
+        "constraints": lambda model, rng: () if name == "step" else (kt.PointConstraint(model.body_names[-1]),),
+        "steps": lambda model, rng: 3,
+        "unactuated": lambda model, rng: (),
     }
     options = {option: known[option](model, rng) for option in function.options}
     needed = [a for a in function.own_inputs if not a.optional]
