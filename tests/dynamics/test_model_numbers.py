@@ -33,7 +33,7 @@ def sample(name: str, batch: int = 3):
         "passive": lambda model, rng: True,
         "limits": lambda model, rng: False,
         "extra": lambda model, rng: ("rotors", "damping"),
-        "constraints": lambda model, rng: () if name == "step" else (kt.PointConstraint(model.body_names[-1]),),
+        "constraints": lambda model, rng: (kt.PointConstraint(model.body_names[-1]),) * (name != "step"),
         "steps": lambda model, rng: 3,
         "unactuated": lambda model, rng: (),
     }
