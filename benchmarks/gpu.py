@@ -69,22 +69,34 @@ class Clock:
             cuda.check(cuda.driver().cuEventRecord(self.events[which], ctypes.c_void_p(0)), "an event")
 
 
-def arrays_for(job: Job, count: int) -> list[cuda.DeviceArray]:
-    """Valid states on the device: some thousand, over and over."""
-    few = job.samples(min(count, 4096))
-    return [cuda.array(np.resize(x, (count, *x.shape[1:]))) for x in few]
+def arrays_for(job: Job, count: int, columns: bool = False) -> list[cuda.DeviceArray]:
+    """Valid states on the device: some thousand, over and over; `columns`: coordinates first."""
+    few = [np.resize(x, (count, *x.shape[1:])) for x in job.samples(min(count, 4096))]
+    if not columns:
+        return [cuda.array(x) for x in few]
+    found = []
+    for x in few:
+        array = cuda.DeviceArray(x.shape, x.dtype, cuda.device(), (*range(1, x.ndim), 0))
+        array.memory.put(np.ascontiguousarray(np.moveaxis(x, 0, -1)))
+        found.append(array)
+    return found
 
 
 class Prepared:
     """A kernel with arrays of one batch."""
 
-    def __init__(self, job: Job, count: int):
+    def __init__(self, job: Job, count: int, columns: bool = False):
         self.job, self.count = job, count
         self.kernel = TARGETS["cuda"].executable(job)
-        self.inputs = arrays_for(job, count)
+        self.inputs = arrays_for(job, count, columns)
         where = cuda.device()
         _, outputs = job.shapes
-        self.results = [cuda.DeviceArray((count, *s), self.kernel.dtype, where) for s in outputs]
+        self.results = [
+            cuda.DeviceArray(
+                (count, *s), self.kernel.dtype, where, (*range(1, len(s) + 1), 0) if columns else ()
+            )
+            for s in outputs
+        ]
         self.kernel(*self.inputs, out=tuple(self.results))
         views = [View.of(a) for a in (*self.inputs, *self.results)]
         self.form = self.kernel._form(views[: len(self.inputs)], views[len(self.inputs) :])
@@ -113,10 +125,12 @@ def states_for(job: Job) -> int:
     return 1 << min(23, int(math.log2(NUMBERS / numbers)))
 
 
-def function_row(robot: str, name: str, dtype: str, clock: Clock, count: int = 0) -> dict[str, Any]:
+def function_row(
+    robot: str, name: str, dtype: str, clock: Clock, count: int = 0, columns: bool = False
+) -> dict[str, Any]:
     """States a second of one function."""
     job = job_for("bench", FUNCTIONS[name], model_of(robot), None, {}, dtype)
-    ready = Prepared(job, count or states_for(job))
+    ready = Prepared(job, count or states_for(job), columns)
     seconds = clock.seconds(ready.start)
     flops = ready.kernel.ops["flops"]
     return {
@@ -191,7 +205,7 @@ def main() -> None:
     clock = Clock(cuda.device())
     copied = copy_speed(clock)
     print(f"a copy moves {copied / 1e12:.2f} TB/s")
-    found: dict[str, Any] = {"copy": copied, "functions": [], "simulations": [], "batches": []}
+    found: dict[str, Any] = {"copy": copied, "functions": [], "simulations": [], "batches": [], "columns": []}
     for robot in ROBOTS:
         for name in FUNCTIONS:
             for dtype in ("float32", "float64"):
@@ -205,6 +219,11 @@ def main() -> None:
                     f"shared {row['shared']}",
                     flush=True,
                 )
+    for name in ("ID", "FD"):
+        for dtype in ("float32", "float64"):
+            row = function_row("7-axis arm", name, dtype, clock, columns=True)
+            found["columns"].append(row)
+            print(f"7-axis arm, coordinates first, {name} {dtype} {row['rate'] / 1e9:6.2f} G/s", flush=True)
     for robot, integrator, joints in (
         ("7-axis arm", "discrete", False), ("7-axis arm", "discrete", True), ("7-axis arm", "rk4", False),
         ("quadruped", "discrete", False), ("humanoid", "discrete", False),

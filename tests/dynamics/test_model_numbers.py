@@ -17,6 +17,12 @@ def parts(result) -> tuple:
     return result if isinstance(result, tuple) else (result,)
 
 
+def held(model: kt.Model, rng: np.random.Generator) -> tuple:
+    """A joint that is held at some position."""
+    body = next(body for body in model.bodies if body.mimic is None)
+    return (kt.JointConstraint(body.joint_name, rng.normal(size=body.joint.nq)),)
+
+
 def sample(name: str, batch: int = 3):
     """A model with rotors and mimic joints, inputs and options for a function, and other numbers."""
     rng = np.random.default_rng(list(name.encode()))
@@ -33,8 +39,8 @@ def sample(name: str, batch: int = 3):
         "passive": lambda model, rng: True,
         "limits": lambda model, rng: False,
         "extra": lambda model, rng: ("rotors", "damping"),
-        "constraints": lambda model, rng: (kt.PointConstraint(model.body_names[-1]),) * (name != "step"),
-        "steps": lambda model, rng: 3,
+        "constraints": held,
+        "steps": lambda model, rng: 2,
         "unactuated": lambda model, rng: (),
     }
     options = {option: known[option](model, rng) for option in function.options}

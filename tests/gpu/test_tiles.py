@@ -89,7 +89,7 @@ def test_numbers_that_are_computed_again():
         assert all(a in known or is_input(a) for a in numbers(s))
         known.add(s)
     assert recomputed(body, 10_000, 8) is body
-    dealt = strands(program, *owners(j, program), 1, 60)
+    dealt = strands(program, *owners(j, program), 1, 60, 8)
     check(j, Emulated(program, "float64", strands=dealt, ahead=True), 37, (33,))
 
 

@@ -7,6 +7,7 @@ fenced as `py`. A section that imports a package which is not installed is left 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import shlex
@@ -63,7 +64,12 @@ def run_commands(block: str, place: str) -> None:
     from kinetree.cli import main
 
     for line in block.replace("\\\n", " ").split("\n"):
-        alone = itertools.takewhile(lambda word: word != "|", shlex.split(line, comments=True))
+        given = shlex.split(line, comments=True)
+        alone = itertools.takewhile(lambda word: word not in "|>", given)
         words = [found for word in alone for found in glob(word) or [word]]
         if words[:1] == ["kinetree"] and not {"bench", "demo", "view"} & set(words):
-            assert main(words[1:]) in (0, 1), f"{place}: {line}"
+            with contextlib.ExitStack() as stack:
+                if ">" in given:
+                    file = stack.enter_context(open(given[given.index(">") + 1], "w"))
+                    stack.enter_context(contextlib.redirect_stdout(file))
+                assert main(words[1:]) in (0, 1), f"{place}: {line}"

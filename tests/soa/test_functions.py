@@ -175,6 +175,26 @@ def test_on_a_gpu(mode):
         assert np.array_equal(kernel(q, v), kt.compile(SOLVE, model, mode=mode)(q, v))
 
 
+def test_what_depends_on_bodies_is_computed_with_them():
+    """Canonical frames move inertia and dissolve fixed joints: only where an expression does not tell."""
+    builder = kt.ModelBuilder("bracket")
+    inertia = kt.Inertia(1.3, (0.1, -0.2, 0.3), np.diag([0.3, 0.4, 0.5]))
+    hinges = [kt.Revolute(axis) for axis in np.eye(3)]
+    joints = {"a": hinges[2], "b": kt.Fixed(), "c": hinges[1], "d": hinges[0]}
+    for (body, joint), parent in zip(joints.items(), (None, "a", "b", "c")):
+        builder.add_body(body, parent, joint, kt.Pose(p=(0.1, 0.2, 0.3)), inertia)
+    model = builder.build()
+    q, v = model.random_state(np.random.default_rng(0))
+    op = kt.operators(model, q)
+    for A in (
+        L.H @ L.M @ L.H.T, L.H @ L.K, L.H_I @ L.M_I @ L.H_I.T, L.H @ L.E_phi @ L.R @ L.H.T, MASS,
+        MASS.inverse, L.H @ L.phi @ L.R @ L.phi.T @ L.H.T, L.H @ L.phi.inverse @ L.G, L.H @ L.R @ L.H.T,
+        L.H @ L.psi @ L.K,
+    ):  # fmt: skip
+        found = kt.function_of(A, "q, x -> y")(model, q, v)
+        assert_close(found, A.at(op) @ v, 1e-12, 1.0, str(A))
+
+
 def test_expressions_of_one_name_are_told_apart():
     """Functions are cached by what they compute, not by their name."""
     model, q, v = robot("arm7")

@@ -18,7 +18,7 @@ DESCRIPTION = """Run a function of the robot, or a simulation, for many draws of
 says, and print what is kept of them. The same file gives the same answer everywhere."""
 EXAMPLES = """  kinetree sweep zoo:arm7 --example > sweep.toml
   kinetree sweep zoo:arm7 --spec sweep.toml
-  kinetree sweep robot.urdf --spec sweep.toml --engine ray --save runs"""
+  kinetree sweep zoo:arm7 --spec sweep.toml --save runs"""
 
 EXAMPLE = """\
 function = "simulate"            # or a function of a model, such as "inverse_dynamics"

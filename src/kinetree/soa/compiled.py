@@ -14,7 +14,7 @@ from kinetree.soa.alphabet import EFFORTS, MOTIONS, VELOCITIES, Space
 from kinetree.soa.fields import Fields
 from kinetree.soa.letters import letters
 from kinetree.soa.lowering import Few, Lowering, Stacked, Term
-from kinetree.soa.operator import Operator, factors_of
+from kinetree.soa.operator import Letter, Operator, factors_of
 from kinetree.spatial import Motion, Stack
 from kinetree.spatial.value import Value
 from kinetree.stages.sweeps import UNROLLED_OPERATIONS, SweepFunction
@@ -103,7 +103,15 @@ def _algorithm(A: Operator, signature: str, name: str) -> Algorithm:
     result = rows if with_vector else rows + columns
     inputs = tuple(_argument(A, signature, a, shape) for a, shape in zip(given, shapes, strict=True))
     outputs = (_argument(A, signature, results[0], result),)
-    return Algorithm(name, _body(A, with_vector, name), inputs, outputs, invariant=_is_invariant(A, inputs))
+    return _Applied(name, _body(A, with_vector, name), inputs, outputs, invariant=_is_invariant(A))
+
+
+class _Applied(Algorithm):
+    """An algorithm that is a function of the coordinates alone only where the expression is."""
+
+    @property
+    def is_generalised(self) -> bool:
+        return self.invariant
 
 
 def _argument(A: Operator, signature: str, given: Argument, shape: tuple) -> Argument:
@@ -123,11 +131,12 @@ def _shape(space: Space) -> tuple[str | int, ...]:
     return ("nb", 6) if space.is_stacked else (6 * max(1, len(space.of)),)
 
 
-def _is_invariant(A: Operator, inputs: tuple[Argument, ...]) -> bool:
+def _is_invariant(A: Operator) -> bool:
     """True if the result follows from the equations of motion, whatever bodies and frames give these.
 
     Inertia that a joint does not feel may stand on either side of it: so M must stand between phi or psi and
-    their transposes, and R and P beside H, which does not feel it.
+    their transposes, and R and P beside H, which does not feel it. Fixed joints may dissolve: so a step to
+    the next body must be one of many, as in psi K.
     """
     if not {A.rows, A.columns} <= {VELOCITIES, EFFORTS}:
         return False
@@ -142,15 +151,26 @@ def _words(A: Operator) -> Iterator[tuple[Operator, ...]]:
             yield from _words(part)
 
 
+# Letters that say the same of a mechanism however it is described, and what must stand beside some of them.
+COVARIANT = {"H", "phi", "psi", "phi_tilde", "psi_tilde", "D", "G", "U", "K", "M", "R", "P"}
+BEFORE, AFTER = ("phi", "psi"), ("phi.T", "psi.T")
+
+
 def _is_covariant(word: tuple[Operator, ...]) -> bool:
-    names = [""] + [str(factor) for factor in word] + [""]
+    for letter in word:
+        if isinstance(letter, Letter) and (
+            letter.name not in COVARIANT or (letter.inverted and letter.name != "D")
+        ):
+            return False
+    names = ["", *map(str, word), ""]
     for before, name, after in zip(names, names[1:], names[2:]):
-        if name == "M" and not (before in ("phi", "psi") and after in ("phi.T", "psi.T")):
+        fits = {
+            "M": before in BEFORE and after in AFTER, "K": before in BEFORE, "K.T": after in AFTER,
+            "P": before == "H" or after == "H.T", "R": before == "H" or after == "H.T",
+        }  # fmt: skip
+        if not fits.get(name, True):
             return False
-        if name in ("P", "R") and before != "H" and after != "H.T":
-            return False
-    seldom = {"M.inverse", "P.inverse", "R.inverse", "M_I", "M_I.inverse"}
-    return seldom.isdisjoint(names)
+    return True
 
 
 def _body(A: Operator, with_vector: bool, name: str) -> Any:

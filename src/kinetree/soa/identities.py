@@ -56,10 +56,11 @@ def identities(model: Model, q: Any = None, *, seed: int = 0) -> Identities:
     """
     place = model.random_state(np.random.default_rng(seed))[0] if q is None else q
     op = operators(model, place)
-    if op.size(op.M.rows) > LARGE:
+    size = op.size(op.M.rows)
+    if size > LARGE:
         raise ModelError(
-            f"identities: model {model.name!r} has {op.size(op.M.rows)} numbers over bodies, too many for "
-            f"dense matrices ({LARGE} at most): take a smaller one of its kind, or a subtree"
+            f"identities: model {model.name!r} has {size} numbers over bodies, too many for dense matrices "
+            f"({LARGE} at most): take a smaller one of its kind, or a subtree"
         )
     found = Identities(measured(op))
     found.model = model

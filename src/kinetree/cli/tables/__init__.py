@@ -17,8 +17,8 @@ Christoffel symbols and rotors: every table and figure, printed values beside th
 reason where print is wrong. NUMBER is 3.1 to 3.3, 4.1 to 4.6, fig3.2 to fig3.4, fig4.4, fig4.5 or complexity;
 all of them take about a minute."""
 EXAMPLES = """  kinetree tables 4.3 4.4 4.5
-  kinetree tables --markdown > tables.md
-  kinetree tables fig3.2 fig3.3 --plots figures"""
+  kinetree tables 4.1 --markdown > table.md
+  kinetree tables 3.1 --plots figures"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

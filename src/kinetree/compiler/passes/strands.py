@@ -21,7 +21,6 @@ from kinetree.compiler.passes.store_early import only_for_guard
 from kinetree.ops import Expr
 
 UNLIMITED = 1 << 30
-PRICE = 6  # operations that a number may cost which need not be kept
 JOINT = 0  # the limb that joins the others
 ROUNDS = 4  # of moving operations to where their results are needed
 
@@ -49,17 +48,18 @@ def strands(
     weights: Sequence[float],
     count: int,
     most: int = UNLIMITED,
+    price: float = 0,
 ) -> Strands:
     """A straight program as `count` strands; `owner_of(input, element)` says to which limb an input belongs.
 
     `weights` says how much work each of the limbs is, roughly; `most` is how many numbers a strand can keep
-    before some are computed again instead.
+    before some are computed again instead, each by `price` operations at most.
     """
     body: list[Statement] = [s for s in program.body.statements if not isinstance(s, Spoil)]
     limbs = _owners(body, owner_of, only_for_guard(program))
     body = min((body, _limb_by_limb(body, limbs, len(weights))), key=_most)
     if count == 1:
-        return Strands([[recomputed(body, most, PRICE)]])
+        return Strands([[recomputed(body, most, price)]])
     dealt = _dealt(weights, count)
     owners = {s: dealt[limb] for s, limb in limbs.items()}
     phase: dict[Statement, int] = {}

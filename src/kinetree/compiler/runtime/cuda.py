@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -208,9 +209,8 @@ class Memory:
     def __init__(self, where: Device, size: int):
         self.device, self.size = where, size
         self._room = max(256, 1 << (size - 1).bit_length()) if size <= SMALL else size
-        kept = where.kept.get(self._room)
-        if kept:
-            self.pointer = kept.pop()
+        with suppress(KeyError, IndexError):  # another thread may be faster
+            self.pointer = where.kept[self._room].pop()
             return
         pointer = ctypes.c_uint64()
         with where.current():

@@ -35,9 +35,12 @@ AHEAD = (8, 0)  # the capability of devices on which rows arrive while others ar
 MANY = 2**31 - 1  # blocks that a launch can have
 HEAVY = 24  # operations for each number of inputs and results, from which on arithmetic takes longer
 WIDE = 4  # results for each number of inputs, from which on few states fit into a block
-KEPT = {"float64": 110, "float32": 230}  # numbers alive at a time, beyond which some are computed again
-PARTED = {"float64": 180, "float32": 330}  # and beyond which limbs have warps of their own
-RESIDENT = {"float64": 2, "float32": 3}  # blocks of such warps that a processor shall hold
+FEW_BYTES = 3 << 10  # of the results of a state, if they are to fit into shared memory as they are
+KEPT = {"float64": 95, "float32": 230}  # numbers alive at a time, beyond which some are computed again
+PRICE = 12  # operations that a number may cost which is computed again
+PARTED = {"float64": 180, "float32": 260}  # numbers beyond which limbs have warps of their own
+SEVERAL = {"float64": (5, 2), "float32": (3, 4)}  # such warps, and blocks that a processor shall hold then
+ROOMY = 5  # blocks of a processor that leave a thread many registers
 
 
 class Ptx(NamedTuple):
@@ -169,14 +172,17 @@ class Code:
         kept, parted = KEPT[str(self.dtype)], PARTED[str(self.dtype)]
         owner, weights = owners(self.job, self.program)
         able = where.capability >= AHEAD
-        one = strands(self.program, owner, weights, 1, kept)
-        if len(weights) > 1 and (pressure(one) > parted or sizes[1] > WIDE * sizes[0]):
+        one = strands(self.program, owner, weights, 1, kept, PRICE)
+        if len(weights) > 1 and sizes[1] > WIDE * sizes[0]:
             several = strands(self.program, owner, weights, len(weights))
-            wide = pressure(one) <= parted
-            resident = 0 if wide else RESIDENT[str(self.dtype)]
-            return {"strands": several, "ahead": able and wide, "resident": resident}
+            return {"strands": several, "ahead": able and sizes[1] * self.dtype.itemsize < FEW_BYTES}
+        if len(weights) > 1 and pressure(one) > parted:
+            count, resident = SEVERAL[str(self.dtype)]
+            several = strands(self.program, owner, weights, min(count, len(weights)))
+            return {"strands": several, "resident": resident}
         heavy = self.program.ops["flops"] > HEAVY * sum(sizes) and pressure(one) <= kept
-        return {"strands": one, "ahead": able and heavy}
+        resident = ROOMY if self.dtype == np.float32 and 45 < pressure(one) < 65 and not heavy else 0
+        return {"strands": one, "ahead": able and heavy, "resident": resident}
 
     def ptx(self, layout: str, where: cuda.Device, large: bool = False) -> Ptx:
         """The PTX for one layout of the arrays, from the cache if it is there."""
@@ -271,6 +277,8 @@ class Code:
         arguments += (made.tables.pointer, work, notes.memory.pointer, count, blocks, 0)
         for launcher in (made.launcher, made.large):
             if launcher is not None:  # epoch 0 has been noted: the one for large angles runs too
+                for result in results:
+                    result.memory.put(np.full(result.shape, 777.0, self.dtype))
                 with where.current():
                     launcher.launch(arguments, blocks, 0)
                 cuda_kernels.wait(where)

@@ -14,7 +14,8 @@ from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.passes.strands import Strands
 from kinetree.ops import Expr
 
-TILES = (128, 64, 32)  # states of a block
+TILES = (64, 32)  # states of a block
+LITTLE = 8 << 10  # bytes of shared memory of 32 states, up to which many small blocks are best
 FEW = 40 << 10  # bytes of shared memory of a block that leave room for several
 MUCH = 100 << 10  # bytes above which results are packed
 WARP = 32
@@ -79,9 +80,9 @@ def planned(program: Program, number: Number, strands: Strands, most: int, buffe
     """The plan for tiles that leave room for several blocks; None if nothing fits into `most` bytes."""
     inputs = tuple(a for a in program.inputs if a.size)
     tiles = TILES if strands.count == 1 else (WARP,)
-    for tile in tiles:
+    for tile, limit in (WARP, LITTLE), *((tile, FEW) for tile in tiles):
         plan = Plan(program, number, strands, tile, False, inputs, buffers)
-        if plan.numbers * number.bytes <= FEW:
+        if plan.numbers * number.bytes <= limit:
             return plan
     limit = min(MUCH, most)
     for packing in (False, True):

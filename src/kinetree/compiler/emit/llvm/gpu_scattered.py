@@ -45,12 +45,13 @@ class Scattered(GpuKernel):
         self.head()
         self._lines += [
             "  %thread = add i64 %first, %tid",
-            "  %mine = add i64 %base, %tid",
-            "  %last = sub i64 %n, 1",
-            "  %inside = icmp slt i64 %mine, %n",
-            "  %state = select i1 %inside, i64 %mine, i64 %last",
+            "  %state = add i64 %base, %tid",
+            "  %inside = icmp slt i64 %state, %n",
+            "  br i1 %inside, label %mine, label %latch",  # sums in memory have one thread each
+            "mine:",
             "  store i1 false, ptr %beyond",
         ]
+        self._label = "mine"
         self.rows = {array: self.row(name, "%state") for array, name in self.names.items()}
         self.statements(p.body.statements)
         self._judge()
