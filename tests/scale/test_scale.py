@@ -206,6 +206,13 @@ def test_files_are_read_in_chunks(arm, tmp_path, rng):
         sources.append(kt.scale.file(str(tmp_path / "q.parquet"), ["a", "b"]))
     except ImportError:
         pass
+    try:
+        import zarr
+
+        zarr.save_array(str(tmp_path / "q.zarr"), q)
+        sources.append(kt.scale.file(str(tmp_path / "q.zarr")))
+    except ImportError:
+        pass
     for source in sources:
         found = kt.scale.map(kt.gravity_force, arm, {"q": source}, chunk=BLOCK).collect()
         assert found.rows["tau"].tobytes() == kt.gravity_force(arm, q).tobytes()

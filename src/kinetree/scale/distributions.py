@@ -169,7 +169,8 @@ class File(Source):
 
     @property
     def count(self) -> int:
-        return len(self._rows())
+        rows = self._rows()
+        return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
     def values(self, runs: Array, shape: tuple[int, ...], key: Array) -> Array:
         rows = self._rows()[int(runs[0]) : int(runs[-1]) + 1]
@@ -196,7 +197,7 @@ class File(Source):
         if path.suffix == ".parquet":
             return _Table(path, tuple(self.columns))
         if path.suffix == ".zarr":
-            return needed("zarr", "a .zarr file", "scale").open(str(path), mode="r")
+            return needed("zarr", "a .zarr file", "scale").open_array(str(path), mode="r")
         raise ArgumentError(f"scale.file: {path.name} is none of .npy, .parquet, .zarr")
 
 
