@@ -12,11 +12,11 @@ import pytest
 SEED = int(os.environ.setdefault("KINETREE_SEED", str(1000 * int.from_bytes(os.urandom(4), "little"))))
 
 
-def pytest_report_header() -> list[str]:
-    return [
-        f"kinetree: KINETREE_SCALE={scale():g} (number of random mechanisms, 1 is a full run)",
-        f"kinetree: KINETREE_SEED={SEED} (where the fresh seeds of this run begin)",
-    ]
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """At the end, where `-q` leaves it: what repeats this run."""
+    terminalreporter.write_line(
+        f"KINETREE_SCALE={scale():g} (of a full run's random mechanisms), KINETREE_SEED={SEED} (fresh seeds)"
+    )
 
 
 def scale() -> float:
