@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 from tests.gpu.emulator import Emulated
@@ -110,7 +112,9 @@ def test_strands_keep_every_statement_once_and_after_its_operands():
     assert pressure(dealt) < pressure(one_strand(program)) / 2
 
 
-def test_capsules_are_given_back():
+def test_capsules_are_given_back(monkeypatch):
+    """Also where another library has declared other types for the functions of Python."""
+    monkeypatch.setattr(ctypes.pythonapi.PyCapsule_New, "argtypes", (ctypes.py_object,) * 3)
     array = np.arange(6.0).reshape(2, 3)
 
     class Lent:

@@ -38,7 +38,8 @@ _Deleter = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
 _Managed._fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
 
 _held: dict[int, tuple] = {}  # what other libraries still use, by the address of its description
-_api = ctypes.pythonapi
+# Other libraries declare the types of these on `ctypes.pythonapi`, which all share.
+_api = ctypes.PyDLL(None, handle=ctypes.pythonapi._handle)
 _api.PyCapsule_New.restype = ctypes.py_object
 _api.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _api.PyCapsule_IsValid.argtypes = (ctypes.py_object, ctypes.c_char_p)
