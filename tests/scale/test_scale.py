@@ -318,3 +318,15 @@ def effort(model, a):
 def test_functions_of_a_model_reduce(arm):
     found = swept(arm, reduce=kt.scale.mean(effort)).collect(keep=True)
     assert np.isclose(found.reduced["mean_effort"].mean, (found.rows["a"] ** 2).sum(1).mean(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_every_run_is_made_once(arm, keep):
+    made = []
+
+    def counted(model, x):
+        made.append(len(x))
+        return {"y": x}
+
+    kt.scale.map(counted, arm, {"x": np.zeros(3000)}, chunk=BLOCK, reduce=kt.scale.mean("y")).collect(keep)
+    assert sum(made) == 3000

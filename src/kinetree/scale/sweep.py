@@ -84,10 +84,10 @@ class Sweep:
                 does not grow with the number of runs.
         """
         keep = not self.fold.reductions if keep is None else keep
-        parts = [part.rows for part in self if keep]
-        if not keep:
-            for _ in self:
-                pass
+        parts = []
+        for part in self:
+            if keep:
+                parts.append(part.rows)
         names = parts[0] if parts else {}
         rows = {name: np.concatenate([p[name] for p in parts]) for name in names}
         return Results(rows, self.reduced, dict(self.reasons), tuple(sorted(self.processors)))
