@@ -51,7 +51,7 @@ def simulate(
     gravity: Any = None,
     t0: float = 0.0,
     tolerance: float = 1e-9,
-    constraints: Sequence[Constraint] = (),
+    constraints: Constraint | Sequence[Constraint] = (),
 ) -> Trajectory:
     """The motion from (`q0`, `v0`) on, for `duration` seconds in steps of `dt`.
 
@@ -119,7 +119,7 @@ def simulate(
     given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint}
     settings = {
         "integrator": integrator, "dt": dt, "record": record, "passive": passive, "limits": limits, "t0": t0,
-        "constraints": tuple(constraints),
+        "constraints": (constraints,) if isinstance(constraints, Constraint) else tuple(constraints),
     }  # fmt: skip
     if is_on_device(q0) or is_on_device(v0):
         given |= {"parameters": parameters, "gravity": gravity}
@@ -183,7 +183,8 @@ def _on_device(
             )
     acting = inputs.read(model, steps, given, (q0, v0))
     if reset_momentum is not False and reset_momentum is not None:
-        kept = of.momentum(model, q0, v0) if reset_momentum is True else reset_momentum
+        numbers = {n: given[n] for n in ("parameters", "gravity") if given[n] is not None}
+        kept = of.momentum(model, q0, v0, **numbers) if reset_momentum is True else reset_momentum
         acting.constant |= inputs.read(model, steps, {"momentum": kept}).constant
     if events or acting.callbacks or settings["integrator"] not in INTEGRATORS:
         raise ArgumentError(
