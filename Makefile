@@ -50,6 +50,7 @@ generate: $(RUN)  ## rewrite docs/reference and the stub from the functions
 	$(BIN)/python -m docs.generate
 
 soak: $(PEERS)  ## the long campaigns that `make test` leaves out; stopped, they go on where they were
+	PYTHONMALLOC=malloc MALLOC_PERTURB_=255 $(BIN)/python -m tests.soak.campaign lifetimes --jobs 1 --ledger build/soak.json
 	$(BIN)/python -m tests.soak.campaign all --jobs $(JOBS) --ledger build/soak.json
 	$(BIN)/python -m pytest -q -n $(JOBS) -m soak
 
