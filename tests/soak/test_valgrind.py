@@ -22,7 +22,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 VALGRIND = [
-    "valgrind", "--xml=yes", "--leak-check=no", "--track-origins=yes", "--error-limit=no", "--num-callers=40",
+    "valgrind", "--xml=yes", "--show-leak-kinds=none", "--track-origins=yes", "--error-limit=no",
+    "--num-callers=40",
 ]  # fmt: skip
 WITHOUT = "import ctypes, gc, llvmlite.binding, numpy; print(numpy.linalg.norm(numpy.ones(5))); gc.collect()"
 WITH = "import gc; from tests.soak import lifetimes; print(*map(lifetimes.trial, range({}))); gc.collect()"
