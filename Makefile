@@ -35,7 +35,7 @@ test-all: $(ALL)  ## install every extra, then lint and every test
 	@$(MAKE) --no-print-directory -j 2 lint pytest
 
 pytest: $(DEVELOP)
-	KINETREE_SCALE=$(SCALE) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+	KINETREE_SCALE=$(SCALE) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
 lint: $(DEVELOP)  ## style, types and layers
 	$(BIN)/ruff check .
