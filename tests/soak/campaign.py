@@ -29,12 +29,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 CAMPAIGNS = ("trees", "files", "arguments", "fuzzer", "lifetimes", "interrupts", "caches", "exported")
 LIMIT = 600.0  # seconds that a trial may take, on a busy machine too
 BLOCK = 100  # seeds that a worker takes at a time
 LATE, FAILED = "out of time", "failed"
+TOO_LONG = 75  # how a worker ends whose trial takes too long
 
 
 @dataclass
@@ -80,6 +81,15 @@ class Report:
     failures: list[str] = field(default_factory=list)
     late: list[int] = field(default_factory=list)
     seconds: float = 0.0
+
+    def end(self, death: Death, line: str) -> None:
+        """Add, and print, that a worker ended."""
+        if death.late:
+            self.late.append(death.seed)
+        else:
+            self.tally[FAILED] += 1
+            self.failures.append(f"a worker died\n  {line}")
+        print(f"{LATE}; {line}" if death.late else self.failures[-1], flush=True)
 
 
 class TooLongError(BaseException):
@@ -139,14 +149,20 @@ def work(name: str, blocks: Any, current: Any, me: int, results: Connection, fin
             current[me] = seed
             word, failure = attempt(name, seed)
             if word == LATE:
-                report.late.append(seed)
-                continue
+                os._exit(TOO_LONG)  # who knows what was going on: another one does the rest
             report.tally[word] += 1
             if failure:
                 report.failures.append(failure)
         current[me] = -1
         report.seconds = time.process_time() - started
         results.send((block, report))
+
+
+class Death(NamedTuple):
+    """The seed at which a worker ended, and whether it had run out of time."""
+
+    seed: int
+    late: bool
 
 
 class Crew:
@@ -168,8 +184,8 @@ class Crew:
             there.close()
             self.workers[here] = me, worker
 
-    def reports(self) -> Iterator[tuple[int, Report] | int]:
-        """What workers send within half a second: a block that is done, or the seed at which one died."""
+    def reports(self) -> Iterator[tuple[int, Report] | Death]:
+        """What workers send within half a second: a block that is done, or how one ended before that."""
         for line in wait(list(self.workers), 0.5):
             assert isinstance(line, Connection)
             try:
@@ -178,7 +194,7 @@ class Crew:
                 me, worker = self.workers.pop(line)
                 worker.join()
                 if worker.exitcode and self.current[me] >= 0 and time.monotonic() < self.finish:
-                    yield self.current[me]
+                    yield Death(self.current[me], worker.exitcode == TOO_LONG)
                 self.current[me] = -1
 
     def dismiss(self) -> None:
@@ -214,7 +230,7 @@ def _reports(
 
     A worker that dies is a failure of the seed it was at; another one tries the rest of its block.
     """
-    waiting, given, died, kept = list(blocks)[::-1], {}, defaultdict(Report), time.monotonic()
+    waiting, given, ended, kept = list(blocks)[::-1], {}, defaultdict(Report), time.monotonic()
     while (waiting or given) and time.monotonic() < crew.finish:
         while waiting and len(given) < 2 * crew.jobs:
             block = waiting.pop()
@@ -222,19 +238,18 @@ def _reports(
             crew.blocks.put((block, given[block]))
         crew.fill()
         for message in crew.reports():
-            if isinstance(message, int):
-                block = next(b for b, seeds in given.items() if message in seeds)
-                given[block].remove(message)
+            if isinstance(message, Death):
+                block = next(b for b, seeds in given.items() if message.seed in seeds)
+                given[block].remove(message.seed)
                 crew.blocks.put((block, given[block]))
-                died[block].tally[FAILED] += 1
-                died[block].failures.append(f"a worker died\n  {again(crew.name, message)}")
-                print(died[block].failures[-1], flush=True)
+                ended[block].end(message, again(crew.name, message.seed))
                 continue
             block, report = message
-            for line in (*report.failures, *(f"{LATE}; {again(crew.name, seed)}" for seed in report.late)):
+            for line in report.failures:
                 print(line, flush=True)
-            report.tally += died[block].tally
-            report.failures += died.pop(block).failures
+            report.tally += ended[block].tally
+            report.failures += ended[block].failures
+            report.late = ended.pop(block).late
             del given[block]
             yield block, report
         if time.monotonic() > kept + 10:
