@@ -1,45 +1,36 @@
 """Kernels on a GPU against machine code of the CPU, bit by bit: every function, many trees, all sizes.
 
-These tests run where there is a GPU; `KINETREE_GPU_TREES` says on how many random trees (60 for a full run).
+These tests run where there is a GPU. The whole matrix is a campaign: `tests/soak/devices.py`.
 """
 
 from __future__ import annotations
 
 import functools
-import math
+import gc
 import os
 
 import numpy as np
 import pytest
-from tests.gpu.test_emission import NAMES, job
+from tests.gpu.jobs import NAMES
+from tests.soak import devices
 
 import kinetree as kt
 from kinetree.compiler.runtime import cuda
 from kinetree.errors import ShapeError, SingularError
-from kinetree.stages import TARGETS
 from kinetree.stages.targets.cuda_code import same_bits
 
 pytestmark = pytest.mark.skipif(
     not cuda.is_available(), reason="no GPU here: these comparisons run where there is one"
 )
-TREES = int(os.environ.get("KINETREE_GPU_TREES", "3"))
-BATCHES = (1, 31, 1000)
-LARGEST, NUMBERS = 100_000, 1 << 26  # states of the largest batch; numbers that it may hold
+LAUNCHES = int(os.environ.get("KINETREE_GPU_LAUNCHES", "1000000"))
+COMPILATIONS = int(os.environ.get("KINETREE_GPU_COMPILATIONS", "10000"))
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(TREES))
-def test_the_bits_of_the_cpu(name, seed):
-    for mode in (None, "looped"):
-        j = job(name, mode, seed)
-        gpu, cpu = TARGETS["cuda"].executable(j), TARGETS["cpu"].executable(j)
-        numbers = sum(math.prod(s) for part in j.shapes for s in part)
-        large = min(LARGEST, NUMBERS // numbers) if seed < 6 else 200
-        for count in (*BATCHES, large):
-            few = j.samples(min(count, 5000), seed)
-            states = [np.resize(x, (count, *x.shape[1:])) for x in few]
-            for a, b in zip(_tuple(gpu(*states)), _tuple(cpu(*states)), strict=True):
-                assert same_bits(np.asarray(a), np.asarray(b)), (mode, count)
+@pytest.mark.parametrize("unit", [{"seed": 1}, {"seed": 2, "mode": "looped"}, {"seed": 8, "dtype": "float32"}])
+def test_the_bits_of_the_cpu(name, unit):
+    """A few trees; `python -m tests.soak.campaign devices` has them all."""
+    devices.check(devices.Unit(name=name, **unit))
 
 
 @pytest.mark.parametrize("make", [kt.zoo.arm7, kt.zoo.quadruped, kt.zoo.humanoid])
@@ -137,25 +128,47 @@ def test_simulations(integrator, dtype):
     assert same_bits(there.q, here.q) and same_bits(there.tau, here.tau.astype(dtype))
 
 
+def resident() -> int:
+    """Bytes of the host that this process has."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 @pytest.mark.soak
-def test_no_leak():
+def test_no_leak_over_launches():
     arm = kt.zoo.arm7()
-    q, v = (kt.cuda.array(x) for x in arm.random_state(0, 256))
-    out = kt.cuda.array(np.zeros((256, 7)))
+    numbers = (*arm.random_state(0, 256), np.zeros((256, 7)))
+    q, v, out = (kt.cuda.array(x) for x in numbers)
     kernel = kt.compile(kt.inverse_dynamics, arm, target="cuda")
-    kernel(q, v, v, out=out)
-    before = cuda.free_bytes()
-    for _ in range(int(os.environ.get("KINETREE_GPU_LAUNCHES", "1000000"))):
-        kernel(q, v, v, out=out)
-    assert cuda.free_bytes() >= before - (1 << 22)
-    before = 0
-    for k in range(int(os.environ.get("KINETREE_GPU_COMPILATIONS", "10000"))):
-        model = arm.replace(name=f"arm{k}")
-        kt.kinetic_energy(model, q, v)
-        if k == 200:
-            before = cuda.free_bytes()
-    assert cuda.free_bytes() >= before - (1 << 26)
+
+    def launch(count: int) -> tuple[int, int]:
+        for k in range(count):
+            kernel(q, v, v, out=out)
+            if k % 100 == 0:
+                kernel(*numbers)  # from the host: streams, pinned memory, copies
+        gc.collect()
+        return resident(), cuda.free_bytes()
+
+    host, device = launch(2000)
+    later, free = launch(LAUNCHES)
+    print(f"{LAUNCHES} launches: host {later - host:+}, device {device - free:+} bytes")
+    assert later - host < 16 << 20 and device - free < 16 << 20
 
 
-def _tuple(value):
-    return value if isinstance(value, tuple) else (value,)
+@pytest.mark.soak
+def test_no_leak_over_compilations():
+    """Of models that differ in a mass: nothing comes from a cache."""
+    pendulum = kt.zoo.double_pendulum()
+    q, v = (kt.cuda.array(x) for x in pendulum.random_state(0, 256))
+
+    def compile(first: int, count: int) -> tuple[int, int]:
+        for k in range(first, first + count):
+            numbers = pendulum.parameters * (1.0 + 1e-6 * k)
+            kt.kinetic_energy(pendulum.with_parameters(numbers), q, v)
+        gc.collect()
+        return resident(), cuda.free_bytes()
+
+    host, device = compile(0, 300)
+    later, free = compile(300, COMPILATIONS)
+    print(f"{COMPILATIONS} compilations: host {later - host:+}, device {device - free:+} bytes")
+    assert later - host < 4096 * COMPILATIONS and device - free < 16 << 20

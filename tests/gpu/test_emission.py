@@ -8,22 +8,13 @@ import subprocess
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from tests.targets.cases import tree
+from tests.gpu.jobs import NAMES, job
 
 import kinetree as kt
-from kinetree import functions
 from kinetree.compiler.emit.llvm.gpu import AMD, emit_gpu
 from kinetree.compiler.runtime import cuda, cuda_kernels
-from kinetree.stages import Job, SweepFunction
-from kinetree.sweep import REGISTRY
 
-NAMES = sorted(functions.SWEEPS)
 HAS_GPU = cuda.is_available()
-
-
-def job(name: str, mode: str | None, seed: int = 1, dtype: str = "float64") -> Job:
-    setting = tree(seed).setting(name)
-    return Job(SweepFunction(REGISTRY[name]), setting.model, setting.present, setting.options, dtype, mode)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 from tests.gpu.emulator import Emulated
-from tests.gpu.test_emission import job
+from tests.gpu.jobs import job
 
 import kinetree as kt
 from kinetree.compiler.emit.llvm import gpu_plan

@@ -232,11 +232,15 @@ class Memory:
         self.device.release("cuMemFree_v2", pointer)
 
     def put(self, array: np.ndarray) -> None:
-        """Copy an array from the host."""
+        """Copy an array from the host. It is there when this returns, for streams of all kinds.
+
+        The driver returns when it has read the array; streams that do not wait for the common one could be
+        faster than what is still on its way.
+        """
         if array.nbytes:
             with self.device.current():
                 status = driver().cuMemcpyHtoD_v2(self.pointer, array.ctypes.data, array.nbytes)
-                check(status, "copying to the device")
+                check(status or driver().cuStreamSynchronize(0), "copying to the device")
 
     def get(self, array: np.ndarray) -> np.ndarray:
         """Copy to an array of the host."""
