@@ -132,6 +132,8 @@ class FakeDriver:
         self.launches = self.loads = 0
         self.fails: dict[str, int] = {}
         self.homes: dict[int, int] = {}  # the device of a piece of memory, if that is not the first
+        self.streams = 16
+        self.awaited: list[int] = []  # streams that were waited for
         self.late: list[tuple[int, bytes]] = []  # copies that are still on their way on the common stream
 
     def __getattribute__(self, name: str) -> Any:
@@ -146,7 +148,7 @@ class FakeDriver:
     def cuInit(self, _: Any) -> int:
         return 0
 
-    cuCtxPushCurrent_v2 = cuCtxPopCurrent_v2 = cuStreamDestroy_v2 = cuInit
+    cuCtxPushCurrent_v2 = cuCtxPopCurrent_v2 = cuInit
 
     def _arrive(self, stream: Any) -> None:
         """What is done on a stream comes behind what was begun on it; other streams do not wait for it."""
@@ -156,6 +158,7 @@ class FakeDriver:
 
     def cuStreamSynchronize(self, stream: Any) -> int:
         self._arrive(stream)
+        self.awaited.append(stream)
         return 0
 
     def cuFuncSetAttribute(self, *_: Any) -> int:
@@ -169,7 +172,8 @@ class FakeDriver:
         return 0
 
     def cuStreamCreate(self, found: Any, _: int) -> int:
-        found._obj.value = 17
+        self.streams += 1
+        found._obj.value = self.streams
         return 0
 
     # -- facts

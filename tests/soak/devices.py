@@ -184,10 +184,11 @@ def _form(gpu: CudaKernel, columns: bool) -> str:
     """What kind of kernel it is."""
     where = cuda.device()
     ptx = gpu.code.ptx("any" if columns else "rows", where)
-    tiles = "states side by side" if columns else "where numbers stand"
+    words = ["states side by side" if columns else "where numbers stand"]
     if ptx.shared:
-        tiles = f"tiles of {ptx.tile}, {ptx.threads // ptx.tile} warps a state" if ptx.tile else ""
-    words = [tiles, *(["rows ahead"] if ptx.persistent else []), *(["work on the device"] if ptx.work else [])]
+        words = [f"tiles of {ptx.tile}, {ptx.threads // ptx.tile} warps a state"]
+    words += ["rows ahead"] if ptx.persistent else []
+    words += ["work on the device"] if ptx.work else []
     level = gpu.code._level(ptx, where)
     return ", ".join(words + ([f"built at level {level}"] if level is not None else []))
 

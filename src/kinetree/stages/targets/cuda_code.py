@@ -28,7 +28,7 @@ from kinetree.stages.job import Job
 from kinetree.stages.target import TARGETS
 from kinetree.stages.targets.limbs import owners
 
-PROOF = 96  # states on which a kernel proves itself
+PROOF = 300  # states on which a kernel proves itself: several tiles for each of two blocks, the last ragged
 LEVELS = (4, 1, 0)  # of optimisation in the driver: what fails its proof is tried lower
 WAVES = 8  # blocks on each processor where work arrays are in the device's memory
 AHEAD = (8, 0)  # the capability of devices on which rows arrive while others are computed
@@ -65,22 +65,23 @@ class Ptx(NamedTuple):
 
 
 class Notes:
-    """What kernels on one stream note: the first state that a guard refuses, and the last large angle.
+    """What a kernel on one stream notes: the first state that a guard refuses, and the last large angle.
 
-    Work arrays of a kernel are here too: what runs on another stream has others.
+    Work arrays of the kernel are here too: what runs on another stream has others. Whoever launches has taken
+    them out of `free`, so that threads do not read what is another's, and puts them back when they are read.
     """
 
-    def __init__(self, where: cuda.Device, stream: int):
-        self.device, self.stream = where, stream
-        self.memory, self.host = cuda.Memory(where, 16), cuda_kernels.Pinned(where, 16)
-        self._work = cuda.Memory(where, 0)
+    def __init__(self, where: cuda.Device, stream: int, free: list[Notes] | None = None):
+        self.device, self.stream, self._free = where, stream, free
+        self.memory, self.host = cuda.Memory(where, 16, kept=False), cuda_kernels.Pinned(where, 16)
+        self._work = cuda.Memory(where, 0, kept=False)
         self.numbers = self.host.bytes[:16].view(np.int64)
         self.reset()
 
     def work(self, size: int) -> int:
         """Where work arrays of so many bytes stand."""
         if size > self._work.size:
-            self._work = cuda.Memory(self.device, size)
+            self._work = cuda.Memory(self.device, size, kept=False)
         return self._work.pointer
 
     def reset(self) -> None:
@@ -100,10 +101,15 @@ class Notes:
         """The first state that was refused, once the stream is done; None if there is none."""
         cuda_kernels.wait(self.device, self.stream)
         worst = int(self.numbers[0])
-        if worst < 0:
-            return None
-        self.reset()
-        return worst
+        if worst >= 0:
+            self.reset()
+        self.give_back()
+        return worst if worst >= 0 else None
+
+    def give_back(self) -> None:
+        """Let the next launch on this stream have them."""
+        if self._free is not None:
+            self._free.append(self)
 
 
 class Loaded(NamedTuple):
@@ -127,7 +133,7 @@ class Code:
         self.turns = any(isinstance(s, Expr) and s.op in ("sin", "cos") for s in walk(self.program.body))
         self.guarded = self.program.guard is not None and not silent
         self._loaded: dict[tuple[int, str], Loaded] = {}
-        self._notes: dict[tuple[int, int], Notes] = {}  # by device and stream
+        self._notes: dict[tuple[int, int], list[Notes]] = {}  # that nobody uses, by device and stream
         self._epoch = itertools.count(1)
 
     # -- running
@@ -135,9 +141,11 @@ class Code:
     def start(self, form: Any, pointers: list[int], where: cuda.Device, stream: int) -> Notes | None:
         """Start the kernel for the arrays of a call; the notes to look at later, if it has a guard."""
         loaded = self.load(where, form.layout)
-        notes = self._notes.get((where.number, stream))
-        if notes is None:
-            notes = self._notes[where.number, stream] = Notes(where, stream)
+        free = self._notes.setdefault((where.number, stream), [])
+        try:
+            notes = free.pop()
+        except IndexError:  # other threads have them
+            notes = Notes(where, stream, free)
         arguments: list[int] = []
         for pointer, strides in zip(pointers, form.strides):
             arguments += (pointer, *strides)
@@ -145,7 +153,9 @@ class Code:
             self._launch(loaded, arguments, form.states, notes)
             if self.guarded:
                 notes.copy()
-        return notes if self.guarded else None
+                return notes
+        notes.give_back()
+        return None
 
     def _launch(self, loaded: Loaded, arguments: list[int], count: int, notes: Notes) -> None:
         blocks = min(-(-count // loaded.tile), loaded.blocks)
@@ -210,7 +220,7 @@ class Code:
         near = self.ptx(layout, where)
         texts = [near, self.ptx(layout, where, True)] if self.turns else [near]
         blocks = where.processors * WAVES if near.work else MANY
-        constants = cuda.Memory(where, len(self.tables))
+        constants = cuda.Memory(where, len(self.tables), kept=False)
         constants.put(np.frombuffer(self.tables, np.uint8))
         known = self._level(near, where)
         for level in LEVELS if known is None else LEVELS[LEVELS.index(known) :]:
@@ -272,7 +282,7 @@ class Code:
         for array, shape in zip([*held, *results], [*inputs, *outputs], strict=True):
             arguments += (array.memory.pointer, math.prod(shape), 1)
         notes = Notes(where, 0)
-        blocks = min(-(-count // made.tile), made.blocks)
+        blocks = min(-(-count // made.tile), 2)  # so that blocks go on to a next tile too
         work = notes.work(made.work_numbers * blocks * made.launcher.threads * self.dtype.itemsize)
         arguments += (made.tables.pointer, work, notes.memory.pointer, count, blocks, 0)
         for launcher in (made.launcher, made.large):
