@@ -264,3 +264,22 @@ def test_a_proof_goes_on_to_a_next_tile(fake, arm, monkeypatch, mode):
     kt.compile(kt.kinetic_energy, arm, target="cuda", mode=mode).placed(cuda.device())
     for count, blocks, tile in shapes:
         assert blocks == 2 and count > 2 * tile and count % tile
+
+
+def test_a_call_that_is_interrupted_waits_for_what_it_began(fake, arm, states, monkeypatch):
+    monkeypatch.setattr(cuda_host, "CHUNK", 40 * 28 * 8)
+    kernel = kt.compile(kt.inverse_dynamics, arm, target="cuda", dtype=str(states[0].dtype))
+    kernel(*states)
+    begun, real = [], cuda_code.Code.start
+
+    def start(self, form, pointers, where, stream):
+        if begun:
+            fake.awaited.clear()
+            raise KeyboardInterrupt
+        begun.append(stream)
+        return real(self, form, pointers, where, stream)
+
+    monkeypatch.setattr(cuda_code.Code, "start", start)
+    with pytest.raises(KeyboardInterrupt):
+        kernel(*states)
+    assert begun[0] in fake.awaited

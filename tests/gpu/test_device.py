@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -126,6 +127,25 @@ def test_simulations(integrator, dtype):
     here = kt.simulate(arm, q, v, control=law, **options)
     there = kt.simulate(arm, kt.cuda.array(q), kt.cuda.array(v), control=law, **options).numpy()
     assert same_bits(there.q, here.q) and same_bits(there.tau, here.tau.astype(dtype))
+
+
+def test_many_threads():
+    """Calls of one kernel from several threads: with guards, with large angles, from the host and there."""
+    arm = kt.zoo.arm7()
+    solve, mass = (kt.compile(f, arm, target="cuda") for f in (kt.forward_dynamics, kt.mass_matrix))
+    q, v = arm.random_state(5, 8 * 300)
+    q[::3] *= 1e9
+    here = kt.mass_matrix(arm, q), kt.forward_dynamics(arm, q, v, v)
+
+    def check(number: int) -> bool:
+        part = slice(300 * (number % 8), 300 * (number % 8 + 1))
+        put = kt.cuda.array if number % 2 else np.asarray
+        x, y = put(q[part]), put(v[part])
+        found = [np.asarray(r.numpy() if number % 2 else r) for r in (mass(x), solve(x, y, y))]
+        return all(same_bits(a, b[part]) for a, b in zip(found, here, strict=True))
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(check, range(2000)))
 
 
 def resident() -> int:
