@@ -181,7 +181,7 @@ def interrupted(monkeypatch, call):
 
 def test_threads_that_meet_large_angles(fake, arm, monkeypatch):
     """A call that another one cuts into still has the kernel for large angles run behind its own."""
-    q, other = np.full((3, 7), 1e9), np.full((4, 7), 2e9)
+    q, other = np.full((3, 7), 1e18), np.full((4, 7), 2e18)
     kernel = kt.compile(kt.mass_matrix, arm, target="cuda")
     arrays, found = [kt.cuda.array(x) for x in (q, other)], []
     kernel(arrays[0])
