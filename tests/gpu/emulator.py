@@ -24,6 +24,10 @@ SHARED = 227 << 10
 DECLARATIONS = """declare i32 @thread_number()
 declare i32 @block_number()
 declare void @block_barrier()
+define internal void @block_meeting(i32 %number, i32 %threads) {
+  call void @block_barrier()
+  ret void
+}
 define internal void @arriving.commit.group() { ret void }
 define internal void @arriving.wait.group(i32 %n) { ret void }
 """ + "\n".join(
@@ -37,6 +41,7 @@ BUILT_IN = {
     NVIDIA.barrier: "call void @block_barrier()",
     NVIDIA.declarations: DECLARATIONS,
     "@llvm.nvvm.cp.async.": "@arriving.",
+    "@llvm.nvvm.barrier.cta.sync.aligned.count": "@block_meeting",
     "define ptx_kernel": "define",
     "addrspace(1)": "",
     "addrspace(3)": "",

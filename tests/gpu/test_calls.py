@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.compiler.emit.llvm import gpu_kernel, sincos
 from kinetree.compiler.runtime import cuda, cuda_kernels
 from kinetree.errors import CompileError, KinetreeError, ShapeError, SingularError
 from kinetree.stages.targets import cuda_code, cuda_host
@@ -68,7 +69,7 @@ def test_coordinates_first(fake, arm, states):
 
 def test_large_angles_nan_and_singular_states(fake, arm):
     q = np.linspace(-3, 3, 5 * 7).reshape(5, 7)
-    q[1] = 1e9
+    q[1] = 1e18
     q[3, 2] = np.nan
     kernel = kt.compile(kt.mass_matrix, arm, target="cuda")
     assert same_bits(kernel(q), kt.mass_matrix(arm, q))
@@ -283,3 +284,15 @@ def test_a_call_that_is_interrupted_waits_for_what_it_began(fake, arm, states, m
     with pytest.raises(KeyboardInterrupt):
         kernel(*states)
     assert begun[0] in fake.awaited
+
+
+def test_large_angles_are_part_of_the_proof(fake, arm, monkeypatch):
+    """A kernel that is wrong for them alone is refused."""
+    real = sincos.define_large
+
+    def wrong(space=""):
+        return real(space).replace("%upper0 = lshr i128 %normal, 75", "%upper0 = lshr i128 %size, 75")
+
+    monkeypatch.setattr(gpu_kernel.sincos, "define_large", lambda space="": wrong(space) if space else real())
+    with pytest.raises(CompileError, match="differs from what the CPU computes"):
+        kt.compile(kt.mass_matrix, arm, target="cuda")(np.zeros(7))

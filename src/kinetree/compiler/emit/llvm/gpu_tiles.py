@@ -152,7 +152,7 @@ class Tiled(TileOfRows):
                 self.statements(phase[w])
                 if phase is self.strands.phases[-1]:
                     self._ask()
-                self._barrier()
+                self._meet()
             self._lines.append(f"  br label %{done}")
         self._start(done)
         self._scopes = [{}]
