@@ -24,6 +24,17 @@ SHARED = 227 << 10
 DECLARATIONS = """declare i32 @thread_number()
 declare i32 @block_number()
 declare void @block_barrier()
+define internal float @rough.f(float %b) {
+  %y = fdiv float 1.0, %b
+  ret float %y
+}
+define internal double @rough.d(double %b) {
+  %y = fdiv double 1.0, %b
+  %bits = bitcast double %y to i64
+  %upper = and i64 %bits, -4294967296
+  %rough = bitcast i64 %upper to double
+  ret double %rough
+}
 define internal void @arriving.commit.group() { ret void }
 define internal void @arriving.wait.group(i32 %n) { ret void }
 """ + "\n".join(
@@ -37,6 +48,7 @@ BUILT_IN = {
     NVIDIA.barrier: "call void @block_barrier()",
     NVIDIA.declarations: DECLARATIONS,
     "@llvm.nvvm.cp.async.": "@arriving.",
+    "@llvm.nvvm.rcp.approx.ftz.": "@rough.",
     "define ptx_kernel": "define",
     "addrspace(1)": "",
     "addrspace(3)": "",

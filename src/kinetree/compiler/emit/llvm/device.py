@@ -23,6 +23,7 @@ class Device:
     arrive: str  # a copy to shared memory that goes on by itself: bytes, where to, where from
     commit: str  # what has begun to arrive is one group
     wait: str  # until all but the last so many groups have arrived
+    reciprocal: dict[str, str]  # roughly 1 / {0}, by the kind of number
     declarations: str
 
 
@@ -39,6 +40,10 @@ NVIDIA = Device(
     "call void @llvm.nvvm.cp.async.ca.shared.global.{0}(ptr addrspace(3) {1}, ptr addrspace(1) {2})",
     "call void @llvm.nvvm.cp.async.commit.group()",
     "call void @llvm.nvvm.cp.async.wait.group(i32 {0})",
+    {
+        "float32": "call float @llvm.nvvm.rcp.approx.ftz.f(float {0})",
+        "float64": "call double @llvm.nvvm.rcp.approx.ftz.d(double {0})",
+    },
     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
     "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
     "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n"
@@ -46,7 +51,9 @@ NVIDIA = Device(
     "declare void @llvm.nvvm.cp.async.ca.shared.global.8(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.16(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.commit.group()\n"
-    "declare void @llvm.nvvm.cp.async.wait.group(i32 immarg)",
+    "declare void @llvm.nvvm.cp.async.wait.group(i32 immarg)\n"
+    "declare float @llvm.nvvm.rcp.approx.ftz.f(float)\n"
+    "declare double @llvm.nvvm.rcp.approx.ftz.d(double)",
 )
 AMD = Device(
     "amdgcn-amd-amdhsa",
@@ -61,6 +68,7 @@ AMD = Device(
     "",
     "",
     "",
+    {},
     "declare i32 @llvm.amdgcn.workitem.id.x()\n"
     "declare i32 @llvm.amdgcn.workgroup.id.x()\n"
     "declare void @llvm.amdgcn.s.barrier()",

@@ -6,15 +6,17 @@ every number is kept once, and a table says which of them, or 0, stands where.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Store
 from kinetree.compiler.ir.program import Program, walk
+from kinetree.compiler.passes.recompute import is_input, numbers
 from kinetree.compiler.passes.strands import Strands
 from kinetree.ops import Expr
 
-TILES = (64, 32)  # states of a block
+TILES = tuple(map(int, os.environ.get("KT_TILES", "64,32").split(",")))  # states of a block
 LITTLE = 8 << 10  # bytes of shared memory of 32 states, up to which many small blocks are best
 FEW = 40 << 10  # bytes of shared memory of a block that leave room for several
 MUCH = 100 << 10  # bytes above which results are packed
@@ -44,9 +46,13 @@ class Plan:
         self.buffer = self.numbers  # from the rows of a tile to those of the next, which wait meanwhile
         self.numbers *= buffers
         self.slots = self._take(tile * len(strands.sent))
+        self.within: dict[Array, Array] = {}  # results that stand where an input stood
         for array in program.outputs:
             slots, count = _slots(program, array)
-            if packing and count < array.size // 2:
+            place = _place_of(strands, array, staged, set(self.within.values()))
+            if place is not None and len(slots) == array.size:
+                self.within[array], self.start[array] = place, self.start[place]
+            elif packing and count < array.size // 2:
                 self.packed[array] = slots
                 self.start[array] = self._take(count * (tile + 1))
                 self.zeros.append((self.start[array], tile + 1))
@@ -74,6 +80,23 @@ def _slots(program: Program, array: Array) -> tuple[dict[int, int], int]:
         if isinstance(s, Store) and s.array is array
     }
     return slots, len(found) + 1
+
+
+def _place_of(strands: Strands, result: Array, inputs: tuple[Array, ...], taken: set[Array]) -> Array | None:
+    """An input of the same size, each of whose elements is read for the last time before it is overwritten."""
+    if strands.count > 1 or os.environ.get("KT_NOPLACE"):
+        return None
+    read: dict[tuple[Array, int], int] = {}
+    written: dict[int, int] = {}
+    for when, s in enumerate(strands.phases[0][0]):
+        read |= {a.args: when for a in numbers(s) if is_input(a)}
+        if isinstance(s, Store) and s.array is result:
+            written[int(s.index)] = when
+    for array in inputs:
+        fitting = array.size == result.size and array not in taken
+        if fitting and all(read.get((array, k), -1) <= when for k, when in written.items()):
+            return array
+    return None
 
 
 def planned(program: Program, number: Number, strands: Strands, most: int, buffers: int) -> Plan | None:
