@@ -20,7 +20,7 @@ from kinetree.compiler.emit.llvm import gpu_plan
 from kinetree.compiler.emit.llvm import reciprocal as rec
 from kinetree.compiler.emit.llvm.device import NVIDIA, declarations
 from kinetree.compiler.emit.llvm.types import Number
-from kinetree.compiler.passes.strands import strands
+from kinetree.compiler.passes.strands import put_aside, strands
 from kinetree.compiler.runtime import cuda, cuda_kernels
 from kinetree.stages.compile import job_for
 from kinetree.stages.targets import cuda_code
@@ -39,10 +39,13 @@ def way_of(choice: dict[str, Any]):
     def way(code: Any, where: Any) -> dict[str, Any]:
         found = DEFAULT(code, where)
         own = dict(choice)
+        hold, slots = own.pop("hold", 0), own.pop("slots", 1000)
         if "count" in own or "kept" in own or "price" in own:
             owner, weights = owners(code.job, code.program)
             count, kept, price = own.pop("count", 1), own.pop("kept", 1 << 30), own.pop("price", 12)
             found = {"strands": strands(code.program, owner, weights, min(count, len(weights)), kept, price)}
+        if hold:
+            found["strands"] = put_aside(found["strands"], code.program, hold, slots)
         return found | own
 
     return way
@@ -171,10 +174,11 @@ attributes #0 = {{ nounwind }}
 T32, T64 = (32,), (64, 32)
 LIST: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "first": [
+        ("hum FD f32", {"kept": 250, "price": 6, "hold": 205, "slots": 110, "resident": 8}),
+        ("hum FD f64", {"kept": 250, "price": 12, "hold": 100, "slots": 114, "resident": 4}),
+        ("quad FD f64", {"kept": 180, "price": 3, "hold": 105, "resident": 8}),
         ("hum FD f64", {"count": 4, "resident": 2}),
         ("hum FD f32", {"count": 4, "resident": 2}),
-        ("hum FD f64", {}),
-        ("hum FD f32", {}),
         ("hum ID f32", {}),
         ("hum ID f64", {}),
         ("arm FD f32", {}),
@@ -182,50 +186,41 @@ LIST: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("arm FD f64", {"resident": 6}),
         ("quad FD f32", {}),
         ("quad FD f64", {}),
+        ("hum FD f64", {}),
+        ("hum FD f32", {}),
         ("quad ID f32", {}),
         ("quad ID f64", {}),
         ("arm ID f32", {}),
         ("arm ID f64", {}),
     ],
-    "id": [
+    "more": [
+        ("hum FD f32", {"kept": 250, "price": 3, "hold": 215, "slots": 110, "resident": 8}),
+        ("hum FD f64", {"kept": 250, "price": 6, "hold": 105, "slots": 114, "resident": 4}),
+        ("hum FD f64", {"count": 4, "hold": 115, "slots": 34, "resident": 2}),
+        ("quad FD f64", {"kept": 1000, "hold": 100, "resident": 8}),
+        ("quad FD f32", {"kept": 1000, "hold": 100, "resident": 12}),
+        ("quad FD f32", {"kept": 1000, "hold": 130, "resident": 12}),
+        ("quad FD f32", {"kept": 1000, "hold": 130, "resident": 12, "ahead": True}),
+        ("arm FD f64", {"hold": 60, "resident": 16, "tiles": T32}),
         ("hum ID f32", {"KT_NOPLACE": 1}),
         ("hum ID f32", {"tiles": T32}),
-        ("hum ID f32", {"resident": 8}),
+        ("hum ID f32", {"hold": 70, "resident": 8, "ahead": True}),
         ("hum ID f32", {"ahead": True}),
-        ("hum ID f64", {"KT_NOPLACE": 1}),
+        ("hum ID f64", {"hold": 80, "resident": 8}),
         ("hum ID f64", {"resident": 8}),
-        ("hum ID f64", {"count": 2, "resident": 4}),
-        ("hum ID f64", {"count": 3}),
         ("quad ID f32", {"resident": 0}),
         ("quad ID f32", {"resident": 16}),
-        ("quad ID f64", {"resident": 8}),
+        ("quad ID f64", {"resident": 8, "hold": 50}),
         ("quad ID f64", {"tiles": T32}),
         ("arm ID f32", {"ahead": True}),
         ("arm ID f32", {"tiles": T64, "KT_NOPLACE": 1}),
-        ("arm ID f32", {"resident": 24}),
-    ],
-    "fd": [
         ("arm FD f64", {"resident": 7}),
         ("arm FD f64", {"resident": 12, "tiles": T32}),
-        ("arm FD f64", {"resident": 5}),
         ("arm FD f64", {"resident": 6, "ahead": False}),
         ("arm FD f32", {"resident": 16}),
         ("arm FD f32", {"resident": 24}),
-        ("arm FD f32", {"ahead": False}),
         ("quad FD f32", {"resident": 5}),
-        ("quad FD f32", {"resident": 6}),
         ("quad FD f32", {"ahead": False}),
-        ("quad FD f32", {"kept": 180, "ahead": True}),
-        ("quad FD f64", {"resident": 4}),
-        ("quad FD f64", {"ahead": True}),
-        ("quad FD f64", {"kept": 120, "price": 8}),
-        ("quad FD f64", {"kept": 95, "price": 20}),
-        ("hum FD f32", {"count": 3, "resident": 2}),
-        ("hum FD f32", {"count": 2, "resident": 4}),
-        ("hum FD f32", {"count": 5, "resident": 2}),
-        ("hum FD f32", {"count": 1, "kept": 230}),
-        ("hum FD f64", {"count": 3, "resident": 2}),
-        ("hum FD f64", {"count": 2, "resident": 2}),
     ],
 }
 

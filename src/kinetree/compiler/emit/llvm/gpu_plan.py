@@ -12,8 +12,7 @@ from typing import Any
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Store
 from kinetree.compiler.ir.program import Program, walk
-from kinetree.compiler.passes.recompute import is_input, numbers
-from kinetree.compiler.passes.strands import Strands
+from kinetree.compiler.passes.strands import Strands, overwritten
 from kinetree.ops import Expr
 
 TILES = tuple(map(int, os.environ.get("KT_TILES", "64,32").split(",")))  # states of a block
@@ -46,12 +45,13 @@ class Plan:
         self.buffer = self.numbers  # from the rows of a tile to those of the next, which wait meanwhile
         self.numbers *= buffers
         self.slots = self._take(tile * len(strands.sent))
-        self.within: dict[Array, Array] = {}  # results that stand where an input stood
+        self.aside = [self._take(tile * count) for count in strands.aside]  # of each strand
+        self.within = {} if os.environ.get("KT_NOPLACE") else overwritten(strands, program)  # results that stand where an input stood
+        self.within = {result: array for result, array in self.within.items() if array in staged}
         for array in program.outputs:
             slots, count = _slots(program, array)
-            place = _place_of(strands, array, staged, set(self.within.values()))
-            if place is not None and len(slots) == array.size:
-                self.within[array], self.start[array] = place, self.start[place]
+            if array in self.within:
+                self.start[array] = self.start[self.within[array]]
             elif packing and count < array.size // 2:
                 self.packed[array] = slots
                 self.start[array] = self._take(count * (tile + 1))
@@ -80,23 +80,6 @@ def _slots(program: Program, array: Array) -> tuple[dict[int, int], int]:
         if isinstance(s, Store) and s.array is array
     }
     return slots, len(found) + 1
-
-
-def _place_of(strands: Strands, result: Array, inputs: tuple[Array, ...], taken: set[Array]) -> Array | None:
-    """An input of the same size, each of whose elements is read for the last time before it is overwritten."""
-    if strands.count > 1 or os.environ.get("KT_NOPLACE"):
-        return None
-    read: dict[tuple[Array, int], int] = {}
-    written: dict[int, int] = {}
-    for when, s in enumerate(strands.phases[0][0]):
-        read |= {a.args: when for a in numbers(s) if is_input(a)}
-        if isinstance(s, Store) and s.array is result:
-            written[int(s.index)] = when
-    for array in inputs:
-        fitting = array.size == result.size and array not in taken
-        if fitting and all(read.get((array, k), -1) <= when for k, when in written.items()):
-            return array
-    return None
 
 
 def planned(program: Program, number: Number, strands: Strands, most: int, buffers: int) -> Plan | None:

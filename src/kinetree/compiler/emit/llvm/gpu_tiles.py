@@ -8,9 +8,12 @@ one thread; or, for robots with limbs, a thread in each of several warps, which 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
 from kinetree.compiler.emit.llvm.gpu_rows import SUMS, TileOfRows
-from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
+from kinetree.compiler.ir.graph import Array, Clear, Spoil, Statement, Store
+from kinetree.compiler.passes.park import Fetch, Place, Put
 from kinetree.compiler.passes.recompute import is_input
 from kinetree.errors import CompileError
 from kinetree.ops import PRIMITIVES, Expr
@@ -154,7 +157,7 @@ class Tiled(TileOfRows):
         self._lines.append(f"  switch i64 %strand, label %{labels[0]} [ {cases} ]")
         for w, label in reversed(list(enumerate(labels))):
             self._start(label)
-            self._scopes = [{}]
+            self._scopes, self._strand = [{}], w
             for phase in self.strands.phases:
                 self.statements(phase[w])
                 if phase is self.strands.phases[-1]:
@@ -164,10 +167,42 @@ class Tiled(TileOfRows):
         self._start(done)
         self._scopes = [{}]
 
+    def statements(self, statements: Sequence[Statement | Put | Fetch]) -> None:
+        """Some statements in their order; between them, what is put aside and fetched again."""
+        for s in statements:
+            if isinstance(s, Put):
+                self._set(self._aside(s.slot), self._operand(s.value))
+            elif isinstance(s, Fetch):
+                self._again(s)
+            else:
+                super().statements([s])
+
+    def _aside(self, slot: Place) -> str:
+        """Where a number waits that was put aside."""
+        if isinstance(slot, tuple):
+            array, index = slot
+            row = self._fresh(f"mul i64 %lane, {self.plan.pitch(array)}")
+            return self._at(self._fresh(f"add i64 %offset, {row}"), self.plan.start[array] + index)
+        return self._at("%lane", self.plan.aside[self._strand] + self.tile * slot)
+
+    def _again(self, s: Fetch) -> None:
+        """A number that was put aside; read in such a way that it is not kept meanwhile."""
+        scalar, e = self.number.scalar, s.value
+        if is_input(e):
+            array, index = e.args
+            if array in self.plan.start:
+                self._bind(e, self._read(array, int(index), again=True))
+            return
+        address = self._slot_of(e) if s.slot is None else self._aside(s.slot)
+        found = self._fresh(f"load volatile {scalar}, ptr {self.device.shared} {address}")
+        if PRIMITIVES[e.op].gives == TRUTH:
+            found = self._fresh(f"fcmp une {scalar} {found}, {self.number.constant(0.0)}")
+        self._bind(e, found)
+
     def _ask(self) -> None:
         """Ask for the kernel that can do large angles, if there was one."""
         if not self.large:
-            with self.rarely(self._fresh("load i1, ptr %beyond")):
+            with self.rarely(self._fresh(f"and i1 %inside, {self._fresh('load i1, ptr %beyond')}")):
                 self._lines.append("  store i32 %epoch32, ptr addrspace(1) %far")
                 self._note(1)
 
@@ -177,7 +212,7 @@ class Tiled(TileOfRows):
                 if a not in self.gathered:
                     self._gather(a)
             return
-        if self._find(e) is not None and not is_input(e):
+        if self._find(e) is not None and not is_input(e) and not self.strands.aside:
             self._forget(e)
         super().expression(e)
         if e in self.exchange:
@@ -295,5 +330,5 @@ class Tiled(TileOfRows):
                     if array.size:
                         with self.turns("0", str(array.size)) as place:
                             self._write(target, place, self.number.constant(float("nan")))
-        if self.plan.within:
+        if self.plan.within or self.strands.aside:
             self._barrier()
