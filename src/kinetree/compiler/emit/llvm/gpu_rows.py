@@ -169,13 +169,21 @@ class TileOfRows(GpuKernel):
         self._start(none)
 
     def _look_at(self, value: str, count: int) -> None:
-        """Add numbers to the sum that tells whether all are finite."""
-        scalar, (vector, _) = self.number.scalar, self._vector
+        """Add numbers to the sums that tell whether all are finite.
+
+        The upper half of a float64 will do: what is not finite is not as a float32 either. Those that are
+        merely huge are told apart later.
+        """
+        vector, _ = self._vector
         for k in range(count):
             one = value if count == 1 else self._fresh(f"extractelement {vector} {value}, i32 {k}")
+            if self.number.bytes == 8:
+                bits = self._fresh(f"lshr i64 {self._fresh(f'bitcast double {one} to i64')}, 32")
+                one = self._fresh(f"bitcast i32 {self._fresh(f'trunc i64 {bits} to i32')} to float")
             self._sum = (self._sum + 1) % SUMS
-            total = self._fresh(f"load {scalar}, ptr %poison{self._sum}")
-            self._lines.append(f"  store {scalar} {self.nothing(total, one)}, ptr %poison{self._sum}")
+            total = self._fresh(f"load float, ptr %sum{self._sum}")
+            total = self._fresh(f"call float @llvm.fma.f32(float {one}, float 0.0, float {total})")
+            self._lines.append(f"  store float {total}, ptr %sum{self._sum}")
 
     def _inspect(self) -> None:
         """Look at the rows of a tile that have arrived by themselves."""

@@ -29,7 +29,7 @@ class Tiled(TileOfRows):
         self.reserve("beyond", "i1")
         self.reserve("poison", scalar)
         for k in range(SUMS):
-            self.reserve(f"poison{k}", scalar)
+            self.reserve(f"sum{k}", "float")
         self._prepare()
         self.head()
         self._tile()
@@ -127,16 +127,15 @@ class Tiled(TileOfRows):
 
     def _zero(self) -> None:
         for k in range(SUMS):
-            self._lines.append(f"  store {self.number.scalar} {self.number.constant(0.0)}, ptr %poison{k}")
+            self._lines.append(f"  store float 0.0, ptr %sum{k}")
 
     def _spot(self) -> None:
         """Mark the tile if something that was looked at is not finite."""
-        scalar = self.number.scalar
-        total = self._fresh(f"load {scalar}, ptr %poison0")
+        total = self._fresh("load float, ptr %sum0")
         for k in range(1, SUMS):
-            other = self._fresh(f"load {scalar}, ptr %poison{k}")
-            total = self._fresh(f"fadd {scalar} {total}, {other}")
-        bad = self._fresh(f"fcmp une {self.number.scalar} {total}, {self.number.constant(0.0)}")
+            other = self._fresh(f"load float, ptr %sum{k}")
+            total = self._fresh(f"fadd float {total}, {other}")
+        bad = self._fresh(f"fcmp une float {total}, 0.0")
         with self.rarely(bad):
             self._note(0)
 
@@ -203,8 +202,9 @@ class Tiled(TileOfRows):
         """Ask for the kernel that can do large angles, if there was one."""
         if not self.large:
             with self.rarely(self._fresh(f"and i1 %inside, {self._fresh('load i1, ptr %beyond')}")):
-                self._lines.append("  store i32 %epoch32, ptr addrspace(1) %far")
-                self._note(1)
+                with self.rarely(self._fresh(f"xor i1 {self._is_spoiled()}, true")):
+                    self._lines.append("  store i32 %epoch32, ptr addrspace(1) %far")
+                    self._note(1)
 
     def expression(self, e: Expr) -> None:
         if e in self.gathered:
