@@ -28,6 +28,17 @@ define internal void @block_meeting(i32 %number, i32 %threads) {
   call void @block_barrier()
   ret void
 }
+define internal float @rough.f(float %b) {
+  %y = fdiv float 1.0, %b
+  ret float %y
+}
+define internal double @rough.d(double %b) {
+  %y = fdiv double 1.0, %b
+  %bits = bitcast double %y to i64
+  %upper = and i64 %bits, -4294967296
+  %rough = bitcast i64 %upper to double
+  ret double %rough
+}
 define internal void @arriving.commit.group() { ret void }
 define internal void @arriving.wait.group(i32 %n) { ret void }
 """ + "\n".join(
@@ -42,6 +53,7 @@ BUILT_IN = {
     NVIDIA.declarations: DECLARATIONS,
     "@llvm.nvvm.cp.async.": "@arriving.",
     "@llvm.nvvm.barrier.cta.sync.aligned.count": "@block_meeting",
+    "@llvm.nvvm.rcp.approx.ftz.": "@rough.",
     "define ptx_kernel": "define",
     "addrspace(1)": "",
     "addrspace(3)": "",

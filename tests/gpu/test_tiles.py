@@ -13,7 +13,7 @@ import kinetree as kt
 from kinetree.compiler.emit.llvm import gpu_plan
 from kinetree.compiler.ir.graph import Spoil
 from kinetree.compiler.passes.recompute import alive, is_input, numbers, recomputed
-from kinetree.compiler.passes.strands import one_strand, pressure, strands
+from kinetree.compiler.passes.strands import one_strand, pressure, put_aside, strands
 from kinetree.compiler.runtime import dlpack
 from kinetree.stages import TARGETS, Job
 from kinetree.stages.compile import job_for
@@ -132,3 +132,13 @@ def test_capsules_are_given_back(monkeypatch):
     assert len(dlpack._held) == before + 1
     del nobody
     assert len(dlpack._held) == before
+
+
+@pytest.mark.parametrize(("count", "ahead"), [(1, False), (1, True), (3, False)])
+def test_numbers_that_are_put_aside(count, ahead):
+    j = job_for("test", kt.forward_dynamics, QUADRUPED, None, {}, "float32" if ahead else "float64")
+    program = j.program(0)
+    dealt = strands(program, *owners(j, program), count, 150, 4)
+    aside = put_aside(dealt, program, 40, 60)
+    assert 0 < min(aside.aside) and max(aside.aside) <= 60
+    check(j, Emulated(program, j.dtype, strands=aside, ahead=ahead), 70, (3, 40))

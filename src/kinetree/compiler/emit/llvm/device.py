@@ -24,6 +24,7 @@ class Device:
     arrive: str  # a copy to shared memory that goes on by itself: bytes, where to, where from
     commit: str  # what has begun to arrive is one group
     wait: str  # until all but the last so many groups have arrived
+    reciprocal: dict[str, str]  # roughly 1 / {0}, by the kind of number
     declarations: str
 
 
@@ -41,6 +42,10 @@ NVIDIA = Device(
     "call void @llvm.nvvm.cp.async.ca.shared.global.{0}(ptr addrspace(3) {1}, ptr addrspace(1) {2})",
     "call void @llvm.nvvm.cp.async.commit.group()",
     "call void @llvm.nvvm.cp.async.wait.group(i32 {0})",
+    {
+        "float32": "call float @llvm.nvvm.rcp.approx.ftz.f(float {0})",
+        "float64": "call double @llvm.nvvm.rcp.approx.ftz.d(double {0})",
+    },
     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
     "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
     "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n"
@@ -49,7 +54,9 @@ NVIDIA = Device(
     "declare void @llvm.nvvm.cp.async.ca.shared.global.8(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.16(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.commit.group()\n"
-    "declare void @llvm.nvvm.cp.async.wait.group(i32 immarg)",
+    "declare void @llvm.nvvm.cp.async.wait.group(i32 immarg)\n"
+    "declare float @llvm.nvvm.rcp.approx.ftz.f(float)\n"
+    "declare double @llvm.nvvm.rcp.approx.ftz.d(double)",
 )
 AMD = Device(
     "amdgcn-amd-amdhsa",
@@ -65,6 +72,7 @@ AMD = Device(
     "",
     "",
     "",
+    {},
     "declare i32 @llvm.amdgcn.workitem.id.x()\n"
     "declare i32 @llvm.amdgcn.workgroup.id.x()\n"
     "declare void @llvm.amdgcn.s.barrier()",
@@ -74,7 +82,7 @@ AMD = Device(
 def declarations(number: Number) -> str:
     """The intrinsic functions that kernels use."""
     lines = []
-    for kind in sorted({number, Number("float64", 1)}, key=lambda k: k.dtype):
+    for kind in (Number("float32", 1), Number("float64", 1)):
         v, suffix = kind.vector, kind.suffix
         lines.append(f"declare {v} @llvm.fma.{suffix}({v}, {v}, {v})")
         lines += [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs", "floor")]

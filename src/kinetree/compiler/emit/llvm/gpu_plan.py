@@ -6,15 +6,16 @@ every number is kept once, and a table says which of them, or 0, stands where.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Store
 from kinetree.compiler.ir.program import Program, walk
-from kinetree.compiler.passes.strands import Strands
+from kinetree.compiler.passes.strands import Strands, overwritten
 from kinetree.ops import Expr
 
-TILES = (64, 32)  # states of a block
+TILES = tuple(map(int, os.environ.get("KT_TILES", "64,32").split(",")))  # states of a block
 LITTLE = 8 << 10  # bytes of shared memory of 32 states, up to which many small blocks are best
 FEW = 40 << 10  # bytes of shared memory of a block that leave room for several
 MUCH = 100 << 10  # bytes above which results are packed
@@ -44,9 +45,14 @@ class Plan:
         self.buffer = self.numbers  # from the rows of a tile to those of the next, which wait meanwhile
         self.numbers *= buffers
         self.slots = self._take(tile * len(strands.sent))
+        self.aside = [self._take(tile * count) for count in strands.aside]  # of each strand
+        self.within = {} if os.environ.get("KT_NOPLACE") else overwritten(strands, program)  # results that stand where an input stood
+        self.within = {result: array for result, array in self.within.items() if array in staged}
         for array in program.outputs:
             slots, count = _slots(program, array)
-            if packing and count < array.size // 2:
+            if array in self.within:
+                self.start[array] = self.start[self.within[array]]
+            elif packing and count < array.size // 2:
                 self.packed[array] = slots
                 self.start[array] = self._take(count * (tile + 1))
                 self.zeros.append((self.start[array], tile + 1))

@@ -11,9 +11,11 @@ from kinetree.compiler.emit.llvm.gpu_plan import CHUNK, Plan
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array
 from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.store_early import only_for_guard
 from kinetree.compiler.passes.strands import Strands
 
 AT_ONCE = 16  # loads that wait together
+SUMS = 4  # that are added up side by side where numbers are looked at
 LONGEST = 64  # copies of one thread that stand one after the other; more are a loop
 
 
@@ -38,6 +40,9 @@ class TileOfRows(GpuKernel):
         self.exchange = {e: k for k, e in enumerate(strands.sent)}
         self.stored: set[tuple[Array, int]] = set()
         self.staged = [(k, a) for k, a in enumerate(program.inputs) if a in plan.start and a.size]
+        guarding = only_for_guard(program)
+        self._sum = 0
+        self.gathered = {e for e in guarding if e.op == "min"}
         rule = program.spoil
         self.silent = rule is not None and rule.silent  # states that the guard refuses are NaN
 
@@ -49,6 +54,10 @@ class TileOfRows(GpuKernel):
         if start:
             place = self._fresh(f"add i64 {place}, {start}") if isinstance(place, str) else place + start
         return self._fresh(f"getelementptr {scalar}, ptr {space} @shared, i64 {place}")
+
+    def _place(self, array: Array, place: str) -> str:
+        """A place among the rows of a result: those of an input are in one of two buffers."""
+        return self._fresh(f"add i64 %offset, {place}") if array in self.plan.within else place
 
     def _fetch(self, address: str) -> str:
         return self._fresh(f"load {self.number.scalar}, ptr {self.device.shared} {address}")
@@ -167,13 +176,21 @@ class TileOfRows(GpuKernel):
         self._start(none)
 
     def _look_at(self, value: str, count: int) -> None:
-        """Add numbers to the sum that tells whether all are finite."""
-        scalar, (vector, _) = self.number.scalar, self._vector
-        total = self._fresh(f"load {scalar}, ptr %poison")
+        """Add numbers to the sums that tell whether all are finite.
+
+        The upper half of a float64 will do: what is not finite is not as a float32 either. Those that are
+        merely huge are told apart later.
+        """
+        vector, _ = self._vector
         for k in range(count):
             one = value if count == 1 else self._fresh(f"extractelement {vector} {value}, i32 {k}")
-            total = self.nothing(total, one)
-        self._lines.append(f"  store {scalar} {total}, ptr %poison")
+            if self.number.bytes == 8:
+                bits = self._fresh(f"lshr i64 {self._fresh(f'bitcast double {one} to i64')}, 32")
+                one = self._fresh(f"bitcast i32 {self._fresh(f'trunc i64 {bits} to i32')} to float")
+            self._sum = (self._sum + 1) % SUMS
+            total = self._fresh(f"load float, ptr %sum{self._sum}")
+            total = self._fresh(f"call float @llvm.fma.f32(float {one}, float 0.0, float {total})")
+            self._lines.append(f"  store float {total}, ptr %sum{self._sum}")
 
     def _inspect(self) -> None:
         """Look at the rows of a tile that have arrived by themselves."""
@@ -252,7 +269,7 @@ class TileOfRows(GpuKernel):
         whole, ragged, done = self._labels("give", "last", "given")
         self._lines.append(f"  br i1 {good}, label %{whole}, label %{ragged}")
         self._start(whole)
-        source = self._at(self.plan.start[array])
+        source = self._at(self._place(array, "0"), self.plan.start[array])
         if total <= LONGEST * self.threads:
             for j in range(0, total, self.threads):
                 with self._among(j, total) as k:
@@ -267,7 +284,8 @@ class TileOfRows(GpuKernel):
         some = self._fresh(f"icmp slt i64 %tid, {numbers}")
         often = self.plan.pitch(array) != array.size
         with self.turns("%tid", numbers, self.threads, some, often) as one:
-            self._write(target, one, self._fetch(self._at(self._skewed(array, one), self.plan.start[array])))
+            place = self._place(array, self._skewed(array, one))
+            self._write(target, one, self._fetch(self._at(place, self.plan.start[array])))
         self._lines.append(f"  br label %{done}")
         self._start(done)
 

@@ -8,9 +8,12 @@ one thread; or, for robots with limbs, a thread in each of several warps, which 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
-from kinetree.compiler.emit.llvm.gpu_rows import TileOfRows
-from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
+from kinetree.compiler.emit.llvm.gpu_rows import SUMS, TileOfRows
+from kinetree.compiler.ir.graph import Array, Clear, Spoil, Statement, Store
+from kinetree.compiler.passes.park import Fetch, Place, Put
 from kinetree.compiler.passes.recompute import is_input
 from kinetree.errors import CompileError
 from kinetree.ops import PRIMITIVES, Expr
@@ -25,6 +28,8 @@ class Tiled(TileOfRows):
         self.reserve("low", "i1")
         self.reserve("beyond", "i1")
         self.reserve("poison", scalar)
+        for k in range(SUMS):
+            self.reserve(f"sum{k}", "float")
         self._prepare()
         self.head()
         self._tile()
@@ -121,12 +126,16 @@ class Tiled(TileOfRows):
         self._spot()
 
     def _zero(self) -> None:
-        self._lines.append(f"  store {self.number.scalar} {self.number.constant(0.0)}, ptr %poison")
+        for k in range(SUMS):
+            self._lines.append(f"  store float 0.0, ptr %sum{k}")
 
     def _spot(self) -> None:
         """Mark the tile if something that was looked at is not finite."""
-        total = self._fresh(f"load {self.number.scalar}, ptr %poison")
-        bad = self._fresh(f"fcmp une {self.number.scalar} {total}, {self.number.constant(0.0)}")
+        total = self._fresh("load float, ptr %sum0")
+        for k in range(1, SUMS):
+            other = self._fresh(f"load float, ptr %sum{k}")
+            total = self._fresh(f"fadd float {total}, {other}")
+        bad = self._fresh(f"fcmp une float {total}, 0.0")
         with self.rarely(bad):
             self._note(0)
 
@@ -147,7 +156,7 @@ class Tiled(TileOfRows):
         self._lines.append(f"  switch i64 %strand, label %{labels[0]} [ {cases} ]")
         for w, label in reversed(list(enumerate(labels))):
             self._start(label)
-            self._scopes = [{}]
+            self._scopes, self._strand = [{}], w
             for phase in self.strands.phases:
                 self.statements(phase[w])
                 if phase is self.strands.phases[-1]:
@@ -157,15 +166,53 @@ class Tiled(TileOfRows):
         self._start(done)
         self._scopes = [{}]
 
+    def statements(self, statements: Sequence[Statement | Put | Fetch]) -> None:
+        """Some statements in their order; between them, what is put aside and fetched again."""
+        for s in statements:
+            if isinstance(s, Put):
+                self._set(self._aside(s.slot), self._operand(s.value))
+            elif isinstance(s, Fetch):
+                self._again(s)
+            else:
+                super().statements([s])
+
+    def _aside(self, slot: Place) -> str:
+        """Where a number waits that was put aside."""
+        if isinstance(slot, tuple):
+            array, index = slot
+            row = self._fresh(f"mul i64 %lane, {self.plan.pitch(array)}")
+            return self._at(self._fresh(f"add i64 %offset, {row}"), self.plan.start[array] + index)
+        return self._at("%lane", self.plan.aside[self._strand] + self.tile * slot)
+
+    def _again(self, s: Fetch) -> None:
+        """A number that was put aside; read in such a way that it is not kept meanwhile."""
+        scalar, e = self.number.scalar, s.value
+        if is_input(e):
+            array, index = e.args
+            if array in self.plan.start:
+                self._bind(e, self._read(array, int(index), again=True))
+            return
+        address = self._slot_of(e) if s.slot is None else self._aside(s.slot)
+        found = self._fresh(f"load volatile {scalar}, ptr {self.device.shared} {address}")
+        if PRIMITIVES[e.op].gives == TRUTH:
+            found = self._fresh(f"fcmp une {scalar} {found}, {self.number.constant(0.0)}")
+        self._bind(e, found)
+
     def _ask(self) -> None:
         """Ask for the kernel that can do large angles, if there was one."""
         if not self.large:
-            with self.rarely(self._fresh("load i1, ptr %beyond")):
-                self._lines.append("  store i32 %epoch32, ptr addrspace(1) %far")
-                self._note(1)
+            with self.rarely(self._fresh(f"and i1 %inside, {self._fresh('load i1, ptr %beyond')}")):
+                with self.rarely(self._fresh(f"xor i1 {self._is_spoiled()}, true")):
+                    self._lines.append("  store i32 %epoch32, ptr addrspace(1) %far")
+                    self._note(1)
 
     def expression(self, e: Expr) -> None:
-        if self._find(e) is not None and not is_input(e):
+        if e in self.gathered:
+            for a in e.args:
+                if a not in self.gathered:
+                    self._gather(a)
+            return
+        if self._find(e) is not None and not is_input(e) and not self.strands.aside:
             self._forget(e)
         super().expression(e)
         if e in self.exchange:
@@ -210,15 +257,14 @@ class Tiled(TileOfRows):
         return self._fresh(f"load {'volatile ' if again else ''}{scalar}, ptr {space} {place}")
 
     def store(self, s: Store) -> None:
-        value = self._operand(s.value)
         if s.array is self.program.guard:
-            low = self._fresh(f"fcmp ult {self.number.scalar} {value}, {self.number.constant(1.0)}")
-            self._lines.append(f"  store i1 {low}, ptr %low")
+            if s.value not in self.gathered:
+                self._gather(s.value)
             if self.silent:
-                with self.rarely(low):
+                with self.rarely(self._fresh("load i1, ptr %low")):
                     self._note(0)
             return
-        plan = self.plan
+        plan, value = self.plan, self._operand(s.value)
         if s.array in plan.packed:
             slot = plan.packed[s.array][s.index]
             if (s.array, slot) in self.stored:
@@ -227,8 +273,15 @@ class Tiled(TileOfRows):
             address = self._at("%lane", plan.start[s.array] + slot * (self.tile + 1))
         else:
             place = self._fresh(f"mul i64 %lane, {plan.pitch(s.array)}")
-            address = self._at(place, plan.start[s.array] + int(s.index))
+            address = self._at(self._place(s.array, place), plan.start[s.array] + int(s.index))
         self._set(address, value)
+
+    def _gather(self, value: object) -> None:
+        """Part of the guard: a state is refused if any of them is below 1."""
+        one = self.number.constant(1.0)
+        below = self._fresh(f"fcmp ult {self.number.scalar} {self._operand(value)}, {one}")
+        known = self._fresh("load i1, ptr %low")
+        self._lines.append(f"  store i1 {self._fresh(f'or i1 {below}, {known}')}, ptr %low")
 
     def clear(self, s: Clear) -> None:
         """Done once, before the first tile."""
@@ -242,7 +295,7 @@ class Tiled(TileOfRows):
         """Note states that the guard refuses; angles that are too large leave that to the other kernel."""
         if self.program.guard is None or self.silent:
             return
-        low = self._fresh("load i1, ptr %low")
+        low = self._fresh(f"and i1 %inside, {self._fresh('load i1, ptr %low')}")
         if not self.large:
             low = self._fresh(f"and i1 {low}, {self._fresh(f'xor i1 {self._marked(1)}, true')}")
         with self.rarely(low), self.rarely(self._fresh(f"xor i1 {self._is_spoiled()}, true")):
@@ -271,9 +324,11 @@ class Tiled(TileOfRows):
             spoiled = self._is_spoiled()
             if self.silent:
                 spoiled = self._fresh(f"or i1 {spoiled}, {self._fresh('load i1, ptr %low')}")
-            with self.rarely(spoiled):
+            with self.rarely(self._fresh(f"and i1 %inside, {spoiled}")):
                 for k, array in enumerate(self.program.outputs):
                     target = self.row(f"out{k}", "%state")
                     if array.size:
                         with self.turns("0", str(array.size)) as place:
                             self._write(target, place, self.number.constant(float("nan")))
+        if self.plan.within or self.strands.aside:
+            self._barrier()
