@@ -8,11 +8,14 @@ import subprocess
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from tests.gpu.jobs import NAMES, job
+from tests.gpu.jobs import NAMES, TREES, case_of, job
+from tests.soak import devices
 
 import kinetree as kt
 from kinetree.compiler.emit.llvm.gpu import AMD, emit_gpu
 from kinetree.compiler.runtime import cuda, cuda_kernels
+from kinetree.joints.base import JOINT_TYPES
+from kinetree.joints.revolute import Spin
 
 HAS_GPU = cuda.is_available()
 
@@ -52,3 +55,15 @@ def test_without_a_gpu_there_is_a_clear_error():
         kt.compile(kt.mass_matrix, kt.zoo.arm7(), target="cuda")
     with pytest.raises(kt.errors.KinetreeError, match="target='cpu'"):
         kt.cuda.array(np.zeros(3))
+
+
+def test_the_models_of_the_matrix_have_everything():
+    """Every joint type, rotors, mimic joints, several roots, no coordinates at all."""
+    models = [case_of(seed).model for seed in range(TREES + 1)]
+    types = {type(body.joint) for model in models for body in model.bodies}
+    ours = {kind for kind in JOINT_TYPES.values() if kind.__module__.startswith("kinetree.")}
+    assert types >= ours - {Spin}  # which is a rotor's
+    assert sum(bool(m.rotors) for m in models) > 10 and sum(m.nv == 0 for m in models) > 1
+    assert sum(any(len(n.members) > 1 for n in m.nodes) for m in models) > 20
+    assert sum(sum(b.parent == 0 for b in m.bodies) > 1 for m in models) > 10
+    assert len(devices.units()) == devices.COUNT == len(set(devices.units()))

@@ -4,10 +4,10 @@
     python -m tests.soak.campaign devices --seed 17        # one comparison again
 
 A trial is one function on one tree. Batches of 1, 31 and 1,000 states go there from the host, and stand on
-the device; 100,000 stand on the device, and on some trees go there from the host in chunks. Those on the
-device repeat states that the CPU has computed once: a CPU gives the same bits in every batch, which
-`tests/targets/test_determinism.py` asserts. A trial that fails says where, in which states, and who else
-agrees with whom.
+the device; in one more some numbers are NaN or infinite. 100,000 stand on the device, and on some trees go
+there from the host in chunks. Those on the device repeat states that the CPU has computed once: a CPU gives
+the same bits in every batch, which `tests/targets/test_determinism.py` asserts. A trial that fails says
+where, in which states, and who else agrees with whom.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.gpu.jobs import MADE, NAMES, job
+from tests.gpu.jobs import MADE, NAMES, TREES, case_of, job
 from tests.targets.cases import tree
 
 from kinetree.compiler.runtime import cuda
@@ -34,7 +34,6 @@ from kinetree.stages.targets import cuda_code
 from kinetree.stages.targets.cuda import CudaKernel
 from kinetree.stages.targets.cuda_code import same_bits
 
-TREES = 60
 SOME = range(6)  # trees on which other modes, precisions and layouts are tried too
 BATCHES = (1, 31, 1000)
 LARGEST = int(os.environ.get("KINETREE_GPU_LARGEST", "100000"))
@@ -65,7 +64,7 @@ class Unit(NamedTuple):
 @cache
 def units() -> list[Unit]:
     """What is compared, in this order: small trees first, since large ones take minutes."""
-    trees = sorted(range(TREES), key=lambda seed: (tree(seed).model.nv, seed))
+    trees = sorted(range(TREES + 1), key=lambda seed: (case_of(seed).model.nv, seed))
     tree.cache_clear()
     return [
         *(Unit(*u) for u in product(trees, NAMES)),
@@ -76,7 +75,7 @@ def units() -> list[Unit]:
     ]
 
 
-COUNT = (TREES + 4 * len(SOME)) * len(NAMES) + TREES * len(MADE)
+COUNT = (TREES + 1 + 4 * len(SOME)) * len(NAMES) + (TREES + 1) * len(MADE)
 
 
 def trial(seed: int) -> str:
@@ -106,6 +105,7 @@ def check(unit: Unit) -> str:
         for count in (*BATCHES, LARGEST) if unit.seed in SOME else BATCHES:
             batch = [np.resize(x, (count, *x.shape[1:])) for x in states]
             _compare(unit, j, batch, gpu, f"{count} from the host")
+        _compare(unit, j, _spoiled(states, unit.seed), gpu, "some that are not finite")
     for count in (*BATCHES, LARGEST):
         _patiently(lambda count=count: _on_device(unit, j, states, gpu, count))
     return f"{unit.dtype} {unit.mode or 'as chosen'}: {_form(gpu, unit.columns)}"
@@ -122,6 +122,16 @@ def _states(j: Job, cpu: Any, seed: int) -> list[np.ndarray]:
         fine = [k for k in range(min(count, 200)) if _accepts(cpu, [x[k] for x in states])]
         return [np.resize(x[fine], (BATCHES[-1], *x.shape[1:])) for x in states] if fine else []
     return states
+
+
+def _spoiled(states: list[np.ndarray], seed: int) -> list[np.ndarray]:
+    """Some states, and in each input one number that is none, in different states."""
+    found = [np.resize(x, (70, *x.shape[1:])) for x in states]
+    for k, x in enumerate(found):
+        rows = x.reshape(len(x), -1)
+        if rows.size:
+            rows[[3 + k, 40 + k], seed % rows.shape[1]] = np.nan, np.inf * (-1.0) ** k
+    return found
 
 
 def _accepts(cpu: Any, state: list[np.ndarray]) -> bool:
@@ -223,11 +233,16 @@ def _story(
         lines.append(f"  state {r} element {c}: {x.hex()} there, {y.hex()} here ({x - y:.3g})")
     one = [x[rows[0]] for x in states]
     lines += [f"  {n} = {[float(v).hex() for v in x.ravel()[:80]]}" for n, x in zip(j.present, one)]
-    lines += [f"  {who}: {_verdict(f, k, one, states, flat[1], int(rows[0]))}" for who, f in _others(j, gpu)]
+    for who, f, together in _others(j, gpu):
+        said = [_verdict(f, one, k, flat[1][rows[0]], "alone")]
+        said += [_verdict(f, states, k, flat[1], "all")] if together else []
+        lines.append(f"  {who}: {'; '.join(said)}")
     return "\n".join(lines)
 
 
-def _others(j: Job, gpu: Any) -> list[tuple[str, Callable[..., Any]]]:
+def _others(j: Job, gpu: Any) -> list[tuple[str, Callable[..., Any], bool]]:
+    """Other ways to compute the same: a name, how, and whether for batches."""
+
     def at(level: int) -> Callable[..., Any]:
         def call(*arrays: Any) -> Any:
             before, real = cuda_code.LEVELS, cuda_code.Code._proves_itself
@@ -244,29 +259,21 @@ def _others(j: Job, gpu: Any) -> list[tuple[str, Callable[..., Any]]]:
             return j.function.evaluate(j.model, dict(zip(j.present, arrays)), dict(j.options))
 
     return [
-        ("the same call again", gpu),
-        ("the CPU again", TARGETS["cpu"].executable(j)),
-        *((f"level {n}", at(n)) for n in (4, 1, 0)),
-        ("eagerly, alone", eager),
+        ("the same call again", gpu, True),
+        ("the CPU again", TARGETS["cpu"].executable(j), True),
+        *((f"level {n}", at(n), True) for n in (4, 1, 0)),
+        ("eagerly", eager, False),
     ]
 
 
-def _verdict(
-    f: Callable[..., Any], k: int, one: list[np.ndarray], states: list[np.ndarray], b: np.ndarray, row: int
-) -> str:
-    """How far another way to compute is from what the CPU gave: the state alone, and all of them."""
-    found = []
-    for what, arrays, expected in (("alone", one, b[row]), ("all", states, b)):
-        if f.__name__ == "eager" if hasattr(f, "__name__") else False:
-            if what == "all":
-                continue
-        try:
-            value = np.asarray(_tuple(f(*arrays))[k], b.dtype).reshape(expected.shape)
-            differ = int((value != expected).sum())
-            found.append(f"{what}: {differ} differ by up to {np.abs(value - expected).max(initial=0):.3g}")
-        except Exception as error:
-            found.append(f"{what}: {type(error).__name__} {str(error)[:200]}")
-    return "; ".join(found)
+def _verdict(f: Callable[..., Any], arrays: list[np.ndarray], k: int, expected: np.ndarray, what: str) -> str:
+    """How far another way to compute is from what the CPU gave."""
+    try:
+        value = np.asarray(_tuple(f(*arrays))[k], expected.dtype).reshape(expected.shape)
+    except Exception as error:
+        return f"{what}: {type(error).__name__} {str(error)[:200]}"
+    differ = int((value != expected).sum())
+    return f"{what}: {differ} differ by up to {np.abs(value - expected).max(initial=0):.3g}"
 
 
 def _digest(gpu: CudaKernel, unit: Unit) -> str:
