@@ -10,6 +10,7 @@ import pytest
 import kinetree as kt
 from kinetree.compiler.emit.llvm import gpu_kernel, sincos
 from kinetree.compiler.runtime import cuda, cuda_kernels
+from kinetree.compiler.runtime.cuda_arrays import View
 from kinetree.errors import CompileError, KinetreeError, ShapeError, SingularError
 from kinetree.stages.targets import cuda_code, cuda_host
 from kinetree.stages.targets.cuda_code import same_bits
@@ -249,6 +250,15 @@ def test_calls_from_the_host_use_few_streams(fake, arm):
         kernel(q, v, v)
     gc.collect()
     assert len(kernel.code._notes) <= cuda_host.LANES and fake.streams <= 16 + cuda_host.LANES
+
+
+def test_what_is_kept_for_streams_is_bounded(fake, arm):
+    arrays = [kt.cuda.array(x) for x in arm.random_state(1, 5)]
+    views = [View.of(x) for x in arrays]
+    kernel, out = kt.compile(kt.kinetic_energy, arm, target="cuda"), kt.cuda.array(np.zeros(5))
+    for stream in range(100, 100 + 3 * cuda_code.STREAMS):
+        kernel.start(views, [View.of(out)], cuda.device(), stream)
+    assert len(kernel.code._notes) <= cuda_code.STREAMS + 1
 
 
 @pytest.mark.parametrize("mode", [None, "looped"])

@@ -34,6 +34,7 @@ LEVELS = (4, 1, 0)  # of optimisation in the driver: what fails its proof is tri
 WAVES = 8  # blocks on each processor where work arrays are in the device's memory
 AHEAD = (8, 0)  # the capability of devices on which rows arrive while others are computed
 MANY = 2**31 - 1  # blocks that a launch can have
+STREAMS = 64  # for which notes and work arrays are kept
 HEAVY = 24  # operations for each number of inputs and results, from which on arithmetic takes longer
 WIDE = 4  # results for each number of inputs, from which on few states fit into a block
 FEW_BYTES = 3 << 10  # of the results of a state, if they are to fit into shared memory as they are
@@ -146,6 +147,8 @@ class Code:
     def start(self, form: Any, pointers: list[int], where: cuda.Device, stream: int) -> Notes | None:
         """Start the kernel for the arrays of a call; the notes to look at later, if it has a guard."""
         loaded = self.load(where, form.layout)
+        if len(self._notes) > STREAMS:  # nobody says when a stream is gone
+            self._notes.clear()
         free = self._notes.setdefault((where.number, stream), [])
         try:
             notes = free.pop()
