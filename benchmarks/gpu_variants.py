@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gpu import FUNCTIONS, Clock, Prepared, copy_speed, model_of, states_for
-from kinetree.compiler.emit.llvm import gpu_plan
+from kinetree.compiler.emit.llvm import gpu_plan, gpu_rows
 from kinetree.compiler.emit.llvm import reciprocal as rec
 from kinetree.compiler.emit.llvm.device import NVIDIA, declarations
 from kinetree.compiler.emit.llvm.types import Number
@@ -51,31 +51,52 @@ def way_of(choice: dict[str, Any]):
     return way
 
 
-def measure(robot: str, name: str, dtype: str, clock: Clock, choice: dict[str, Any]) -> str:
+def prepared(robot: str, name: str, dtype: str, choice: dict[str, Any], count: int = 0) -> Prepared:
     choice = dict(choice)
-    gpu_plan.TILES = choice.pop("tiles", (64, 32))
-    for key in ("KT_NOPLACE",):
+    tile, once = choice.pop("tile", 0), choice.pop("once", 16)
+    gpu_plan.TILES, gpu_plan.LITTLE, gpu_plan.FEW, gpu_plan.MUCH = (
+        ((tile,), 0, 227 << 10, 227 << 10) if tile else ((64, 32), 8 << 10, 40 << 10, 100 << 10)
+    )
+    gpu_rows.AT_ONCE = once
+    for key in ("KT_NOPLACE", "KT_SYNC", "KT_CONST"):
         os.environ.pop(key, None)
-        if choice.pop(key, None):
-            os.environ[key] = "1"
+        if key in choice:
+            os.environ[key] = str(choice.pop(key))
     cuda_code.Code._way = way_of(choice)
-    job = job_for("bench", FUNCTIONS[name], model_of(ROBOT[robot]), None, {}, {"f32": "float32", "f64": "float64"}[dtype])
+    dtype = {"f32": "float32", "f64": "float64"}[dtype]
+    job = job_for("bench", FUNCTIONS[name], model_of(ROBOT[robot]), None, {}, dtype)
+    return Prepared(job, count or states_for(job))
+
+
+def measure(robot: str, name: str, dtype: str, clock: Clock, choice: dict[str, Any]) -> str:
     started = time.perf_counter()
-    ready = Prepared(job, states_for(job))
+    ready = prepared(robot, name, dtype, choice)
     built = time.perf_counter() - started
     times = []
-    for _ in range(5):
+    for _ in range(3):
         times.append(clock.seconds(ready.start, 6))
     rates = [ready.count / t / 1e9 for t in times]
     f = ready.facts()
-    with cuda.device().current():
-        loaded = ready.kernel.code.load(cuda.device(), ready.form.layout)
-        resident = loaded.launcher.resident()
+    loaded = ready.kernel.code.load(cuda.device(), ready.form.layout)
+    resident = loaded.launcher.resident()
     return (
-        f"best {max(rates):6.2f} median {sorted(rates)[2]:6.2f} regs {f['registers']:3d} local {f['local_bytes']:4d} "
+        f"best {max(rates):6.2f} median {sorted(rates)[1]:6.2f} regs {f['registers']:3d} local {f['local_bytes']:4d} "
         f"tile {f['tile']} threads {f['threads']} shared {f['shared']} warps {resident * f['threads'] // 32} "
         f"built {built:.1f}s"
     )
+
+
+def profile() -> None:
+    """For a profiler that is told when to look."""
+    for what, choice in LIST["profile"]:
+        ready = prepared(*what.split(), choice)
+        with cuda.device().current():
+            cuda.driver().cuProfilerStart()
+        ready.start()
+        cuda_kernels.wait(cuda.device())
+        with cuda.device().current():
+            cuda.driver().cuProfilerStop()
+        print("profiled", what, choice, ready.facts(), flush=True)
 
 
 def reciprocals() -> None:
@@ -171,56 +192,47 @@ attributes #0 = {{ nounwind }}
             print(f"reciprocal {dtype} mode {mode}: {total} numbers, {data[0]} differ (last {data[1]:x}), {time.perf_counter() - started:.2f} s", flush=True)
 
 
-T32, T64 = (32,), (64, 32)
+def ways(what: str, *choices: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [(what, choice) for choice in choices]
+
+
+H32 = {"kept": 250, "price": 6, "hold": 205, "slots": 105}
+H64 = {"kept": 230, "price": 16, "hold": 100, "slots": 112}
+Q64 = {"kept": 180, "price": 3, "hold": 105}
 LIST: dict[str, list[tuple[str, dict[str, Any]]]] = {
-    "first": [
-        ("hum FD f32", {"kept": 250, "price": 6, "hold": 205, "slots": 110, "resident": 8}),
-        ("hum FD f64", {"kept": 250, "price": 12, "hold": 100, "slots": 114, "resident": 4}),
-        ("quad FD f64", {"kept": 180, "price": 3, "hold": 105, "resident": 8}),
-        ("hum FD f64", {"count": 4, "resident": 2}),
-        ("hum FD f32", {"count": 4, "resident": 2}),
+    "profile": [
         ("hum ID f32", {}),
-        ("hum ID f64", {}),
+        ("hum FD f32", H32 | {"resident": 8}),
         ("arm FD f32", {}),
-        ("arm FD f64", {}),
-        ("arm FD f64", {"resident": 6}),
-        ("quad FD f32", {}),
-        ("quad FD f64", {}),
-        ("hum FD f64", {}),
-        ("hum FD f32", {}),
-        ("quad ID f32", {}),
-        ("quad ID f64", {}),
-        ("arm ID f32", {}),
-        ("arm ID f64", {}),
+        ("hum ID f32", {"tile": 256}),
+    ],
+    "first": [
+        *ways("hum FD f32", H32 | {"resident": 8}, H32 | {"tile": 256, "resident": 1}),
+        *ways("hum FD f64", H64 | {"resident": 4}, H64 | {"tile": 128, "resident": 1}),
+        *ways("hum ID f32", {}, {"tile": 256}, {"tile": 128}, {"tile": 256, "ahead": True}, {"once": 32}, {"tile": 512}),
+        *ways("quad FD f32", {}, {"tile": 128}, {"tile": 256}, {"tile": 128, "ahead": False}),
+        *ways("arm FD f32", {}, {"tile": 128}, {"tile": 256}, {"tile": 512}, {"tile": 64, "resident": 8}),
+        *ways("arm FD f64", {"resident": 6}, {"tile": 128, "resident": 3}, {"tile": 256, "resident": 2}, {"KT_CONST": 1, "resident": 6}),
+        *ways("hum ID f64", {}, {"tile": 128}, {"tile": 256}, {"once": 32}),
+        *ways("quad FD f64", {}, Q64 | {"resident": 8}, Q64 | {"tile": 128, "resident": 2}, Q64 | {"tile": 256, "resident": 1}),
+        *ways("arm ID f32", {}, {"tile": 128}, {"tile": 256}, {"once": 8}),
+        *ways("quad ID f32", {}, {"tile": 64, "resident": 0}, {"tile": 128, "resident": 0}, {"tile": 256, "resident": 0}),
     ],
     "more": [
-        ("hum FD f32", {"kept": 250, "price": 3, "hold": 215, "slots": 110, "resident": 8}),
-        ("hum FD f64", {"kept": 250, "price": 6, "hold": 105, "slots": 114, "resident": 4}),
-        ("hum FD f64", {"count": 4, "hold": 115, "slots": 34, "resident": 2}),
-        ("quad FD f64", {"kept": 1000, "hold": 100, "resident": 8}),
-        ("quad FD f32", {"kept": 1000, "hold": 130, "resident": 6}),
-        ("quad FD f32", {"kept": 1000, "hold": 145, "resident": 6}),
-        ("quad FD f32", {"kept": 1000, "hold": 180, "resident": 4, "ahead": True}),
-        ("arm FD f64", {"hold": 60, "resident": 16, "tiles": T32}),
-        ("hum ID f32", {"KT_NOPLACE": 1}),
-        ("hum ID f32", {"tiles": T32}),
-        ("hum ID f32", {"hold": 70, "resident": 8, "ahead": True}),
-        ("hum ID f32", {"ahead": True}),
-        ("hum ID f64", {"hold": 80, "resident": 8}),
-        ("hum ID f64", {"resident": 8}),
-        ("quad ID f32", {"resident": 0}),
-        ("quad ID f32", {"resident": 16}),
-        ("quad ID f64", {"resident": 8, "hold": 50}),
-        ("quad ID f64", {"tiles": T32}),
-        ("arm ID f32", {"ahead": True}),
-        ("arm ID f32", {"tiles": T64, "KT_NOPLACE": 1}),
-        ("arm FD f64", {"resident": 7}),
-        ("arm FD f64", {"resident": 12, "tiles": T32}),
-        ("arm FD f64", {"resident": 6, "ahead": False}),
-        ("arm FD f32", {"resident": 16}),
-        ("arm FD f32", {"resident": 24}),
-        ("quad FD f32", {"resident": 5}),
-        ("quad FD f32", {"ahead": False}),
+        *ways("hum FD f32", H32 | {"tile": 128, "resident": 2}, H32 | {"tile": 256, "resident": 1, "KT_SYNC": 300}),
+        *ways("hum FD f32", H32 | {"price": 3, "hold": 215, "tile": 256, "resident": 1}),
+        *ways("hum FD f64", H64 | {"price": 12, "hold": 100, "tile": 128, "resident": 1}, H64 | {"KT_CONST": 1, "tile": 128}),
+        *ways("hum FD f64", H64 | {"price": 20, "hold": 95, "tile": 128, "resident": 1}),
+        *ways("hum ID f32", {"tile": 256, "KT_SYNC": 200}, {"tile": 256, "once": 32}),
+        *ways("hum ID f64", {"tile": 128, "once": 32}, {"tile": 128, "KT_CONST": 1}),
+        *ways("quad FD f32", {"tile": 256, "KT_SYNC": 200}, {"tile": 128, "KT_SYNC": 200}, {"kept": 1000, "hold": 140, "tile": 128, "resident": 3}),
+        *ways("quad FD f32", {"kept": 1000, "hold": 140, "tile": 128, "resident": 3, "ahead": True}),
+        *ways("arm FD f32", {"tile": 128, "resident": 4}, {"tile": 256, "resident": 2}, {"tile": 128, "ahead": False}),
+        *ways("arm FD f64", {"tile": 128, "KT_CONST": 1, "resident": 3}, {"tile": 128, "hold": 60, "resident": 4, "ahead": True}),
+        *ways("quad FD f64", Q64 | {"KT_CONST": 1, "tile": 128, "resident": 2}, {"kept": 1000, "hold": 100, "tile": 128}),
+        *ways("quad ID f64", {}, {"tile": 128}, {"KT_CONST": 1}),
+        *ways("arm ID f64", {}, {"tile": 128}),
+        *ways("hum FD f64", {"count": 4, "resident": 2}, {"count": 4, "hold": 115, "slots": 34, "resident": 2}),
     ],
 }
 
@@ -236,8 +248,8 @@ def main() -> None:
     clock = Clock(cuda.device())
     print(f"a copy moves {copy_speed(clock) / 1e12:.2f} TB/s", flush=True)
     for group in words or LIST:
-        if group == "reciprocals":
-            reciprocals()
+        if group in ("reciprocals", "profile"):
+            globals()[group]()
             continue
         for what, choice in LIST[group]:
             if time.perf_counter() - started > limit:

@@ -8,6 +8,7 @@ one thread; or, for robots with limbs, a thread in each of several warps, which 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
@@ -168,7 +169,10 @@ class Tiled(TileOfRows):
 
     def statements(self, statements: Sequence[Statement | Put | Fetch]) -> None:
         """Some statements in their order; between them, what is put aside and fetched again."""
-        for s in statements:
+        often = int(os.environ.get("KT_SYNC", "0"))
+        for k, s in enumerate(statements):
+            if often and k % often == often - 1:
+                self._barrier()
             if isinstance(s, Put):
                 self._set(self._aside(s.slot), self._operand(s.value))
             elif isinstance(s, Fetch):
