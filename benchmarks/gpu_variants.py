@@ -196,8 +196,8 @@ def ways(what: str, *choices: dict[str, Any]) -> list[tuple[str, dict[str, Any]]
     return [(what, choice) for choice in choices]
 
 
-H32 = {"kept": 250, "price": 6, "hold": 205, "slots": 105}
-H64 = {"kept": 230, "price": 16, "hold": 100, "slots": 112}
+H32 = {"kept": 250, "price": 6, "hold": 215, "slots": 105}
+H64 = {"kept": 210, "price": 20, "hold": 85, "slots": 112}
 Q64 = {"kept": 180, "price": 3, "hold": 105}
 LIST: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "profile": [
@@ -221,8 +221,8 @@ LIST: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "more": [
         *ways("hum FD f32", H32 | {"tile": 128, "resident": 2}, H32 | {"tile": 256, "resident": 1, "KT_SYNC": 300}),
         *ways("hum FD f32", H32 | {"price": 3, "hold": 215, "tile": 256, "resident": 1}),
-        *ways("hum FD f64", H64 | {"price": 12, "hold": 100, "tile": 128, "resident": 1}, H64 | {"KT_CONST": 1, "tile": 128}),
-        *ways("hum FD f64", H64 | {"price": 20, "hold": 95, "tile": 128, "resident": 1}),
+        *ways("hum FD f64", H64 | {"price": 20, "hold": 92, "tile": 128, "resident": 1}, H64 | {"KT_CONST": 1, "tile": 128}),
+        *ways("hum FD f64", H64 | {"price": 16, "hold": 85, "tile": 128, "resident": 1}),
         *ways("hum ID f32", {"tile": 256, "KT_SYNC": 200}, {"tile": 256, "once": 32}),
         *ways("hum ID f64", {"tile": 128, "once": 32}, {"tile": 128, "KT_CONST": 1}),
         *ways("quad FD f32", {"tile": 256, "KT_SYNC": 200}, {"tile": 128, "KT_SYNC": 200}, {"kept": 1000, "hold": 140, "tile": 128, "resident": 3}),

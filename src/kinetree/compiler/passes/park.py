@@ -94,6 +94,8 @@ class _Parking:
         self.slot: dict[Expr, Place] = {}
         self.free: list[Place] = list(windows)
         self.count = 0
+        self.version: dict[Expr, int] = {}  # when a number was computed or fetched
+        self.known: dict[Expr, tuple[int, ...]] = {}  # the versions that a number was computed from
         self.order: list[Step] = []
 
     def run(self) -> tuple[list[Step], int]:
@@ -101,12 +103,17 @@ class _Parking:
             if isinstance(s, Expr) and is_input(s):
                 continue
             given = [a for a in dict.fromkeys(numbers(s)) if a not in self.virtual]
+            if isinstance(s, Expr):
+                self._make_new(s, given)
             for a in given:
                 if a not in self.held:
                     self.order.append((k, Fetch(a, self.slot.get(a))))
                     self.held.add(a)
+                    self.version[a] = k
             self.order.append((k, s))
             if isinstance(s, Expr) and s not in self.virtual:
+                self.known[s] = tuple(self.version.get(a, -1) for a in given)
+                self.version[s] = k
                 self._release(s)
                 self.held.add(s)
                 given.append(s)
@@ -116,6 +123,12 @@ class _Parking:
                     self._release(a)
             self._evict(k)
         return self.order, self.count
+
+    def _make_new(self, s: Expr, given: list[Expr]) -> None:
+        """What is computed again from numbers that have not been fetched since would not be: fetch one."""
+        if self.known.get(s) == tuple(self.version.get(a, -1) for a in given):
+            again = sorted((a for a in given if self._has_place(a) or a in self.slot), key=self._has_place)
+            self.held -= set(again[-1:])
 
     def _has_place(self, a: Expr) -> bool:
         return is_input(a) or a in self.placed
