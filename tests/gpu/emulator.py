@@ -24,10 +24,6 @@ SHARED = 227 << 10
 DECLARATIONS = """declare i32 @thread_number()
 declare i32 @block_number()
 declare void @block_barrier()
-define internal void @block_meeting(i32 %number, i32 %threads) {
-  call void @block_barrier()
-  ret void
-}
 define internal float @rough.f(float %b) {
   %y = fdiv float 1.0, %b
   ret float %y
@@ -50,9 +46,9 @@ BUILT_IN = {
     NVIDIA.thread: "call i32 @thread_number()",
     NVIDIA.block: "call i32 @block_number()",
     NVIDIA.barrier: "call void @block_barrier()",
+    NVIDIA.meeting: "call void @block_barrier()",
     NVIDIA.declarations: DECLARATIONS,
     "@llvm.nvvm.cp.async.": "@arriving.",
-    "@llvm.nvvm.barrier.cta.sync.aligned.count": "@block_meeting",
     "@llvm.nvvm.rcp.approx.ftz.": "@rough.",
     "define ptx_kernel": "define",
     "addrspace(1)": "",

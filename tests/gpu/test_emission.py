@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import shutil
 import subprocess
+import sys
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -67,3 +70,20 @@ def test_the_models_of_the_matrix_have_everything():
     assert sum(any(len(n.members) > 1 for n in m.nodes) for m in models) > 20
     assert sum(sum(b.parent == 0 for b in m.bodies) > 1 for m in models) > 10
     assert len(devices.units()) == devices.COUNT == len(set(devices.units()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux how much memory there is")
+def test_assembling_leaves_nothing_behind():
+    """Passes of LLVM are given back, which llvmlite forgets."""
+
+    def resident() -> int:
+        gc.collect()
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    text = "define ptx_kernel void @states() { ret void }"
+    for k in range(250):
+        cuda_kernels.assemble(text, "sm_90")
+        if k == 50:
+            before = resident()
+    assert resident() - before < 1 << 20  # it was 6 million bytes

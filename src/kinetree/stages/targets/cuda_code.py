@@ -269,7 +269,7 @@ class Code:
         """
         states, kernel = self.job.samples(PROOF), TARGETS["cpu"].executable(self.job)
         if far:
-            most, rng = np.finfo(self.dtype).maxexp - 1, np.random.default_rng(1)
+            most, rng = np.finfo(self.dtype).maxexp - 4, np.random.default_rng(1)
             for array, k in sorted(self.angles, key=str):
                 column = states[self.program.inputs.index(array)].reshape(PROOF, -1)[::3, int(k)]
                 column *= np.exp2(rng.uniform(18.0, most, len(column)))

@@ -111,14 +111,16 @@ def from_host(code: Code, inputs: list[np.ndarray], results: list[np.ndarray], c
             for k, array in enumerate(inputs):
                 if each[k]:
                     copy(array[start : start + size], lane.part(starts[k], (size, *shapes[k]), code.dtype))
-            lane.copy(True, 0, starts[split])
+            for k, width in enumerate(widths[:split]):
+                lane.copy(True, starts[k], width * size)
             pointers = [
                 lane.there.pointer + starts[k] if e else common[k].memory.pointer for k, e in enumerate(each)
             ]
             pointers += [lane.there.pointer + s for s in starts[split:-1]]
             lane.start, lane.count = start, size
             lane.notes = code.start(HostForm(size, strides), pointers, where, lane.stream.handle)
-            lane.copy(False, starts[split], starts[-1] - starts[split])
+            for k, width in enumerate(widths[split:], split):
+                lane.copy(False, starts[k], width * size)
         for lane in lanes:
             note(collect(lane))
     finally:  # also if this is interrupted: memory and streams are used again by others

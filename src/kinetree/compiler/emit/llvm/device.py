@@ -18,7 +18,7 @@ class Device:
     thread: str  # number of the thread in its block, i32
     block: str  # number of the block, i32
     barrier: str
-    meeting: str  # the same for so many threads, whose warps come there from different places
+    meeting: str  # the same, where warps come from different places
     bounds: str  # the attribute that tells how many threads a block has
     resident: str  # the one that tells how many blocks a processor shall hold
     arrive: str  # a copy to shared memory that goes on by itself: bytes, where to, where from
@@ -36,7 +36,7 @@ NVIDIA = Device(
     "call i32 @llvm.nvvm.read.ptx.sreg.tid.x()",
     "call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()",
     "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
-    "call void @llvm.nvvm.barrier.cta.sync.aligned.count(i32 1, i32 {0})",
+    "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 1)",
     '"nvvm.maxntid"="{0}"',
     '"nvvm.minctasm"="{0}"',
     "call void @llvm.nvvm.cp.async.ca.shared.global.{0}(ptr addrspace(3) {1}, ptr addrspace(1) {2})",
@@ -49,7 +49,6 @@ NVIDIA = Device(
     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
     "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
     "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n"
-    "declare void @llvm.nvvm.barrier.cta.sync.aligned.count(i32, i32)\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.8(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.16(ptr addrspace(3), ptr addrspace(1))\n"

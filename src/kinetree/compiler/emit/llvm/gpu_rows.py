@@ -81,10 +81,7 @@ class TileOfRows(GpuKernel):
 
     def _meet(self) -> None:
         """A barrier within strands, each of which has its own code."""
-        if self.strands.count > 1:
-            self._lines.append(f"  {self.device.meeting.format(self.threads)}")
-        else:
-            self._barrier()
+        self._lines.append(f"  {self.device.meeting if self.strands.count > 1 else self.device.barrier}")
 
     def _skewed(self, array: Array, k: str) -> str:
         """Where number k of the rows of a tile stands in shared memory."""

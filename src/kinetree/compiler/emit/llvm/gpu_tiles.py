@@ -119,6 +119,8 @@ class Tiled(TileOfRows):
         if self.ahead:
             self._zero()
             self._inspect()
+            if self.plan.within or self.strands.aside:  # rows are overwritten when all have looked at them
+                self._barrier()
         else:
             self._zero()
         for k, array in enumerate(self.program.inputs):
@@ -147,7 +149,7 @@ class Tiled(TileOfRows):
         self.rows: dict[Array, str] = {}
         for k, array in enumerate(self.program.inputs):
             if array in self.plan.start:
-                place = self._fresh(f"mul i64 %place, {self.plan.pitch(array)}")
+                place = self._fresh(f"mul i64 %lane, {self.plan.pitch(array)}")  # also where no state is
                 self.rows[array] = self._at(self._fresh(f"add i64 %offset, {place}"), self.plan.start[array])
             else:
                 self.rows[array] = self.row(f"in{k}", "%state")
@@ -265,7 +267,7 @@ class Tiled(TileOfRows):
             if s.value not in self.gathered:
                 self._gather(s.value)
             if self.silent:
-                with self.rarely(self._fresh("load i1, ptr %low")):
+                with self.rarely(self._fresh(f"and i1 %inside, {self._fresh('load i1, ptr %low')}")):
                     self._note(0)
             return
         plan, value = self.plan, self._operand(s.value)
