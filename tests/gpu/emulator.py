@@ -38,9 +38,9 @@ define internal double @rough.d(double %b) {
 define internal void @arriving.commit.group() { ret void }
 define internal void @arriving.wait.group(i32 %n) { ret void }
 """ + "\n".join(
-    f"define internal void @arriving.ca.shared.global.{size}(ptr %to, ptr %from) {{\n"
+    f"define internal void @arriving.{way}.shared.global.{size}(ptr %to, ptr %from) {{\n"
     f"  %x = load {kind}, ptr %from, align {size}\n  store {kind} %x, ptr %to, align {size}\n  ret void\n}}"
-    for size, kind in ((4, "i32"), (8, "i64"), (16, "<2 x i64>"))
+    for size, kind, way in ((4, "i32", "ca"), (8, "i64", "ca"), (16, "<2 x i64>", "cg"))
 )
 BUILT_IN = {
     NVIDIA.thread: "call i32 @thread_number()",

@@ -142,3 +142,25 @@ def test_numbers_that_are_put_aside(count, ahead):
     aside = put_aside(dealt, program, 40, 60)
     assert min(aside.aside) > 0 and max(aside.aside) <= 60
     check(j, Emulated(program, j.dtype, strands=aside, ahead=ahead), 70, (3, 40))
+
+
+@kt.function("q, v -> tau")
+def careless(model, q, v):
+    """A law that does not read all that it is given; its result could stand where the rest stands."""
+    return -2.0 * v + np.array([q[0], *[0.0] * (model.nv - 1)], object)
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize("function", [careless, kt.gravity_force, kt.inverse_dynamics], ids=lambda f: f.name)
+def test_nan_anywhere_is_nan_everywhere(function, ahead):
+    """Also where nothing reads it, in whole tiles and in the ragged last one, and for nobody else."""
+    j = job_for("test", function, kt.zoo.arm7(), None, {}, "float64")
+    states = j.samples(70)
+    for k, x in enumerate(states):
+        for element in range(x.shape[1]):
+            x[(3 + k + 3 * element) % 70, element] = (np.nan, np.inf)[element % 2]
+            x[66 + k, element] = np.nan
+    expected = TARGETS["cpu"].executable(j)(*states)
+    assert np.isnan(expected).any() and not np.isnan(expected).all()
+    found, notes = Emulated(j.program(0), "float64", ahead=ahead)(*states, blocks=1)
+    assert notes[0] == -1 and same_bits(found[0], expected)

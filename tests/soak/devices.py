@@ -125,12 +125,13 @@ def _states(j: Job, cpu: Any, seed: int) -> list[np.ndarray]:
 
 
 def _spoiled(states: list[np.ndarray], seed: int) -> list[np.ndarray]:
-    """Some states, and in each input one number that is none, in different states."""
+    """Some states, most of which have one number that is none: of each input, as many as there are states."""
     found = [np.resize(x, (70, *x.shape[1:])) for x in states]
     for k, x in enumerate(found):
-        rows = x.reshape(len(x), -1)
-        if rows.size:
-            rows[[3 + k, 40 + k], seed % rows.shape[1]] = np.nan, np.inf * (-1.0) ** k
+        flat = x.reshape(len(x), -1)
+        for turn, row in enumerate(range(k, len(flat), len(found) + 1)):
+            if flat.size:
+                flat[row, (seed + turn) % flat.shape[1]] = (np.nan, np.inf, -np.inf)[turn % 3]
     return found
 
 

@@ -21,7 +21,7 @@ class Device:
     meeting: str  # the same, where warps come from different places
     bounds: str  # the attribute that tells how many threads a block has
     resident: str  # the one that tells how many blocks a processor shall hold
-    arrive: str  # a copy to shared memory that goes on by itself: bytes, where to, where from
+    arrive: dict[int, str]  # copies to shared memory that go on by themselves, by size: where to, where from
     commit: str  # what has begun to arrive is one group
     wait: str  # until all but the last so many groups have arrived
     reciprocal: dict[str, str]  # roughly 1 / {0}, by the kind of number
@@ -39,7 +39,11 @@ NVIDIA = Device(
     "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 1)",
     '"nvvm.maxntid"="{0}"',
     '"nvvm.minctasm"="{0}"',
-    "call void @llvm.nvvm.cp.async.ca.shared.global.{0}(ptr addrspace(3) {1}, ptr addrspace(1) {2})",
+    {
+        size: f"call void @llvm.nvvm.cp.async.{way}.shared.global.{size}"
+        "(ptr addrspace(3) {0}, ptr addrspace(1) {1})"
+        for size, way in ((4, "ca"), (8, "ca"), (16, "cg"))
+    },
     "call void @llvm.nvvm.cp.async.commit.group()",
     "call void @llvm.nvvm.cp.async.wait.group(i32 {0})",
     {
@@ -51,7 +55,7 @@ NVIDIA = Device(
     "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.8(ptr addrspace(3), ptr addrspace(1))\n"
-    "declare void @llvm.nvvm.cp.async.ca.shared.global.16(ptr addrspace(3), ptr addrspace(1))\n"
+    "declare void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.commit.group()\n"
     "declare void @llvm.nvvm.cp.async.wait.group(i32 immarg)\n"
     "declare float @llvm.nvvm.rcp.approx.ftz.f(float)\n"
@@ -68,7 +72,7 @@ AMD = Device(
     "call void @llvm.amdgcn.s.barrier()",
     '"amdgpu-flat-work-group-size"="{0},{0}"',
     "",
-    "",
+    {},
     "",
     "",
     {},

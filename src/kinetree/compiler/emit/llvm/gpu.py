@@ -30,6 +30,7 @@ def emit_gpu(
     shared: int = SHARED,
     ahead: bool = False,
     resident: int = 0,
+    arriving: bool = False,
 ) -> GpuModule:
     """The module of a program.
 
@@ -40,6 +41,7 @@ def emit_gpu(
         strands: what the warps of a block run, for robots with limbs.
         shared: bytes of shared memory that a block can have.
         ahead: the rows of a block's next tile arrive while it computes, as devices can from sm_80 on.
+        arriving: rows arrive in shared memory by themselves, as devices can from sm_80 on.
         resident: blocks that a processor shall hold at a time, if not as many as registers allow.
     """
     number = Number(dtype, 1)
@@ -47,7 +49,7 @@ def emit_gpu(
         strands = strands or one_strand(program)
         plan = planned(program, number, strands, shared, 2 if ahead else 1)
         if plan is not None:
-            return Tiled(program, number, device, large, strands, plan, ahead, resident).module()
+            return Tiled(program, number, device, large, strands, plan, ahead, resident, arriving).module()
     return Scattered(program, number, layout != "any", device, large).module()
 
 

@@ -15,7 +15,6 @@ from kinetree.compiler.passes.store_early import only_for_guard
 from kinetree.compiler.passes.strands import Strands
 
 AT_ONCE = 16  # loads that wait together
-SUMS = 4  # that are added up side by side where numbers are looked at
 LONGEST = 64  # copies of one thread that stand one after the other; more are a loop
 
 
@@ -32,16 +31,18 @@ class TileOfRows(GpuKernel):
         plan: Plan,
         ahead: bool,
         resident: int = 0,
+        arriving: bool = False,
     ):
         super().__init__(program, number, device, large)
         self.strands, self.plan, self.ahead, self.resident = strands, plan, ahead, resident
-        self.tile = self.plan.tile
+        self.tile, self.arriving = self.plan.tile, arriving or ahead
         self.threads = self.tile * strands.count
         self.exchange = {e: k for k, e in enumerate(strands.sent)}
         self.stored: set[tuple[Array, int]] = set()
         self.staged = [(k, a) for k, a in enumerate(program.inputs) if a in plan.start and a.size]
         guarding = only_for_guard(program)
-        self._sum = 0
+        self.looked: set[tuple[Array, int]] = set()
+        self._other = ""  # a number that is looked at together with the next
         self.gathered = {e for e in guarding if e.op == "min"}
         rule = program.spoil
         self.silent = rule is not None and rule.silent  # states that the guard refuses are NaN
@@ -103,7 +104,7 @@ class TileOfRows(GpuKernel):
     # -- rows in
 
     def _take(self, base: str, buffer: str) -> None:
-        """The rows of a tile to shared memory; what passes by is looked at (`nothing`)."""
+        """The rows of a tile to shared memory."""
         left = self._fresh(f"sub i64 %n, {base}")
         full = self._fresh(f"icmp sge i64 {left}, {self.tile}")
         rows = self._fresh(f"select i1 {full}, i64 {self.tile}, i64 {left}")
@@ -141,8 +142,8 @@ class TileOfRows(GpuKernel):
                     here = self._fresh(
                         f"getelementptr {kind}, ptr {self.device.shared} {target}, i64 {place}"
                     )
-                    if self.ahead:
-                        self._lines.append(f"  {self.device.arrive.format(size, here, there)}")
+                    if self.arriving:
+                        self._lines.append(f"  {self.device.arrive[size].format(here, there)}")
                         continue
                     value = self._fresh(
                         f"load {kind}, ptr addrspace(1) {there}, align {size}, !invariant.load !1"
@@ -150,12 +151,9 @@ class TileOfRows(GpuKernel):
                     text = f"  store {kind} {value}, ptr {self.device.shared} {here}, align {size}"
                     if j + self.threads > total:
                         self._lines.append(text)
-                        self._look_at(value, each)
                     else:
-                        held.append((text, value, each))
-            for text, value, each in held:
-                self._lines.append(text)
-                self._look_at(value, each)
+                        held.append(text)
+            self._lines += held
 
     @contextmanager
     def _among(self, j: int, total: int) -> Iterator[str]:
@@ -172,56 +170,28 @@ class TileOfRows(GpuKernel):
         self._lines.append(f"  br label %{none}")
         self._start(none)
 
-    def _look_at(self, value: str, count: int) -> None:
-        """Add numbers to the sums that tell whether all are finite.
+    def _look_at(self, value: str) -> None:
+        """Add a number to the sum that tells whether all are finite: two at a time, multiplied.
 
         The upper half of a float64 will do: what is not finite is not as a float32 either. Those that are
         merely huge are told apart later.
         """
-        vector, _ = self._vector
-        for k in range(count):
-            one = value if count == 1 else self._fresh(f"extractelement {vector} {value}, i32 {k}")
-            if self.number.bytes == 8:
-                bits = self._fresh(f"lshr i64 {self._fresh(f'bitcast double {one} to i64')}, 32")
-                one = self._fresh(f"bitcast i32 {self._fresh(f'trunc i64 {bits} to i32')} to float")
-            self._sum = (self._sum + 1) % SUMS
-            total = self._fresh(f"load float, ptr %sum{self._sum}")
-            total = self._fresh(f"call float @llvm.fma.f32(float {one}, float 0.0, float {total})")
-            self._lines.append(f"  store float {total}, ptr %sum{self._sum}")
+        if not self._other or self._other == value:
+            self._other, other = ("", value) if self._other else (value, "")
+        else:
+            other, self._other = self._other, ""
+        if other:
+            total = self._fresh("load float, ptr %sum")
+            a, b = self._upper(other), self._upper(value)
+            total = self._fresh(f"call float @llvm.fma.f32(float {a}, float {b}, float {total})")
+            self._lines.append(f"  store float {total}, ptr %sum")
 
-    def _inspect(self) -> None:
-        """Look at the rows of a tile that have arrived by themselves."""
-        whole, ragged, done = self._labels("look", "row", "looked")
-        self._lines.append(f"  br i1 %full, label %{whole}, label %{ragged}")
-        self._start(whole)
-        vector, many = self._vector
-        skewed = [a for _, a in self.staged if self.plan.pitch(a) != a.size]
-        for array in (a for _, a in self.staged if a not in skewed):
-            source = self._at("%offset", self.plan.start[array])
-            total = self.tile * array.size // many
-            for j in range(0, total, self.threads):
-                with self._among(j, total) as k:
-                    here = self._fresh(f"getelementptr {vector}, ptr {self.device.shared} {source}, i64 {k}")
-                    value = self._fresh(f"load {vector}, ptr {self.device.shared} {here}, align {CHUNK}")
-                    self._look_at(value, many)
-        self._inspect_rows(skewed)
-        self._lines.append(f"  br label %{done}")
-        self._start(ragged)
-        self._inspect_rows([a for _, a in self.staged])
-        self._lines.append(f"  br label %{done}")
-        self._start(done)
-
-    def _inspect_rows(self, arrays: list[Array]) -> None:
-        """Each thread looks at its share of its state's rows."""
-        for array in arrays:
-            some = self._fresh(f"icmp slt i64 %strand, {array.size}")
-            row = self._fresh(f"mul i64 %place, {self.plan.pitch(array)}")
-            source = self._at(self._fresh(f"add i64 %offset, {row}"), self.plan.start[array])
-            with self.turns("%strand", str(array.size), self.strands.count, some) as k:
-                here = self._fresh(
-                    f"getelementptr {self.number.scalar}, ptr {self.device.shared} {source}, i64 {k}"
-                )
-                self._look_at(self._fetch(here), 1)
+    def _upper(self, value: str) -> str:
+        """A number as a float32: the upper half of a float64."""
+        if self.number.bytes == 4:
+            return value
+        bits = self._fresh(f"lshr i64 {self._fresh(f'bitcast double {value} to i64')}, 32")
+        return self._fresh(f"bitcast i32 {self._fresh(f'trunc i64 {bits} to i32')} to float")
 
     def _take_ragged(self, number: int, array: Array, base: str, rows: str, offset: str) -> None:
         """The last tile, or rows that do not follow one another."""
@@ -239,7 +209,6 @@ class TileOfRows(GpuKernel):
             self._set(
                 self._fresh(f"getelementptr {scalar}, ptr {self.device.shared} {target}, i64 {here}"), value
             )
-            self._look_at(value, 1)
 
     def _look(self, number: int, array: Array) -> None:
         """Look at the rows of an input that stays where it is: each thread at its share."""
@@ -248,7 +217,8 @@ class TileOfRows(GpuKernel):
         with self.turns("%strand", str(array.size), self.strands.count, some) as k:
             place = self._fresh(f"getelementptr {self.number.scalar}, ptr addrspace(1) {source}, i64 {k}")
             value = self._fresh(f"load {self.number.scalar}, ptr addrspace(1) {place}, !invariant.load !1")
-            self._look_at(value, 1)
+            self._other = value
+            self._look_at(value)
 
     # -- rows out
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
-from kinetree.compiler.emit.llvm.gpu_rows import SUMS, TileOfRows
+from kinetree.compiler.emit.llvm.gpu_rows import TileOfRows
 from kinetree.compiler.ir.graph import Array, Clear, Spoil, Statement, Store
 from kinetree.compiler.passes.park import Fetch, Place, Put
 from kinetree.compiler.passes.recompute import is_input
@@ -29,8 +29,7 @@ class Tiled(TileOfRows):
         self.reserve("low", "i1")
         self.reserve("beyond", "i1")
         self.reserve("poison", scalar)
-        for k in range(SUMS):
-            self.reserve(f"sum{k}", "float")
+        self.reserve("sum", "float")
         self._prepare()
         self.head()
         self._tile()
@@ -71,7 +70,6 @@ class Tiled(TileOfRows):
     def enter(self) -> None:
         """Before the loop over tiles: the rows of the first one begin to arrive."""
         if self.ahead:
-            self._zero()
             self._take("%first", "0")
             self._lines.append(f"  {self.device.commit}")
             self.before = self._label
@@ -98,48 +96,36 @@ class Tiled(TileOfRows):
             self._start(there)
             turn = "%turn"
         else:
-            self._zero()
             self._take("%base", "0")
-            self._spot()
+            if self.arriving:
+                self._lines += [f"  {self.device.commit}", f"  {self.device.wait.format(0)}"]
         self._barrier()
         self._lines += [
-            f"  %lane = and i64 %tid, {self.tile - 1}",
-            f"  %strand = lshr i64 %tid, {self.tile.bit_length() - 1}",
+            f"  %lane32 = and i32 %tid32, {self.tile - 1}",
+            f"  %strand32 = lshr i32 %tid32, {self.tile.bit_length() - 1}",
             "  %left = sub i64 %n, %base",
             f"  %full = icmp sge i64 %left, {self.tile}",
-            f"  %rows = select i1 %full, i64 {self.tile}, i64 %left",
-            "  %inside = icmp slt i64 %lane, %rows",
-            "  %short = sub i64 %rows, 1",
-            "  %place = select i1 %inside, i64 %lane, i64 %short",
+            "  %left32 = trunc i64 %left to i32",
+            f"  %rows32 = select i1 %full, i32 {self.tile}, i32 %left32",
+            "  %inside = icmp slt i32 %lane32, %rows32",
+            "  %short = sub i32 %rows32, 1",
+            "  %place32 = select i1 %inside, i32 %lane32, i32 %short",
+            *(f"  %{name} = zext i32 %{name}32 to i64" for name in ("lane", "strand", "rows", "place")),
             "  %state = add i64 %base, %place",
             f"  %offset = mul i64 {turn}, {self.plan.buffer}",
             "  store i1 false, ptr %beyond",
             "  store i1 false, ptr %low",
         ]
-        if self.ahead:
-            self._zero()
-            self._inspect()
-            if self.plan.within or self.strands.aside:  # rows are overwritten when all have looked at them
-                self._barrier()
-        else:
-            self._zero()
+        self._lines.append("  store float 0.0, ptr %sum")
         for k, array in enumerate(self.program.inputs):
             if array not in self.plan.start and array.size:
                 self._look(k, array)
-        self._spot()
-
-    def _zero(self) -> None:
-        for k in range(SUMS):
-            self._lines.append(f"  store float 0.0, ptr %sum{k}")
 
     def _spot(self) -> None:
         """Mark the tile if something that was looked at is not finite."""
-        total = self._fresh("load float, ptr %sum0")
-        for k in range(1, SUMS):
-            other = self._fresh(f"load float, ptr %sum{k}")
-            total = self._fresh(f"fadd float {total}, {other}")
-        bad = self._fresh(f"fcmp une float {total}, 0.0")
-        with self.rarely(bad):
+        total = self._fresh("load float, ptr %sum")
+        bad = self._fresh(f"fcmp une float {self._fresh(f'fmul float {total}, 0.0')}, 0.0")
+        with self.rarely(self._fresh(f"and i1 %inside, {bad}")):
             self._note(0)
 
     # -- the program
@@ -159,10 +145,15 @@ class Tiled(TileOfRows):
         self._lines.append(f"  switch i64 %strand, label %{labels[0]} [ {cases} ]")
         for w, label in reversed(list(enumerate(labels))):
             self._start(label)
-            self._scopes, self._strand = [{}], w
+            self._scopes, self._strand, self.looked, self._other = [{}], w, set(), ""
+            if w == 0:
+                self._look_at_unread()
             for phase in self.strands.phases:
                 self.statements(phase[w])
                 if phase is self.strands.phases[-1]:
+                    if self._other:  # which waits for another
+                        self._look_at(self._other)
+                    self._spot()
                     self._ask()
                 self._meet()
             self._lines.append(f"  br label %{done}")
@@ -260,7 +251,19 @@ class Tiled(TileOfRows):
         scalar = self.number.scalar
         space = self.device.shared if array in self.plan.start else "addrspace(1)"
         place = self._fresh(f"getelementptr {scalar}, ptr {space} {self.rows[array]}, i64 {index}")
-        return self._fresh(f"load {'volatile ' if again else ''}{scalar}, ptr {space} {place}")
+        value = self._fresh(f"load {'volatile ' if again else ''}{scalar}, ptr {space} {place}")
+        if array in self.plan.start and (array, index) not in self.looked:
+            self.looked.add((array, index))
+            self._look_at(value)
+        return value
+
+    def _look_at_unread(self) -> None:
+        """Look at inputs that nothing reads, before something else may stand there."""
+        read = {(a.args[0], int(a.args[1])) for a in self.program.body.statements if _is_element(a)}
+        for _, array in self.staged:
+            for index in range(array.size):
+                if (array, index) not in read:
+                    self._read(array, index)
 
     def store(self, s: Store) -> None:
         if s.array is self.program.guard:
@@ -301,11 +304,12 @@ class Tiled(TileOfRows):
         """Note states that the guard refuses; angles that are too large leave that to the other kernel."""
         if self.program.guard is None or self.silent:
             return
-        low = self._fresh(f"and i1 %inside, {self._fresh('load i1, ptr %low')}")
-        if not self.large:
-            low = self._fresh(f"and i1 {low}, {self._fresh(f'xor i1 {self._marked(1)}, true')}")
-        with self.rarely(low), self.rarely(self._fresh(f"xor i1 {self._is_spoiled()}, true")):
-            self.refuse("%state")
+        with self.rarely(self._fresh(f"and i1 %inside, {self._fresh('load i1, ptr %low')}")):
+            fine = self._fresh(f"xor i1 {self._is_spoiled()}, true")
+            if not self.large:
+                fine = self._fresh(f"and i1 {fine}, {self._fresh(f'xor i1 {self._marked(1)}, true')}")
+            with self.rarely(fine):
+                self.refuse("%state")
 
     def _is_spoiled(self) -> str:
         """Whether an input of this thread's state is not finite."""
@@ -338,3 +342,7 @@ class Tiled(TileOfRows):
                             self._write(target, place, self.number.constant(float("nan")))
         if self.plan.within or self.strands.aside:
             self._barrier()
+
+
+def _is_element(s: Statement) -> bool:
+    return isinstance(s, Expr) and is_input(s)
