@@ -21,28 +21,18 @@ from kinetree.compiler.emit.llvm.layout import table_bytes
 from kinetree.compiler.ir.program import walk
 from kinetree.compiler.passes.recompute import is_input
 from kinetree.compiler.passes.spoil import refuse_silently
-from kinetree.compiler.passes.strands import pressure, strands
 from kinetree.compiler.runtime import cache, cuda, cuda_kernels
 from kinetree.errors import CompileError, KinetreeError
 from kinetree.ops import Expr
 from kinetree.stages.job import Job
 from kinetree.stages.target import TARGETS
-from kinetree.stages.targets.limbs import owners
+from kinetree.stages.targets.cuda_way import way_of
 
 PROOF = 300  # states on which a kernel proves itself: several tiles for each of two blocks, the last ragged
 LEVELS = (4, 1, 0)  # of optimisation in the driver: what fails its proof is tried lower
 WAVES = 8  # blocks on each processor where work arrays are in the device's memory
-AHEAD = (8, 0)  # the capability of devices on which rows arrive while others are computed
 MANY = 2**31 - 1  # blocks that a launch can have
 STREAMS = 64  # for which notes and work arrays are kept
-HEAVY = 24  # operations for each number of inputs and results, from which on arithmetic takes longer
-WIDE = 4  # results for each number of inputs, from which on few states fit into a block
-FEW_BYTES = 3 << 10  # of the results of a state, if they are to fit into shared memory as they are
-KEPT = {"float64": 95, "float32": 230}  # numbers alive at a time, beyond which some are computed again
-PRICE = 12  # operations that a number may cost which is computed again
-PARTED = {"float64": 180, "float32": 260}  # numbers beyond which limbs have warps of their own
-SEVERAL = {"float64": (5, 2), "float32": (3, 4)}  # such warps, and blocks that a processor shall hold then
-ROOMY = 5  # blocks of a processor that leave a thread many registers
 
 
 class Ptx(NamedTuple):
@@ -122,6 +112,7 @@ class Loaded(NamedTuple):
     tile: int
     tables: cuda.Memory
     blocks: int  # at most
+    large_blocks: int  # of the kernel for large angles: as many as run at a time
     work_numbers: int  # of each thread, in memory of the device
 
 
@@ -172,35 +163,11 @@ class Code:
         arguments += (loaded.tables.pointer, work, notes.memory.pointer, count, blocks, epoch)
         loaded.launcher.launch(arguments, blocks, notes.stream)
         if loaded.large is not None:
-            few = min(blocks, notes.device.processors * WAVES)
+            few = min(blocks, loaded.large_blocks)
             arguments[-2] = few
             loaded.large.launch(arguments, few, notes.stream)
 
     # -- code
-
-    def _way(self, where: cuda.Device) -> dict[str, Any]:
-        """How the program is best run on rows: by one warp or several, and whether rows arrive ahead.
-
-        One warp is best, unless it keeps too much alive, or results are so many that few states fit into a
-        block. Rows arrive ahead where there is much to compute, and no lack of memory near the processor.
-        """
-        if not self.program.is_straight:
-            return {}
-        sizes = [sum(math.prod(s) for s in part) for part in self.job.shapes]
-        kept, parted = KEPT[str(self.dtype)], PARTED[str(self.dtype)]
-        owner, weights = owners(self.job, self.program)
-        able = where.capability >= AHEAD
-        one = strands(self.program, owner, weights, 1, kept, PRICE)
-        if len(weights) > 1 and sizes[1] > WIDE * sizes[0]:
-            several = strands(self.program, owner, weights, len(weights))
-            return {"strands": several, "ahead": able and sizes[1] * self.dtype.itemsize < FEW_BYTES}
-        if len(weights) > 1 and pressure(one) > parted:
-            count, resident = SEVERAL[str(self.dtype)]
-            several = strands(self.program, owner, weights, min(count, len(weights)))
-            return {"strands": several, "resident": resident}
-        heavy = self.program.ops["flops"] > HEAVY * sum(sizes) and pressure(one) <= kept
-        resident = ROOMY if self.dtype == np.float32 and 45 < pressure(one) < 65 and not heavy else 0
-        return {"strands": one, "ahead": able and heavy, "resident": resident}
 
     def ptx(self, layout: str, where: cuda.Device, large: bool = False) -> Ptx:
         """The PTX for one layout of the arrays, from the cache if it is there."""
@@ -212,7 +179,7 @@ class Code:
             found = cache.load(name)
             if found is not None:
                 return Ptx.unpacked(found)
-        way = self._way(where) if layout == "rows" else {}
+        way = way_of(self.job, self.program, where) if layout == "rows" else {}
         made = emit_gpu(self.program, str(self.dtype), layout, large=large, shared=where.shared, **way)
         text = cuda_kernels.assemble(made.text, where.architecture)
         ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers, int(made.persistent))
@@ -235,9 +202,9 @@ class Code:
             launchers = [cuda_kernels.Launcher(t.text, where, level, t.threads, t.shared) for t in texts]
             if near.persistent:
                 blocks = where.processors * launchers[0].resident()
-            made = Loaded(
-                launchers[0], launchers[1] if self.turns else None, near.tile, constants, blocks, near.work
-            )
+            large = launchers[1] if self.turns else None
+            few = where.processors * min(WAVES, launchers[-1].resident())
+            made = Loaded(launchers[0], large, near.tile, constants, blocks, few, near.work)
             if self._proves_itself(made, where):
                 if level != LEVELS[0] and known is None:
                     self._keep_level(near, where, level)

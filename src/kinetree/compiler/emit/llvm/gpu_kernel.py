@@ -72,6 +72,21 @@ class GpuKernel(Printer):
         found += ["ptr addrspace(1) %notes", "i64 %n", "i64 %blocks", "i64 %epoch"]
         return ", ".join(found)
 
+    def only_if_asked(self) -> None:
+        """The kernel for large angles has nothing to do, unless the other met one."""
+        self._lines += [
+            "  %far = getelementptr i32, ptr addrspace(1) %notes, i64 2",
+            "  %epoch32 = trunc i64 %epoch to i32",
+        ]
+        if self.large:
+            self._lines += [
+                "  %asked = load i32, ptr addrspace(1) %far",
+                "  %wanted = icmp eq i32 %asked, %epoch32",
+                "  br i1 %wanted, label %wanted.go, label %finish",
+                "wanted.go:",
+            ]
+            self._label = "wanted.go"
+
     def enter(self) -> None:
         """What is done once, before the loop."""
 
@@ -84,12 +99,7 @@ class GpuKernel(Printer):
             "  %ctaid = zext i32 %ctaid32 to i64",
             f"  %first = mul i64 %ctaid, {self.tile}",
             f"  %step = mul i64 %blocks, {self.tile}",
-            "  %far = getelementptr i32, ptr addrspace(1) %notes, i64 2",
-            "  %epoch32 = trunc i64 %epoch to i32",
-            "  %asked = load i32, ptr addrspace(1) %far",
-            f"  %wanted = {'icmp eq i32 %asked, %epoch32' if self.large else 'icmp eq i32 0, 0'}",
-            "  %inside.any = icmp slt i64 %first, %n",
-            "  %any = and i1 %inside.any, %wanted",
+            "  %any = icmp slt i64 %first, %n",
             "  br i1 %any, label %enter, label %finish",
             "enter:",
         ]

@@ -6,20 +6,21 @@ every number is kept once, and a table says which of them, or 0, stands where.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Store
 from kinetree.compiler.ir.program import Program, walk
-from kinetree.compiler.passes.strands import Strands, overwritten
+from kinetree.compiler.passes.strands import Strands, one_strand, overwritten
 from kinetree.ops import Expr
 
-TILES = tuple(map(int, os.environ.get("KT_TILES", "64,32").split(",")))  # states of a block
+TILES = (64, 32)  # states of a block
 LITTLE = 8 << 10  # bytes of shared memory of 32 states, up to which many small blocks are best
 FEW = 40 << 10  # bytes of shared memory of a block that leave room for several
 MUCH = 100 << 10  # bytes above which results are packed
 WARP = 32
+RESERVED = 1024  # bytes of shared memory that the device keeps for each block
+MARKS = 128  # bytes for marks, rounded up
 CHUNK = 16  # bytes that are copied at a time
 
 
@@ -46,8 +47,8 @@ class Plan:
         self.numbers *= buffers
         self.slots = self._take(tile * len(strands.sent))
         self.aside = [self._take(tile * count) for count in strands.aside]  # of each strand
-        self.within = {} if os.environ.get("KT_NOPLACE") else overwritten(strands, program)  # results that stand where an input stood
-        self.within = {result: array for result, array in self.within.items() if array in staged}
+        places = overwritten(strands, program).items()  # results that stand where an input stood
+        self.within = {result: array for result, array in places if array in staged}
         for array in program.outputs:
             slots, count = _slots(program, array)
             if array in self.within:
@@ -102,6 +103,14 @@ def planned(program: Program, number: Number, strands: Strands, most: int, buffe
             staged.pop()
         limit = most
     return None
+
+
+def thread_bytes(program: Program, dtype: str, shared: int, warps: int) -> int:
+    """Shared memory that each thread has for itself, besides its rows, if a processor is to hold some warps."""
+    number = Number(dtype, 1)
+    rows = Plan(program, number, one_strand(program), WARP, False, tuple(program.inputs), 1)
+    block = (shared + RESERVED) // warps - RESERVED - MARKS
+    return max(0, block - rows.numbers * number.bytes) // WARP
 
 
 def fits(program: Program) -> bool:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from kinetree.compiler.emit.llvm.device import Device
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuKernel
-from kinetree.compiler.emit.llvm.gpu_plan import CHUNK, Plan
+from kinetree.compiler.emit.llvm.gpu_plan import CHUNK, WARP, Plan
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array
 from kinetree.compiler.ir.program import Program
@@ -15,6 +15,7 @@ from kinetree.compiler.passes.store_early import only_for_guard
 from kinetree.compiler.passes.strands import Strands
 
 AT_ONCE = 16  # loads that wait together
+TIGHT = 8  # warps whose threads have no registers to spare
 LONGEST = 64  # copies of one thread that stand one after the other; more are a loop
 
 
@@ -30,13 +31,15 @@ class TileOfRows(GpuKernel):
         strands: Strands,
         plan: Plan,
         ahead: bool,
-        resident: int = 0,
+        warps: int = 0,
         arriving: bool = False,
     ):
         super().__init__(program, number, device, large)
-        self.strands, self.plan, self.ahead, self.resident = strands, plan, ahead, resident
+        self.strands, self.plan, self.ahead = strands, plan, ahead
         self.tile, self.arriving = self.plan.tile, arriving or ahead
         self.threads = self.tile * strands.count
+        self.resident = WARP * warps // self.threads
+        self.early = 0 < warps <= TIGHT  # rows are looked at before anything is computed
         self.exchange = {e: k for k, e in enumerate(strands.sent)}
         self.stored: set[tuple[Array, int]] = set()
         self.staged = [(k, a) for k, a in enumerate(program.inputs) if a in plan.start and a.size]
@@ -185,6 +188,42 @@ class TileOfRows(GpuKernel):
             a, b = self._upper(other), self._upper(value)
             total = self._fresh(f"call float @llvm.fma.f32(float {a}, float {b}, float {total})")
             self._lines.append(f"  store float {total}, ptr %sum")
+
+    def _inspect(self) -> None:
+        """Look at the rows of a tile at once: what is looked at later is kept longer."""
+        whole, ragged, done = self._labels("look", "row", "looked")
+        self._lines.append(f"  br i1 %full, label %{whole}, label %{ragged}")
+        self._start(whole)
+        vector, many = self._vector
+        skewed = [a for _, a in self.staged if self.plan.pitch(a) != a.size]
+        for array in (a for _, a in self.staged if a not in skewed):
+            source = self._at("%offset", self.plan.start[array])
+            total = self.tile * array.size // many
+            for j in range(0, total, self.threads):
+                with self._among(j, total) as k:
+                    here = self._fresh(f"getelementptr {vector}, ptr {self.device.shared} {source}, i64 {k}")
+                    value = self._fresh(f"load {vector}, ptr {self.device.shared} {here}, align {CHUNK}")
+                    for place in range(many):
+                        self._look_at(self._fresh(f"extractelement {vector} {value}, i32 {place}"))
+        self._inspect_rows(skewed)
+        self._lines.append(f"  br label %{done}")
+        self._start(ragged)
+        self._inspect_rows([a for _, a in self.staged])
+        self._lines.append(f"  br label %{done}")
+        self._start(done)
+
+    def _inspect_rows(self, arrays: list[Array]) -> None:
+        """Each thread looks at its share of its state's rows."""
+        for array in arrays:
+            some = self._fresh(f"icmp slt i64 %strand, {array.size}")
+            row = self._fresh(f"mul i64 %place, {self.plan.pitch(array)}")
+            source = self._at(self._fresh(f"add i64 %offset, {row}"), self.plan.start[array])
+            with self.turns("%strand", str(array.size), self.strands.count, some) as k:
+                here = self._fresh(
+                    f"getelementptr {self.number.scalar}, ptr {self.device.shared} {source}, i64 {k}"
+                )
+                self._other = value = self._fetch(here)
+                self._look_at(value)
 
     def _upper(self, value: str) -> str:
         """A number as a float32: the upper half of a float64."""

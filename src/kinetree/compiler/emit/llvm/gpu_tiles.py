@@ -8,7 +8,6 @@ one thread; or, for robots with limbs, a thread in each of several warps, which 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
@@ -30,6 +29,7 @@ class Tiled(TileOfRows):
         self.reserve("beyond", "i1")
         self.reserve("poison", scalar)
         self.reserve("sum", "float")
+        self.only_if_asked()
         self._prepare()
         self.head()
         self._tile()
@@ -117,16 +117,13 @@ class Tiled(TileOfRows):
             "  store i1 false, ptr %low",
         ]
         self._lines.append("  store float 0.0, ptr %sum")
+        if self.early:
+            self._inspect()
+            if self.plan.within or self.strands.aside:  # rows are overwritten when all have looked at them
+                self._barrier()
         for k, array in enumerate(self.program.inputs):
             if array not in self.plan.start and array.size:
                 self._look(k, array)
-
-    def _spot(self) -> None:
-        """Mark the tile if something that was looked at is not finite."""
-        total = self._fresh("load float, ptr %sum")
-        bad = self._fresh(f"fcmp une float {self._fresh(f'fmul float {total}, 0.0')}, 0.0")
-        with self.rarely(self._fresh(f"and i1 %inside, {bad}")):
-            self._note(0)
 
     # -- the program
 
@@ -146,15 +143,14 @@ class Tiled(TileOfRows):
         for w, label in reversed(list(enumerate(labels))):
             self._start(label)
             self._scopes, self._strand, self.looked, self._other = [{}], w, set(), ""
-            if w == 0:
+            if w == 0 and not self.early:
                 self._look_at_unread()
             for phase in self.strands.phases:
                 self.statements(phase[w])
                 if phase is self.strands.phases[-1]:
                     if self._other:  # which waits for another
                         self._look_at(self._other)
-                    self._spot()
-                    self._ask()
+                    self._conclude()
                 self._meet()
             self._lines.append(f"  br label %{done}")
         self._start(done)
@@ -162,10 +158,7 @@ class Tiled(TileOfRows):
 
     def statements(self, statements: Sequence[Statement | Put | Fetch]) -> None:
         """Some statements in their order; between them, what is put aside and fetched again."""
-        often = int(os.environ.get("KT_SYNC", "0"))
-        for k, s in enumerate(statements):
-            if often and k % often == often - 1:
-                self._barrier()
+        for s in statements:
             if isinstance(s, Put):
                 self._set(self._aside(s.slot), self._operand(s.value))
             elif isinstance(s, Fetch):
@@ -195,11 +188,23 @@ class Tiled(TileOfRows):
             found = self._fresh(f"fcmp une {scalar} {found}, {self.number.constant(0.0)}")
         self._bind(e, found)
 
-    def _ask(self) -> None:
-        """Ask for the kernel that can do large angles, if there was one."""
-        if not self.large:
-            with self.rarely(self._fresh(f"and i1 %inside, {self._fresh('load i1, ptr %beyond')}")):
-                with self.rarely(self._fresh(f"xor i1 {self._is_spoiled()}, true")):
+    def _conclude(self) -> None:
+        """Behind the last statement: note what was met that is not ordinary.
+
+        There is one condition for all of it: what is asked for only later would be kept until then.
+        """
+        total = self._fresh(f"fmul float {self._fresh('load float, ptr %sum')}, 0.0")
+        bad = self._fresh(f"fcmp une float {total}, 0.0")
+        low, beyond = (self._fresh(f"load i1, ptr %{name}") for name in ("low", "beyond"))
+        odd = self._fresh(f"or i1 {self._fresh(f'or i1 {bad}, {low}')}, {beyond}")
+        with self.rarely(self._fresh(f"and i1 %inside, {odd}")):
+            if self.silent:
+                bad = self._fresh(f"or i1 {bad}, {low}")
+            with self.rarely(bad):
+                self._note(0)
+            if not self.large:
+                fine = self._fresh(f"xor i1 {self._is_spoiled()}, true")
+                with self.rarely(self._fresh(f"and i1 {beyond}, {fine}")):
                     self._lines.append("  store i32 %epoch32, ptr addrspace(1) %far")
                     self._note(1)
 
@@ -252,7 +257,7 @@ class Tiled(TileOfRows):
         space = self.device.shared if array in self.plan.start else "addrspace(1)"
         place = self._fresh(f"getelementptr {scalar}, ptr {space} {self.rows[array]}, i64 {index}")
         value = self._fresh(f"load {'volatile ' if again else ''}{scalar}, ptr {space} {place}")
-        if array in self.plan.start and (array, index) not in self.looked:
+        if array in self.plan.start and not self.early and (array, index) not in self.looked:
             self.looked.add((array, index))
             self._look_at(value)
         return value
@@ -269,9 +274,6 @@ class Tiled(TileOfRows):
         if s.array is self.program.guard:
             if s.value not in self.gathered:
                 self._gather(s.value)
-            if self.silent:
-                with self.rarely(self._fresh(f"and i1 %inside, {self._fresh('load i1, ptr %low')}")):
-                    self._note(0)
             return
         plan, value = self.plan, self._operand(s.value)
         if s.array in plan.packed:
