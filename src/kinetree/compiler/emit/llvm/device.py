@@ -18,6 +18,7 @@ class Device:
     thread: str  # number of the thread in its block, i32
     block: str  # number of the block, i32
     barrier: str
+    meeting: str  # the same, where warps come from different places
     bounds: str  # the attribute that tells how many threads a block has
     resident: str  # the one that tells how many blocks a processor shall hold
     arrive: dict[int, str]  # copies to shared memory that go on by themselves, by size: where to, where from
@@ -35,6 +36,7 @@ NVIDIA = Device(
     "call i32 @llvm.nvvm.read.ptx.sreg.tid.x()",
     "call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()",
     "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+    "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 1)",
     '"nvvm.maxntid"="{0}"',
     '"nvvm.minctasm"="{0}"',
     {
@@ -66,6 +68,7 @@ AMD = Device(
     "addrspace(5)",
     "call i32 @llvm.amdgcn.workitem.id.x()",
     "call i32 @llvm.amdgcn.workgroup.id.x()",
+    "call void @llvm.amdgcn.s.barrier()",
     "call void @llvm.amdgcn.s.barrier()",
     '"amdgpu-flat-work-group-size"="{0},{0}"',
     "",

@@ -84,6 +84,10 @@ class TileOfRows(GpuKernel):
     def _barrier(self) -> None:
         self._lines.append(f"  {self.device.barrier}")
 
+    def _meet(self) -> None:
+        """A barrier within strands, each of which has its own code."""
+        self._lines.append(f"  {self.device.meeting if self.strands.count > 1 else self.device.barrier}")
+
     def _skewed(self, array: Array, k: str) -> str:
         """Where number k of the rows of a tile stands in shared memory."""
         if self.plan.pitch(array) == array.size:

@@ -121,6 +121,8 @@ class Tiled(TileOfRows):
         self._lines.append("  store float 0.0, ptr %sum")
         if self.early:
             self._inspect()
+            if self.plan.within or self.strands.aside:  # rows are overwritten when all have looked at them
+                self._barrier()
         for k, array in enumerate(self.program.inputs):
             if array not in self.plan.start and array.size:
                 self._look(k, array)
@@ -132,7 +134,7 @@ class Tiled(TileOfRows):
         self.rows: dict[Array, str] = {}
         for k, array in enumerate(self.program.inputs):
             if array in self.plan.start:
-                place = self._fresh(f"mul i64 %place, {self.plan.pitch(array)}")
+                place = self._fresh(f"mul i64 %lane, {self.plan.pitch(array)}")  # also where no state is
                 self.rows[array] = self._at(self._fresh(f"add i64 %offset, {place}"), self.plan.start[array])
             else:
                 self.rows[array] = self.row(f"in{k}", "%state")
@@ -143,12 +145,15 @@ class Tiled(TileOfRows):
         for w, label in reversed(list(enumerate(labels))):
             self._start(label)
             self._scopes, self._strand, self.looked, self._other = [{}], w, set(), ""
+            if w == 0 and not self.early:
+                self._look_at_unread()
             for phase in self.strands.phases:
                 self.statements(phase[w])
                 if phase is self.strands.phases[-1]:
-                    self._look_at_others(w)
+                    if self._other:  # which waits for another
+                        self._look_at(self._other)
                     self._conclude()
-                self._barrier()
+                self._meet()
             self._lines.append(f"  br label %{done}")
         self._start(done)
         self._scopes = [{}]
@@ -194,15 +199,14 @@ class Tiled(TileOfRows):
         bad = self._fresh(f"fcmp une float {total}, 0.0")
         low, beyond = (self._fresh(f"load i1, ptr %{name}") for name in ("low", "beyond"))
         odd = self._fresh(f"or i1 {self._fresh(f'or i1 {bad}, {low}')}, {beyond}")
-        with self.rarely(odd):
+        with self.rarely(self._fresh(f"and i1 %inside, {odd}")):
             if self.silent:
                 bad = self._fresh(f"or i1 {bad}, {low}")
             with self.rarely(bad):
                 self._note(0)
             if not self.large:
                 fine = self._fresh(f"xor i1 {self._is_spoiled()}, true")
-                met = self._fresh(f"and i1 {beyond}, %inside")
-                with self.rarely(self._fresh(f"and i1 {met}, {fine}")):
+                with self.rarely(self._fresh(f"and i1 {beyond}, {fine}")):
                     self._lines.append("  store i32 %epoch32, ptr addrspace(1) %far")
                     self._note(1)
 
@@ -260,15 +264,13 @@ class Tiled(TileOfRows):
             self._look_at(value)
         return value
 
-    def _look_at_others(self, strand: int) -> None:
-        """Look at inputs that nothing reads; then at the one number that still waits for another."""
+    def _look_at_unread(self) -> None:
+        """Look at inputs that nothing reads, before something else may stand there."""
         read = {(a.args[0], int(a.args[1])) for a in self.program.body.statements if _is_element(a)}
-        for array in (a for _, a in self.staged) if strand == 0 and not self.early else ():
+        for _, array in self.staged:
             for index in range(array.size):
                 if (array, index) not in read:
                     self._read(array, index)
-        if self._other:
-            self._look_at(self._other)
 
     def store(self, s: Store) -> None:
         if s.array is self.program.guard:
