@@ -28,24 +28,24 @@ from kinetree.stages.targets.cuda import Cuda, CudaKernel
 from kinetree.stages.targets.limbs import owners
 
 ROBOT = {"arm": "7-axis arm", "quad": "quadruped", "hum": "humanoid"}
-DEFAULT = cuda_code.Code._way
+DEFAULT = cuda_code.way_of
 cuda_code.cache.load = lambda name: None
 Cuda.executable = lambda self, job: CudaKernel(job)
 
 
 def way_of(choice: dict[str, Any]):
-    """`Code._way` with some of it chosen."""
+    """`way_of` with some of it chosen."""
 
-    def way(code: Any, where: Any) -> dict[str, Any]:
-        found = DEFAULT(code, where)
+    def way(job: Any, program: Any, where: Any) -> dict[str, Any]:
+        found = DEFAULT(job, program, where)
         own = dict(choice)
         hold, slots = own.pop("hold", 0), own.pop("slots", 1000)
         if "count" in own or "kept" in own or "price" in own:
-            owner, weights = owners(code.job, code.program)
+            owner, weights = owners(job, program)
             count, kept, price = own.pop("count", 1), own.pop("kept", 1 << 30), own.pop("price", 12)
-            found = {"strands": strands(code.program, owner, weights, min(count, len(weights)), kept, price)}
+            found["strands"] = strands(program, owner, weights, min(count, len(weights)), kept, price)
         if hold:
-            found["strands"] = put_aside(found["strands"], code.program, hold, slots)
+            found["strands"] = put_aside(found["strands"], program, hold, slots)
         return found | own
 
     return way
@@ -62,10 +62,16 @@ def prepared(robot: str, name: str, dtype: str, choice: dict[str, Any], count: i
         os.environ.pop(key, None)
         if key in choice:
             os.environ[key] = str(choice.pop(key))
-    cuda_code.Code._way = way_of(choice)
+    each = choice.pop("each", 0)
+    cuda_code.way_of = way_of(choice)
     dtype = {"f32": "float32", "f64": "float64"}[dtype]
     job = job_for("bench", FUNCTIONS[name], model_of(ROBOT[robot]), None, {}, dtype)
-    return Prepared(job, count or states_for(job))
+    ready = Prepared(job, count or states_for(job))
+    if each:
+        loaded = ready.kernel.code._loaded
+        for key, made in loaded.items():
+            loaded[key] = made._replace(blocks=-(-ready.count // (made.tile * each)))
+    return ready
 
 
 def measure(robot: str, name: str, dtype: str, clock: Clock, choice: dict[str, Any]) -> str:
@@ -88,7 +94,7 @@ def measure(robot: str, name: str, dtype: str, clock: Clock, choice: dict[str, A
 
 def profile() -> None:
     """For a profiler that is told when to look."""
-    for what, choice in LIST["profile"]:
+    for what, choice in LIST["first"][:4]:
         ready = prepared(*what.split(), choice)
         with cuda.device().current():
             cuda.driver().cuProfilerStart()
@@ -196,43 +202,20 @@ def ways(what: str, *choices: dict[str, Any]) -> list[tuple[str, dict[str, Any]]
     return [(what, choice) for choice in choices]
 
 
-H32 = {"kept": 250, "price": 6, "hold": 215, "slots": 105}
-H64 = {"kept": 210, "price": 20, "hold": 85, "slots": 112}
-Q64 = {"kept": 180, "price": 3, "hold": 105}
 LIST: dict[str, list[tuple[str, dict[str, Any]]]] = {
-    "profile": [
-        ("hum ID f32", {}),
-        ("hum FD f32", H32 | {"resident": 8}),
-        ("arm FD f32", {}),
-        ("hum ID f32", {"tile": 256}),
-    ],
     "first": [
-        *ways("hum FD f32", H32 | {"resident": 8}, H32 | {"tile": 256, "resident": 1}),
-        *ways("hum FD f64", H64 | {"resident": 4}, H64 | {"tile": 128, "resident": 1}),
-        *ways("hum ID f32", {}, {"tile": 256}, {"tile": 128}, {"tile": 256, "ahead": True}, {"once": 32}, {"tile": 512}),
-        *ways("quad FD f32", {}, {"tile": 128}, {"tile": 256}, {"tile": 128, "ahead": False}),
-        *ways("arm FD f32", {}, {"tile": 128}, {"tile": 256}, {"tile": 512}, {"tile": 64, "resident": 8}),
-        *ways("arm FD f64", {"resident": 6}, {"tile": 128, "resident": 3}, {"tile": 256, "resident": 2}, {"KT_CONST": 1, "resident": 6}),
-        *ways("hum ID f64", {}, {"tile": 128}, {"tile": 256}, {"once": 32}),
-        *ways("quad FD f64", {}, Q64 | {"resident": 8}, Q64 | {"tile": 128, "resident": 2}, Q64 | {"tile": 256, "resident": 1}),
-        *ways("arm ID f32", {}, {"tile": 128}, {"tile": 256}, {"once": 8}),
-        *ways("quad ID f32", {}, {"tile": 64, "resident": 0}, {"tile": 128, "resident": 0}, {"tile": 256, "resident": 0}),
-    ],
-    "more": [
-        *ways("hum FD f32", H32 | {"tile": 128, "resident": 2}, H32 | {"tile": 256, "resident": 1, "KT_SYNC": 300}),
-        *ways("hum FD f32", H32 | {"price": 3, "hold": 215, "tile": 256, "resident": 1}),
-        *ways("hum FD f64", H64 | {"price": 20, "hold": 92, "tile": 128, "resident": 1}, H64 | {"KT_CONST": 1, "tile": 128}),
-        *ways("hum FD f64", H64 | {"price": 16, "hold": 85, "tile": 128, "resident": 1}),
-        *ways("hum ID f32", {"tile": 256, "KT_SYNC": 200}, {"tile": 256, "once": 32}),
-        *ways("hum ID f64", {"tile": 128, "once": 32}, {"tile": 128, "KT_CONST": 1}),
-        *ways("quad FD f32", {"tile": 256, "KT_SYNC": 200}, {"tile": 128, "KT_SYNC": 200}, {"kept": 1000, "hold": 140, "tile": 128, "resident": 3}),
-        *ways("quad FD f32", {"kept": 1000, "hold": 140, "tile": 128, "resident": 3, "ahead": True}),
-        *ways("arm FD f32", {"tile": 128, "resident": 4}, {"tile": 256, "resident": 2}, {"tile": 128, "ahead": False}),
-        *ways("arm FD f64", {"tile": 128, "KT_CONST": 1, "resident": 3}, {"tile": 128, "hold": 60, "resident": 4, "ahead": True}),
-        *ways("quad FD f64", Q64 | {"KT_CONST": 1, "tile": 128, "resident": 2}, {"kept": 1000, "hold": 100, "tile": 128}),
-        *ways("quad ID f64", {}, {"tile": 128}, {"KT_CONST": 1}),
-        *ways("arm ID f64", {}, {"tile": 128}),
-        *ways("hum FD f64", {"count": 4, "resident": 2}, {"count": 4, "hold": 115, "slots": 34, "resident": 2}),
+        *ways("hum ID f32", {"tile": 128}, {"arriving": False}, {"each": 2}, {"each": 8}, {"warps": 12}, {"tile": 32}),
+        *ways("hum ID f64", {"tile": 128}, {"arriving": False}, {"each": 4}, {"KT_CONST": 1}),
+        *ways("arm ID f32", {"arriving": False}, {"each": 2}, {"each": 8}, {"tile": 64}, {"warps": 28}, {"tile": 64, "each": 4}),
+        *ways("arm FD f32", {"warps": 0}, {"warps": 20}, {"tile": 64}, {"tile": 128}),
+        *ways("arm FD f64", {"KT_CONST": 1}, {"tile": 32}, {"kept": 1000, "hold": 75, "slots": 0}, {"tile": 128}),
+        *ways("quad FD f32", {"tile": 128}, {"tile": 32}, {"kept": 1000, "hold": 150, "slots": 60, "warps": 12, "ahead": False}),
+        *ways("quad ID f32", {"warps": 0}, {"warps": 20}, {"warps": 24}, {"arriving": False}),
+        *ways("quad FD f64", {"kept": 95, "price": 6, "hold": 108, "slots": 60}, {"kept": 95, "price": 3, "hold": 105, "slots": 60}),
+        *ways("hum FD f64", {"KT_CONST": 1}, {"arriving": False}),
+        *ways("hum FD f32", {"kept": 215, "price": 3, "hold": 222, "slots": 108}, {"arriving": False}),
+        *ways("quad ID f64", {"arriving": False}, {"tile": 32}),
+        *ways("arm ID f64", {"arriving": False}, {"each": 4}),
     ],
 }
 

@@ -24,8 +24,8 @@ FEW_BYTES = 3 << 10  # of the results of a state, if they are to fit into shared
 KEPT = {"float64": 95, "float32": 230}  # numbers alive at a time, beyond which some are computed again
 PRICE = 12  # operations that a number may cost which is computed again
 CROWDED = {"float64": 180, "float32": 260}  # numbers alive at a time, beyond which some wait elsewhere
-HELD = {"float64": 85, "float32": 215}  # numbers that stay in registers then
-PRICES = (3, 6, 12, 20)  # operations that a number may cost then, the fewest that suffice
+HELD = {"float64": 95, "float32": 215}  # numbers that stay in registers then
+PRICES = (3, 6, 12, 16)  # operations that a number may cost then, the fewest that suffice
 FULL = (8, 4)  # warps of a processor whose threads have all registers that they can have
 ROOM = ((48, 0), (100, 16), (180, 12), (1 << 30, 8))  # words that a thread keeps, and warps with such room
 
@@ -61,7 +61,7 @@ def _crowded(job: Job, program: Program, shared: int) -> dict[str, Any]:
     best = min(ways, key=pressure)
     slots = 0
     for warps in FULL:
-        slots = thread_bytes(program, dtype, shared, warps) // (8 if dtype == "float64" else 4)
+        slots = max(0, thread_bytes(program, dtype, shared, warps) // (8 if dtype == "float64" else 4) - 1)
         for one in ways:
             if pressure(one) <= held + slots:
                 return {"strands": put_aside(one, program, held, slots), "warps": warps}

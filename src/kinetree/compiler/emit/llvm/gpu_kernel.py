@@ -244,8 +244,12 @@ class GpuKernel(Printer):
 
     def _beyond(self, condition: str) -> None:
         """Leave this state to the other kernel if a condition holds."""
-        known = self._fresh("load i1, ptr %beyond")
-        self._lines.append(f"  store i1 {self._fresh(f'or i1 {condition}, {known}')}, ptr %beyond")
+        self.gather("beyond", condition)
+
+    def gather(self, name: str, condition: str) -> None:
+        """One more condition of those of which none should hold."""
+        known = self._fresh(f"load i1, ptr %{name}")
+        self._lines.append(f"  store i1 {self._fresh(f'or i1 {condition}, {known}')}, ptr %{name}")
 
     def expression(self, e: Expr) -> None:
         if e.op == "div" and self.rough and not isinstance(e.args[0], Expr) and e.args[0] in EXACT:

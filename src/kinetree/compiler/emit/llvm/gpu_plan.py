@@ -46,6 +46,7 @@ class Plan:
         self.buffer = self.numbers  # from the rows of a tile to those of the next, which wait meanwhile
         self.numbers *= buffers
         self.slots = self._take(tile * len(strands.sent))
+        self.pin = self._take(tile) if strands.aside else 0  # where conditions are written that none reads
         self.aside = [self._take(tile * count) for count in strands.aside]  # of each strand
         places = overwritten(strands, program).items()  # results that stand where an input stood
         self.within = {result: array for result, array in places if array in staged}

@@ -45,6 +45,7 @@ class TileOfRows(GpuKernel):
         self.staged = [(k, a) for k, a in enumerate(program.inputs) if a in plan.start and a.size]
         guarding = only_for_guard(program)
         self.looked: set[tuple[Array, int]] = set()
+        self._conditions = 0
         self._other = ""  # a number that is looked at together with the next
         self.gathered = {e for e in guarding if e.op == "min"}
         rule = program.spoil

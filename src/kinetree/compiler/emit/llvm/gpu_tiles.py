@@ -19,6 +19,8 @@ from kinetree.errors import CompileError
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops.primitives import TRUTH
 
+PINNED = 4  # conditions after which they are written down where registers are scarce
+
 
 class Tiled(TileOfRows):
     """Prints a straight program for the threads of a block."""
@@ -291,8 +293,22 @@ class Tiled(TileOfRows):
         """Part of the guard: a state is refused if any of them is below 1."""
         one = self.number.constant(1.0)
         below = self._fresh(f"fcmp ult {self.number.scalar} {self._operand(value)}, {one}")
-        known = self._fresh("load i1, ptr %low")
-        self._lines.append(f"  store i1 {self._fresh(f'or i1 {below}, {known}')}, ptr %low")
+        self.gather("low", below)
+
+    def gather(self, name: str, condition: str) -> None:
+        """Where registers are scarce, conditions are written down now and then.
+
+        Else the assembler would leave all of them to the end, and keep what they depend on until then.
+        """
+        super().gather(name, condition)
+        self._conditions += 1
+        if self.strands.aside and self._conditions % PINNED == 0:
+            low, beyond = (self._fresh(f"load i1, ptr %{kind}") for kind in ("low", "beyond"))
+            any_ = self._fresh(f"uitofp i1 {self._fresh(f'or i1 {low}, {beyond}')} to {self.number.scalar}")
+            address = self._at("%lane", self.plan.pin)
+            self._lines.append(
+                f"  store volatile {self.number.scalar} {any_}, ptr {self.device.shared} {address}"
+            )
 
     def clear(self, s: Clear) -> None:
         """Done once, before the first tile."""
