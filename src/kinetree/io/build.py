@@ -43,7 +43,7 @@ def build(
         return None
     postures = named_configurations(robot, model, log)
     report = LoadReport(robot.file, robot.format, tuple(log.findings))
-    return Model(model.name, model.gravity, model.bodies, model.rotors, model.frames, report, postures)
+    return model.remade(report=report, postures=postures)
 
 
 def named_configurations(robot: Description, model: Model, log: Log) -> tuple[Posture, ...]:

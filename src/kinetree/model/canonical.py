@@ -131,6 +131,9 @@ class _Rewriting:
             c = self.member(child)
             if c.carrier != NOTHING:
                 self.set(child, c._replace(placement=_cleaned(c.placement @ inverse)))
+        node = self.nodes[place[0]]
+        if node.closing is not None:
+            self.nodes[place[0]] = node._replace(closing=node.closing.changed(place[1], C))
 
     def turn_axis_to_z(self, place: Place) -> None:
         """Step 2, for joints with one axis."""

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree import ops
-from kinetree.errors import ArgumentError, ModelError, ShapeError, StateError
+from kinetree.errors import ArgumentError, AssemblyError, ModelError, ShapeError, SingularError, StateError
 from kinetree.model.layout import described
+from kinetree.model.loop import OPEN_TOLERANCE, LoopNode
+from kinetree.model.node import Node
 from kinetree.model.parts import Body
 from kinetree.model.validate import shown
 from kinetree.spatial.quaternion import quaternion_normalized
@@ -26,7 +28,15 @@ if TYPE_CHECKING:
 def neutral(model: Model) -> np.ndarray:
     """The position in which every joint's successor coincides with its predecessor."""
     values = [x for body in model.bodies if body.mimic is None for x in body.joint.neutral()]
-    return np.array(values, dtype=float)
+    q = np.array(values, dtype=float)
+    for node in loop_nodes(model):
+        q[list(node.q_index)] = node.reference
+    return q
+
+
+def loop_nodes(model: Model) -> list[LoopNode]:
+    """The nodes with loops."""
+    return [node for node in model.nodes if isinstance(node, LoopNode)]
 
 
 def random_state(model: Model, rng: Any, batch: int | Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -153,6 +163,38 @@ def refuse_unsound(model: Model, body: Body, q: Sequence[Any], caller: str = "")
             )
 
 
+def refuse_open(model: Model, node: Node, q: Sequence[Any]) -> None:
+    """AssemblyError if a loop of a node is open at q, SingularError if it stands at a dead point.
+
+    q holds the coordinates of the node: numbers, or arrays for a batch. NaN passes.
+    """
+    if not isinstance(node, LoopNode):
+        return
+    for number in node.openness(q):
+        if _is_below(number):
+            opening = np.sqrt(np.max(2 - np.real(number))) * OPEN_TOLERANCE
+            size = max(tie.unit for tie in node.closing.rows)
+            raise AssemblyError(
+                f"loop '{node.closing.name}' of model '{model.name}' is open by {opening:.3g} rad, or "
+                f"{opening * size:.3g} m: give a closed position, as model.assemble(q) makes it"
+            )
+    for number in node.deadness(q):
+        if _is_below(number):
+            raise SingularError(
+                f"loop '{node.closing.name}' of model '{model.name}' is at a dead point: its independent "
+                f"velocities do not say how the others move. Choose other independent joints (add_loop(..., "
+                "independent=...)), or keep away from this position"
+            )
+
+
+def _is_below(number: Any) -> bool:
+    """True if a number of soundness, or one of a batch, is known to be less than 1."""
+    if not isinstance(number, (int, float, complex, np.ndarray, np.generic)):
+        return False
+    value = np.real(np.asarray(number))
+    return value.dtype != object and bool(np.any(value < 1))
+
+
 def _first(bad: np.ndarray) -> tuple[tuple[int, ...], str]:
     """The first state of a batch that is marked, and words for it."""
     state = tuple(int(k) for k in np.argwhere(bad)[0])
@@ -178,6 +220,11 @@ def _apply(
         with np.errstate(invalid="ignore"):  # an infinity that comes in goes out as NaN
             values = getattr(body.joint, method)(*operands)
         for k, value in zip(place[result], values):
+            out[..., k] = value
+    for node in loop_nodes(model):
+        index = {"q": list(node.q_index), "v": list(node.v_index)}
+        operands = tuple(_entry(a, k) for k in index[first]), tuple(_entry(b, k) for k in index[second])
+        for k, value in zip(index[result], getattr(node, method)(*operands), strict=True):
             out[..., k] = value
     return out
 

@@ -7,7 +7,8 @@ velocity of the joint a row of pairs (index in v, factor). What a group feels fo
 subspaces S G and their derivatives dS G + S dG (`node.py`), reflected damping and limits (`drive.py`).
 
 `Own`: the joint has coordinates of its own. `Linear`: a mimic joint, a rotor behind its gears or an armature
-follows others in constant proportion. A nonlinear coupling is another class with `G_partials`.
+follows others in constant proportion. `InLoop`: the joint depends on others by a loop, which its node closes
+(`loop.py`). A nonlinear coupling is another class with `G_partials`.
 """
 
 from __future__ import annotations
@@ -166,6 +167,29 @@ class Linear(Coupling):
 
     def among(self, q_place: Mapping[int, int], v_place: Mapping[int, int]) -> Linear:
         return Linear(tuple((q_place[i], v_place[k], n) for i, k, n in self.terms), self.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class InLoop(Coupling):
+    """A joint of a loop that depends on others: its coordinates stand in q, its velocities follow by the loop."""
+
+    inner: Coupling  # in terms of the velocities of all joints
+
+    def positions(self, q: Any) -> tuple[Number, ...]:
+        return self.inner.positions(q)
+
+    def G(self, q: Any) -> Rows:
+        raise TypeError("the velocities of a joint that depends on others in a loop follow by its node")
+
+    def combined(self, ratios: Sequence[Number]) -> Any:
+        return InLoop(self.inner.combined(ratios))
+
+    @property
+    def structure(self) -> tuple:
+        return ("in a loop", self.inner.structure)
+
+    def among(self, q_place: Mapping[int, int], v_place: Mapping[int, int]) -> InLoop:
+        return InLoop(self.inner.among(q_place, v_place))
 
 
 def spread(S: Subspace, G: Rows, width: int) -> Subspace:

@@ -13,7 +13,7 @@ from kinetree.model import configuration, drive, edit, postures
 from kinetree.model.grouping import Grouping, Location
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
-from kinetree.model.parts import Body, Frame, Limits, Numbers, Posture, Rotor
+from kinetree.model.parts import Body, Frame, Limits, Loop, Numbers, Posture, Rotor
 from kinetree.model.sparsity import mass_sparsity, paths_of
 from kinetree.model.table import html_table, table
 from kinetree.model.topology import Topology
@@ -21,6 +21,7 @@ from kinetree.model.validate import WORLD, unknown
 from kinetree.spatial.transform import Transform
 
 T = TypeVar("T")
+PARTS = ("name", "gravity", "bodies", "rotors", "frames", "report", "postures", "loops")
 
 
 class Model:
@@ -32,6 +33,7 @@ class Model:
     Attributes:
         name, gravity: of the robot; the acceleration of free fall, world axes, m/s^2.
         bodies, rotors, frames, postures: the parts, as they were added.
+        loops: what closes loops between the bodies, and how each is solved.
         report: what the loader of a file found; None for models built otherwise.
     """
 
@@ -44,8 +46,11 @@ class Model:
         frames: tuple[Frame, ...] = (),
         report: Any = None,
         postures: tuple[Posture, ...] = (),
+        loops: tuple[Loop, ...] = (),
     ):
-        parts = {"bodies": bodies, "rotors": rotors, "frames": frames, "postures": postures}
+        parts = {
+            "bodies": bodies, "rotors": rotors, "frames": frames, "postures": postures, "loops": loops,
+        }  # fmt: skip
         self.__dict__.update(name=name, gravity=gravity, report=report, _memo={}, **parts)
 
     name: str
@@ -54,6 +59,7 @@ class Model:
     rotors: tuple[Rotor, ...]
     frames: tuple[Frame, ...]
     postures: tuple[Posture, ...]
+    loops: tuple[Loop, ...]
     report: Any
     _memo: dict[Hashable, Any]
 
@@ -121,7 +127,7 @@ class Model:
     @cached_property
     def layout(self) -> Layout:
         """Where the coordinates of each joint stand in q and v, and which joints follow others."""
-        return layout_of(self.bodies, self._joint_index, self.name)
+        return self._grouping.layout
 
     @property
     def nq(self) -> int:
@@ -136,15 +142,14 @@ class Model:
     def position_index(self, joint: str) -> slice:
         """Where in q the coordinates of a joint stand; empty for fixed and mimic joints."""
         i = self.joint_index(joint)
-        return self._places(i, self.layout.q_start[i], self.bodies[i - 1].joint.nq)
+        start = self.layout.q_start[i]
+        return slice(start, start if i in self.layout.follows else start + self.bodies[i - 1].joint.nq)
 
     def coordinate_index(self, joint: str) -> slice:
         """Where in v the velocities of a joint stand; empty for fixed and mimic joints."""
         i = self.joint_index(joint)
-        return self._places(i, self.layout.v_start[i], self.bodies[i - 1].joint.nv)
-
-    def _places(self, i: int, start: int, width: int) -> slice:
-        return slice(start, start if i in self.layout.follows else start + width)
+        start = self.layout.v_start[i]
+        return slice(start, start + self.layout.widths[i])
 
     @cached_property
     def coordinate_places(self) -> tuple[dict[str, np.ndarray], list]:
@@ -220,7 +225,8 @@ class Model:
     @cached_property
     def _grouping(self) -> Grouping:
         rotors = [(self.joint_index(rotor.joint), rotor) for rotor in self.rotors]
-        return Grouping(self.bodies, rotors, self.topology, self.layout)
+        layout = layout_of(self.bodies, self._joint_index, self.name)
+        return Grouping(self.bodies, rotors, self.topology, layout, self.loops)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -354,7 +360,12 @@ class Model:
 
     @property
     def _content(self) -> tuple:
-        return (self.name, self.gravity, self.bodies, self.rotors, self.frames, self.postures)
+        return (self.name, self.gravity, self.bodies, self.rotors, self.frames, self.postures, self.loops)
+
+    def remade(self, **parts: Any) -> Model:
+        """The model with other parts instead of its own, unchecked."""
+        own = {name: getattr(self, name) for name in PARTS}
+        return Model(**own | parts)
 
     def __eq__(self, other: object) -> bool:
         return other is self or (isinstance(other, Model) and self._content == other._content)
@@ -373,4 +384,4 @@ class Model:
         return html_table(self)
 
     def __reduce__(self) -> tuple:
-        return Model, (*self._content[:-1], self.report, self.postures)
+        return Model, tuple(getattr(self, name) for name in PARTS)

@@ -9,7 +9,7 @@ carries the node; algorithms see stacks of them and nothing of how they came abo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kinetree import ops
 from kinetree.joints.base import Joint
@@ -18,6 +18,9 @@ from kinetree.spatial import Detached, Inertia, Motion, Stack, Subspace, Transfo
 from kinetree.spatial.factors import Factor, Turn
 from kinetree.spatial.value import take_apart
 from kinetree.spatial.vector import Number
+
+if TYPE_CHECKING:
+    from kinetree.model.loop import Closing
 
 PREDECESSOR = -1  # the carrier of a member that sits on the node's predecessor
 NOTHING = -2  # the carrier of a member that feels no other body (an armature)
@@ -58,6 +61,16 @@ class Node(NamedTuple):
     members: tuple[Member, ...]
     q_index: tuple[int, ...]
     v_index: tuple[int, ...]
+    closing: Closing | None = None  # of a node with loops (`loop.py`)
+
+    @property
+    def reference(self) -> tuple[Number, ...]:
+        """A position of the node."""
+        return (0.0,) * len(self.q_index)
+
+    def at(self, q: Sequence[Number]) -> Node:
+        """The node as it is at q, with its loops closed."""
+        return self
 
     @property
     def structure(self) -> tuple:

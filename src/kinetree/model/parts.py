@@ -65,6 +65,33 @@ class Frame(NamedTuple):
     placement: Pose
 
 
+class Loop(NamedTuple):
+    """Loops that share joints, and how they are solved: one or several closures.
+
+    Velocities are (joint, degree of freedom). Each dependent one belongs to the row, (closure, row of it), at
+    the same place; rows that are in neither place add nothing to the others.
+    """
+
+    closures: tuple[Any, ...]
+    independent: tuple[tuple[str, int], ...]
+    dependent: tuple[tuple[str, int], ...]
+    rows: tuple[tuple[int, int], ...]
+    pivots: Numbers  # how large the pivots of the dependent velocities usually are
+    reference: tuple[tuple[str, Numbers], ...]  # a closed position of its joints
+    size: float  # a length of the loop, m
+    slack: float = 0.0  # how far the rows that were left out open in what was tried, in units of the size
+
+    @property
+    def name(self) -> str:
+        """The names of what closes it."""
+        return " and ".join(closure.name for closure in self.closures)
+
+    @property
+    def redundant(self) -> int:
+        """How many rows were left out, since they add nothing to the others."""
+        return sum(closure.count for closure in self.closures) - len(self.rows)
+
+
 class Posture(NamedTuple):
     """A configuration with a name: the positions of joints, by their names."""
 

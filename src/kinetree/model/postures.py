@@ -57,8 +57,7 @@ def carrying(model: Model, postures: tuple[Posture, ...]) -> Model:
     """The model with these configurations instead of its own."""
     if postures == model.postures:
         return model
-    name, gravity, bodies, rotors, frames, _ = model._content
-    return type(model)(name, gravity, bodies, rotors, frames, model.report, postures)
+    return model.remade(postures=postures)
 
 
 def to_dict(model: Model) -> dict[str, Any]:

@@ -200,7 +200,7 @@ class Sweep(ABC):
 
     def complement(self, i: Any, q: Any) -> Any:
         """The directions that the joint of each body of node i constrains, with zero columns up to six."""
-        node = self.node(i)
+        node = self.node(i).at(q)
         found = [m.joint.complement(m.coupling.positions(q)).padded(6) for m in node.members]
         return stacked([S.tagged(f) for S, f in zip(found, self.frame_of(i), strict=True)])
 

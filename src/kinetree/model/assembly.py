@@ -1,0 +1,222 @@
+"""Loops in numbers: positions in which they are closed, which of their rows count, and what depends on what.
+
+Rows of a file are often redundant (a planar loop closed by a ball has one row too many), and some are so up to
+the digits of the file. Ranks are decided here, once, over sampled positions in which the loop is closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from kinetree.errors import AssemblyError, ModelError
+from kinetree.model.coupling import Own
+from kinetree.model.loop import reached
+from kinetree.model.node import Node
+from kinetree.model.ties import Motions, Tie
+
+Array = np.ndarray
+
+RANK_TOLERANCE = 1e-4  # singular values below this part of the largest one are taken for zero
+CLOSED = 1e-12  # in units of the loop's size
+SLACK = 1e-3  # more than this, and rows that seemed redundant contradict the others
+SAMPLES, TRIES, ITERATIONS = 24, 40, 80
+LONGEST = 0.3  # of a step towards a closed position, rad or sizes
+NEAR_BASE = 0.3  # joints next to the base are independent unless others are so much better
+
+
+class Assembly:
+    """A spanning node with rows to be closed, evaluated on arrays of positions (batch, nq of the node)."""
+
+    def __init__(self, node: Node, ties: Sequence[Tie], size: float):
+        self.node, self.ties, self.size = node, ties, size
+        self.members = reached(node, ties)
+        self.units = np.array([tie.unit for tie in ties])
+        self.scales = np.ones(len(node.v_index))  # of the velocities
+        for m in node.members:
+            if m.body and isinstance(m.coupling, Own):
+                for k, kind in enumerate(m.joint.rates):
+                    self.scales[m.coupling.v_start + k] = size if kind == "length" else 1.0
+
+    def rows(self, q: Array) -> tuple[Array, Array]:
+        """phi (batch, rows) and K (batch, rows, velocities), both in units of the loop."""
+        batch, width = len(q), len(self.node.v_index)
+        motions = Motions(self.node, self.members, list(q.T))
+        phi, K = np.zeros((batch, len(self.ties))), np.zeros((batch, len(self.ties), width))
+        for r, tie in enumerate(self.ties):
+            jet, columns = tie.row(motions)
+            phi[:, r] = jet[0]
+            for j, column in columns.items():
+                K[:, r, j] = column[0]
+        return phi / self.units, K * self.scales / self.units[:, None]
+
+    def moved(self, q: Array, u: Array) -> Array:
+        """q after its joints moved with the velocities u (batch, velocities), in units of the loop."""
+        out, u = q.copy(), u * self.scales
+        for m in self.node.members:
+            own = m.coupling
+            if m.body and isinstance(own, Own) and own.nq:
+                places = slice(own.q_start, own.q_start + own.nq)
+                step = tuple(u[:, own.v_start + k] for k in range(own.nv))
+                out[:, places] = np.array(m.joint.integrate(tuple(q[:, places].T), step)).T
+        return out
+
+    def closed(self, q: Array, free: Sequence[int] | None = None, tolerance: float = CLOSED) -> tuple[Array, Array]:
+        """Closed positions near q, by steps of least norm, and how far each is still open."""
+        free = range(len(self.node.v_index)) if free is None else free
+        phi, K = self.rows(q)
+        for _ in range(ITERATIONS):
+            error = np.abs(phi).max(axis=1, initial=0.0)
+            if np.all(error < 0.01 * tolerance):
+                break
+            step = np.zeros((len(q), len(self.node.v_index)))
+            finite = np.isfinite(K).all(axis=(1, 2)) & np.isfinite(phi).all(axis=1)
+            inverse = np.linalg.pinv(np.where(finite[:, None, None], K, 0.0)[:, :, list(free)], rcond=1e-7)
+            step[:, list(free)] = -(inverse @ np.where(finite[:, None], phi, 0.0)[..., None])[..., 0]
+            length = np.abs(step).max(axis=1, initial=0.0)
+            step *= (LONGEST / np.maximum(length, LONGEST))[:, None]
+            trial = self.moved(q, step)
+            new_phi, new_K = self.rows(trial)
+            better = ~(np.linalg.norm(new_phi, axis=1) >= np.linalg.norm(phi, axis=1)) | (error > 1e-3)
+            if not better.any():
+                break
+            q = np.where(better[:, None], trial, q)
+            phi, K = np.where(better[:, None], new_phi, phi), np.where(better[:, None, None], new_K, K)
+        return q, np.abs(phi).max(axis=1, initial=0.0)
+
+    def near(self, start: Array, free: Sequence[int] | None = None, tolerance: float = SLACK) -> tuple[Array, float]:
+        """A closed position near one position, found from others around it if need be; how far it is open."""
+        rng, width = np.random.default_rng(0), len(self.node.v_index)
+        u = rng.standard_normal((TRIES, width)) * np.linspace(0.0, 1.5, TRIES)[:, None]
+        if free is not None:
+            u[:, [j for j in range(width) if j not in free]] = 0.0
+        for part in (slice(0, 1), slice(1, 8), slice(8, TRIES)):
+            q, error = self.closed(self.moved(np.repeat(start[None], len(u[part]), axis=0), u[part]), free)
+            good = np.flatnonzero(error < np.maximum(tolerance * 1e-8, CLOSED))
+            good = good if len(good) else np.flatnonzero(error < 0.1 * tolerance)
+            if len(good):
+                return q[good[0]], float(error[good[0]])
+        best = int(np.nanargmin(np.where(np.isfinite(error), error, np.inf)))
+        return q[best], float(error[best])
+
+    def samples(self, reference: Array) -> Array:
+        """Closed positions around one, itself the first."""
+        rng = np.random.default_rng(1)
+        reach = np.linspace(0.0, 0.7, SAMPLES)[:, None]
+        u = rng.uniform(-1.0, 1.0, (SAMPLES, len(self.node.v_index))) * reach
+        q, error = self.closed(self.moved(np.repeat(reference[None], SAMPLES, axis=0), u))
+        return q[(error < 0.1 * SLACK) | (np.arange(SAMPLES) == 0)]
+
+
+class Choice:
+    """Which rows and which velocities are eliminated, by complete pivoting over samples of K."""
+
+    def __init__(self, K: Array, weights: Array):
+        singular = np.linalg.svd(K, compute_uv=False)
+        largest = np.maximum(singular[:, :1], 1e-300)
+        self.rank = int(np.median((singular > RANK_TOLERANCE * largest).sum(axis=1)))
+        self.rows: list[int] = []
+        self.columns: list[int] = []
+        self.pivots: list[float] = []
+        A = K.copy()
+        least = RANK_TOLERANCE * float(np.median(largest))
+        for _ in range(self.rank):
+            typical = np.quantile(np.abs(A), 0.25, axis=0)
+            score = np.where(typical > least, typical * weights, 0.0)
+            if score.size == 0 or score.max() <= 0.0:
+                return
+            r, c = np.unravel_index(int(np.argmax(score)), score.shape)
+            self.rows.append(int(r))
+            self.columns.append(int(c))
+            self.pivots.append(float(np.median(np.abs(A[:, r, c]))))
+            pivot = A[:, r, c]
+            sound = np.abs(pivot) > 1e-3 * self.pivots[-1]  # the others stand near dead points
+            A = A[sound]
+            A = A - A[:, :, c, None] * A[:, r, None, :] / A[:, r, c, None, None]
+            A[:, r, :] = 0.0
+            A[:, :, c] = 0.0
+        self.is_complete = True
+
+    is_complete = False
+
+
+class Resolved(NamedTuple):
+    """How a node with loops is solved; places are those of its rows and of the velocities of all joints."""
+
+    rows: tuple[int, ...]
+    independent: tuple[int, ...]
+    dependent: tuple[int, ...]
+    pivots: tuple[float, ...]
+    reference: tuple[float, ...]
+    slack: float  # how far the rows that were left out open, in units of the loop
+
+
+def resolved(
+    assembly: Assembly, start: Array, required: Collection[int], label: Callable[[int], str], owner: str
+) -> Resolved:
+    """How a node with loops is solved.
+
+    Args:
+        start: a position of all joints; the reference is the closed one nearest to it.
+        required: velocities that are to be independent.
+        label: what a velocity is called.
+    """
+    width, rows = len(assembly.node.v_index), len(assembly.ties)
+    free = [j for j in range(width) if j not in required]
+    reference, error = assembly.near(start, free)
+    if not error < 0.1 * SLACK:
+        reference, error = assembly.near(start)
+    if not error < 0.1 * SLACK:
+        raise AssemblyError(
+            f"{owner} cannot be closed: from where it starts it comes no nearer than {error * assembly.size:.3g} m "
+            f"(or {error:.3g} rad). Check its frames and lengths"
+        )
+    samples = assembly.samples(reference)
+    _, K = assembly.rows(samples)
+    choice = Choice(K, _weights(assembly.node, required))
+    if choice.rank == width:
+        raise ModelError(
+            f"{owner} cannot move: its {rows} rows hold all {width} velocities of its joints. Leave a closure "
+            "out, or close it by a joint with more freedom"
+        )
+    if not choice.is_complete or len(required) > width - choice.rank:
+        names = ", ".join(map(label, sorted(required)))
+        freedom = "1 degree" if width - choice.rank == 1 else f"{width - choice.rank} degrees"
+        raise ModelError(
+            f"{owner} has {freedom} of freedom, which are not given by {names}: name as many independent joints, "
+            "or let kinetree choose"
+        )
+    pairs = zip(choice.pivots, choice.rows, choice.columns, strict=True)
+    pivots = tuple(float(p * assembly.units[r] / assembly.scales[c]) for p, r, c in pairs)
+    independent = tuple(j for j in range(width) if j not in choice.columns)
+    found = Resolved(tuple(choice.rows), independent, tuple(choice.columns), pivots, tuple(reference), 0.0)
+    return _settled(assembly, found, samples, owner)
+
+
+def _weights(node: Node, required: Collection[int]) -> Array:
+    """How willingly each velocity is made a dependent one."""
+    weights = np.ones(len(node.v_index))
+    for m in node.members:
+        if m.body and m.carrier < 0 and isinstance(m.coupling, Own):
+            weights[m.coupling.v_start : m.coupling.v_start + m.coupling.nv] = NEAR_BASE
+    weights[list(required)] = 0.0
+    return weights
+
+
+def _settled(assembly: Assembly, found: Resolved, samples: Array, owner: str) -> Resolved:
+    """The same with a reference that closes the rows that are kept to the last digit, and the slack of the others."""
+    kept = Assembly(assembly.node, [assembly.ties[r] for r in found.rows], assembly.size)
+    q, error = kept.closed(np.vstack([found.reference, samples]), found.dependent)
+    if not error[0] < CLOSED:
+        raise AssemblyError(f"{owner} cannot be closed where its joints stand: {error[0]:.3g} in units of its size")
+    phi, _ = assembly.rows(q[error < CLOSED])
+    slack = float(np.abs(phi).max(initial=0.0)) if len(found.rows) < len(assembly.ties) else 0.0
+    if slack > SLACK:
+        raise AssemblyError(
+            f"{owner} is over-determined: rows that seem to add nothing to the others open by {slack:.3g} of its "
+            f"size ({slack * assembly.size:.3g} m) when it moves. Correct the frames, or close it by a joint with "
+            "more freedom"
+        )
+    return found._replace(reference=tuple(map(float, q[0])), slack=slack)

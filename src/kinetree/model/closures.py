@@ -1,0 +1,188 @@
+"""What closes a loop: a joint between two bodies of one tree, a rod, or a relation between two coordinates.
+
+A closure is a few rows phi(q) = 0. `ties` writes them for the members of a node: each row is a product of
+points and directions that members carry, or a polynomial of coordinates (`ties.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kinetree.errors import ModelError
+from kinetree.joints import Joint
+from kinetree.joints.axis import perpendiculars
+from kinetree.model.coupling import Coupling
+from kinetree.model.topology import Topology
+from kinetree.model.ties import Angle, Carried, Offset, Polynomial, Rod, Tie
+from kinetree.spatial import vector as vec
+from kinetree.spatial.pose import Pose
+from kinetree.spatial.vector import Vector
+
+Locate = Callable[[int], int]  # body -> member of the node, or its predecessor
+AXES = vec.IDENTITY
+
+
+@dataclass(frozen=True, slots=True)
+class JointClosure:
+    """A joint from `placement` in one body to `other_placement` in the other: the two frames may move
+    against each other as its predecessor and successor sides do, and not otherwise."""
+
+    name: str
+    body: int
+    other: int
+    joint: Joint
+    placement: Pose
+    other_placement: Pose
+
+    @property
+    def bodies(self) -> tuple[int, int]:
+        return self.body, self.other
+
+    @property
+    def count(self) -> int:
+        return 6 - self.joint.nv
+
+    @property
+    def arms(self) -> list[Vector]:
+        return [self.placement.p, self.other_placement.p]
+
+    def meeting(self, topology: Topology) -> int:
+        return topology.common_ancestor(self.body, self.other)
+
+    def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
+        turns, slides = freedoms(self.joint)
+        a, b = locate(self.body), locate(self.other)
+        A, B = self.placement, self.other_placement
+        here, there = Carried(a, A.p, True), Carried(b, B.p, True)
+        rows: list[Tie] = [
+            Offset((Carried(a, _turned(A, c)), here, there), (), size) for c in _across(slides)
+        ]
+        for c, d, cosine in _right_angles(turns):
+            rows.append(Angle((Carried(a, _turned(A, c)), Carried(b, _turned(B, d))), (cosine,), 1.0))
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
+class RodClosure:
+    """Two points, one in each of two bodies, that keep their distance: a rod without mass."""
+
+    name: str
+    body: int
+    other: int
+    length: Any
+    point: Vector
+    other_point: Vector
+
+    @property
+    def bodies(self) -> tuple[int, int]:
+        return self.body, self.other
+
+    @property
+    def count(self) -> int:
+        return 1
+
+    @property
+    def arms(self) -> list[Vector]:
+        return [self.point, self.other_point, (self.length, 0, 0)]
+
+    def meeting(self, topology: Topology) -> int:
+        return topology.common_ancestor(self.body, self.other)
+
+    def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
+        ends = Carried(locate(self.body), self.point, True), Carried(locate(self.other), self.other_point, True)
+        return [Rod(ends, (self.length,), size)]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationClosure:
+    """A coordinate that is a polynomial of another: x = c_0 + c_1 y + c_2 y^2 + ..."""
+
+    name: str
+    body: int  # whose joint has the coordinate x
+    other: int  # whose joint has the coordinate y
+    coefficients: tuple[Any, ...]
+
+    @property
+    def bodies(self) -> tuple[int, int]:
+        return self.body, self.other
+
+    @property
+    def count(self) -> int:
+        return 1
+
+    @property
+    def arms(self) -> list[Vector]:
+        return []
+
+    def meeting(self, topology: Topology) -> int:
+        return topology.common_ancestor(topology.parent(self.body), topology.parent(self.other))
+
+    def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
+        return [Polynomial((), self.coefficients, 1.0, coupling[self.body], coupling[self.other])]
+
+
+Closure = JointClosure | RodClosure | RelationClosure
+
+
+def freedoms(joint: Joint) -> tuple[list[Vector] | None, list[Vector]]:
+    """(axes of its turns, directions of its slides) of a joint; None for the turns of a ball.
+
+    TypeError if it is not made of slides in the axes of its predecessor and turns that do not move them.
+    """
+    steps = joint.steps if joint.nv else ()
+    if steps is None or len({step.positions for step in steps}) < len(steps):
+        raise TypeError(f"a {joint.type_name} joint closes a loop by a body of its own")
+    turns: list[Vector] | None = []
+    slides: list[Vector] = []
+    for step in steps:
+        if step.kind == "ball":
+            turns = None
+        elif step.kind == "slide":
+            if turns is None or any(math.hypot(*vec.cross(t, step.axis)) > 1e-12 for t in turns):
+                raise TypeError(f"a {joint.type_name} joint closes a loop by a body of its own")
+            slides.append(step.axis)
+        elif turns is not None:
+            turns.append(step.axis)
+    return turns, slides
+
+
+def _across(slides: list[Vector]) -> list[Vector]:
+    """Directions at right angles to all slides, in the axes of the predecessor."""
+    if not slides:
+        return list(AXES)
+    if len(slides) == 1:
+        return list(perpendiculars(slides[0]))
+    if len(slides) == 2:
+        normal = vec.cross(*slides)
+        return [vec.divide(normal, math.hypot(*normal))]
+    return []
+
+
+def _right_angles(turns: list[Vector] | None) -> list[tuple[Vector, Vector, Any]]:
+    """Pairs of a direction on either side whose angle the turns leave as it is, and its cosine."""
+    if turns is None or len(turns) > 2:
+        return []
+    if not turns:
+        x, y, z = AXES
+        return [(x, z, 0), (y, z, 0), (x, y, 0)]
+    if len(turns) == 1:
+        return [(c, turns[0], 0) for c in perpendiculars(turns[0])]
+    first, second = turns
+    return [(first, second, vec.dot(first, second))]
+
+
+def _turned(pose: Pose, a: Vector) -> Vector:
+    """A direction of a frame in the axes of the body that carries it."""
+    return vec.mat_vec(pose.R, a)
+
+
+def refuse_useless(joint: Joint, owner: str) -> None:
+    """ModelError if a joint closes nothing."""
+    if joint.nv >= 6:
+        raise ModelError(f"{owner}: a {joint.type_name} joint leaves all motions free and closes no loop")
+
+
+__all__ = ["Closure", "JointClosure", "RelationClosure", "RodClosure", "freedoms"]
