@@ -9,11 +9,11 @@ from kinetree.io.description import WORLD, Closure, Description, Joint
 from kinetree.io.report import Log
 from kinetree.model import Model, ModelBuilder
 from kinetree.model.closures import Closure as Closing
-from kinetree.model.loops import closed_model
+from kinetree.model.loops import closed_model, total_velocities
 from kinetree.model.parts import Loop
 
 CHOICES = ("close", "ignore")
-_MOST = 200  # closures of one file: finding how loops are solved takes a part of a second for each
+_MOST = 128  # closures of one file, and velocities of all its loops: finding how they are solved takes a while
 
 
 def leave_open(robot: Description, log: Log) -> None:
@@ -81,6 +81,10 @@ def close_loops(robot: Description, model: Model, closings: Sequence[Closing], l
     if not closings:
         return
     known = {closure.name: closure for closure in robot.closures}
+    if total_velocities(model, closings) > _MOST:
+        problem = f"its loops tie more than {_MOST} velocities to each other: all of them were left open"
+        log.add("loop-open", robot.closures[0].where, problem)
+        return
 
     def refused(closings: Sequence[Closing], error: ModelError) -> None:
         reason = str(error).removeprefix(f"model '{model.name}': ")

@@ -73,7 +73,8 @@ class Equalities:
             return
         (a, A), (b, B) = ends
         label = element.get("name")
-        name = self.names.claim(prefix + label if label else f"{a}-{b}")
+        sites = "-".join(element.get(word) or "" for word in _ENDS[1])
+        name = self.names.claim(prefix + (label or (sites if sites != "-" else "")) or f"{a}-{b}")
         problem = f"<{element.tag}> closes a loop: the mechanism moves as if it were open"
         held = {a, b} & self.mocap or (element.tag == "weld" and {a, b} - self.moving)
         if held:

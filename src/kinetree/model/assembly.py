@@ -22,7 +22,8 @@ Array = np.ndarray
 RANK_TOLERANCE = 1e-4  # singular values below this part of the largest one are taken for zero
 CLOSED = 1e-12  # in units of the loop's size
 SLACK = 1e-3  # more than this, and rows that seemed redundant contradict the others
-SAMPLES, TRIES, ITERATIONS = 24, 40, 80
+SAMPLES, TRIES, ITERATIONS, SOON = 24, 40, 80, 20  # samples that do not close soon are left out
+PATIENCE = 12  # steps that bring nothing nearer
 LONGEST = 0.3  # of a step towards a closed position, rad or sizes
 UNWILLING = 1e-6  # preferred joints are independent unless there are no others
 ALIVE = 1e-2  # a reference has pivots of this part of what they usually are
@@ -65,13 +66,18 @@ class Assembly:
                 out[:, places] = np.array(m.joint.integrate(tuple(q[:, places].T), step)).T
         return out
 
-    def closed(self, q: Array, free: Sequence[int] | None = None, tolerance: float = CLOSED) -> tuple[Array, Array]:
+    def closed(
+        self, q: Array, free: Sequence[int] | None = None, tolerance: float = CLOSED, iterations: int = ITERATIONS
+    ) -> tuple[Array, Array]:
         """Closed positions near q, by steps of least norm, and how far each is still open."""
         free = range(len(self.node.v_index)) if free is None else free
         phi, K = self.rows(q)
-        for _ in range(ITERATIONS):
+        least, idle = np.full(len(q), np.inf), 0
+        for _ in range(iterations):
             error = np.abs(phi).max(axis=1, initial=0.0)
-            if np.all(error < 0.01 * tolerance):
+            idle = 0 if np.any(error < 0.9 * least) else idle + 1
+            least = np.fmin(least, error)
+            if np.all(error < 0.01 * tolerance) or idle > PATIENCE:
                 break
             step = np.zeros((len(q), len(self.node.v_index)))
             finite = np.isfinite(K).all(axis=(1, 2)) & np.isfinite(phi).all(axis=1)
@@ -108,7 +114,7 @@ class Assembly:
         rng = np.random.default_rng(1)
         reach = np.linspace(0.0, 0.7, SAMPLES)[:, None]
         u = rng.uniform(-1.0, 1.0, (SAMPLES, len(self.node.v_index))) * reach
-        q, error = self.closed(self.moved(np.repeat(reference[None], SAMPLES, axis=0), u))
+        q, error = self.closed(self.moved(np.repeat(reference[None], SAMPLES, axis=0), u), iterations=SOON)
         return q[(error < 0.1 * SLACK) | (np.arange(SAMPLES) == 0)]
 
 
@@ -185,7 +191,7 @@ def resolved(
         raise RigidError(f"{owner}: none of its joints can move")
     free = [j for j in range(width) if j not in required]
     reference, error = assembly.near(start, free)
-    if not error < 0.1 * SLACK:
+    if not error < 0.1 * SLACK and required:
         reference, error = assembly.near(start)
     _refuse_open(assembly, error, 0.1 * SLACK, owner)
     samples = assembly.samples(reference)

@@ -30,7 +30,7 @@ Velocity = tuple[str, int]  # joint, degree of freedom
 Refused = Callable[[Sequence[Closure], ModelError], None]
 _LEAVE = "leave out all but its closures (and independent) to have it solved anew"
 _SIZES = 1e3  # the size of a loop may differ by this factor from what its frames say
-LARGEST = 64  # velocities of one loop: its matrices are dense, and traced one number at a time
+LARGEST = 32  # velocities of one loop: its matrices are dense, and traced one number at a time
 
 
 def closed(spanning: Sequence[Node], loops: Sequence[Loop], grouping: Grouping) -> tuple[tuple[Node, ...], Layout]:
@@ -75,6 +75,13 @@ def closed_model(
     q = model.positions(start or {}).tolist()
     found = find(closures, required, q, grouping, f"model '{model.name}'", preferred, refused)
     return model.remade(loops=(*kept, *found))
+
+
+def total_velocities(model: Model, closures: Sequence[Closure]) -> int:
+    """How many velocities the loops have in all that closures make."""
+    grouping = model.remade(loops=unresolved(closures))._grouping
+    homes = {_home(_unresolved(closure), grouping) for closure in closures}
+    return sum(len(grouping.nodes[home].v_index) for home in homes)
 
 
 def find(
