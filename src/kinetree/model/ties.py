@@ -71,7 +71,7 @@ class Motions:
         columns: Columns = {j: {0: back @ S} for j, S in enumerate(self.node.motion(m, self.q).columns) if j in places}
         V = [dict(jet) for jet in self.V[m.carrier]]
         self._along(m, V, columns, back)
-        self.J[k], self.V[k] = self.J[m.carrier] | columns, V
+        self.J[k], self.V[k] = _together(self.J[m.carrier], columns), V
 
     def _along(self, m: Any, V: list[Jet], columns: Columns, back: Transform) -> None:
         """Derivatives of the columns of one member's own joint, and the velocities that it moves with."""
@@ -126,6 +126,12 @@ class Motions:
 def _moved(V: Motion, r: Vector, is_point: bool) -> Vector:
     turned = vec.cross(V.angular, r)
     return vec.add(turned, V.linear) if is_point else turned
+
+
+def _together(a: Columns, b: Columns) -> Columns:
+    """a + b; both have a column for a velocity that joints above and below follow, such as mimic joints."""
+    both = {j: {s: a[j][s] + x for s, x in b[j].items()} for j in a.keys() & b.keys()}
+    return a | b | both
 
 
 def _parts(s: int) -> list[int]:
