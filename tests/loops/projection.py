@@ -97,12 +97,15 @@ class Welded:
         row[self._place(part.joint_name)] = factor
         return factor * q[self.tree.position_index(part.joint_name)][0] + offset, row
 
-    def complete(self, q: Array, rng: np.random.Generator) -> Array:
-        """q of the open tree with coordinates for the closing joints, as far as these can be met."""
-        more = [body.joint for body in self.tree.bodies[len(self.open.bodies) :]]
+    def complete(self, q: Array, rng: np.random.Generator, near: dict[str, Array] | None = None) -> Array:
+        """q of the open tree with coordinates for the closing joints, found from those of some closures."""
+        added = self.tree.bodies[len(self.open.bodies) :]
+        known = {f"closing{k}": (near or {}).get(c.name) for k, c in enumerate(self.closures)}
         best, least = np.zeros(0), np.inf
         for trial in range(60):
-            start = [np.array(j.neutral() if trial == 0 else j.random(rng), float) for j in more]
+            start = [np.array(b.joint.neutral() if trial == 0 else b.joint.random(rng), float) for b in added]
+            if trial == 0:
+                start = [x if known[b.name] is None else known[b.name] for b, x in zip(added, start, strict=True)]
             found, error = self._closed(np.concatenate([q, *start]), range(self.n, self.wide))
             if error < least:
                 best, least = found, error

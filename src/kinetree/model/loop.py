@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Any
 
 from kinetree import ops
-from kinetree.model.coupling import Coupling, Own, Row, Rows
+from kinetree.model.coupling import Coupling, Own, Row, Rows, times
 from kinetree.model.node import Member, Node
 from kinetree.model.ties import PREDECESSOR, Jet, Motions, Tie
 from kinetree.spatial.transform import Transform
@@ -261,6 +261,15 @@ class Closed:
         _, K = self.rows(self.velocities(w))
         return self._spread([self.factors.solved(_times(K, 1, column)) for column in self._columns(self.G)], 0)
 
+    def drift(self, w: Sequence[Number], x: Sequence[Number]) -> list[Number]:
+        """The rate of G while the node moves with w, times x."""
+        motions = Motions(self.node, self.members, self.q, self.velocities(w), self.velocities(x))
+        found = self.factors.solved([tie.row(motions)[0][3] for tie in self.closing.rows])
+        rates: list[Number] = [0] * self.closing.width
+        for j, value in zip(self.closing.dependent, found, strict=True):
+            rates[j] = -value
+        return rates
+
     def second(self, u: Sequence[Number], w: Sequence[Number]) -> Rows:
         """The derivative along u of the rate of G along w, both constant."""
         U, W = self.velocities(u), self.velocities(w)
@@ -304,6 +313,10 @@ class Through(Coupling):
     def G_rate(self, q: Any, v: Any) -> Rows:
         return self._through(self.closed.rate(v))
 
+    def G_drift(self, q: Any, v: Any, x: Any) -> tuple[Number, ...]:
+        rates = self.closed.drift(v, x)
+        return tuple(sum((times(rates[j], f) for j, f in row), 0) for row in self.inner.G(self.closed.q))
+
     def G_second(self, q: Any, u: Any, v: Any) -> Rows:
         return self._through(self.closed.second(u, v))
 
@@ -313,7 +326,7 @@ class Through(Coupling):
             total: dict[int, Number] = {}
             for j, factor in row:
                 for k, x in rows[j]:
-                    part = x if type(factor) is int and factor == 1 else x * factor
+                    part = times(x, factor)
                     total[k] = total[k] + part if k in total else part
             found.append(tuple(total.items()))
         return tuple(found)
@@ -329,37 +342,36 @@ class Through(Coupling):
 class Factors:
     """A square matrix as L U, in the order that it is given: no pivoting, so that it can be traced."""
 
-    def __init__(self, rows: list[list[Number]]):
+    def __init__(self, rows: Sequence[Sequence[Number]]):
         self.rows = [list(row) for row in rows]
-        n = len(rows)
-        for k in range(n):
-            pivot = self.rows[k][k]
-            for i in range(k + 1, n):
-                if not _is_zero(self.rows[i][k]):
-                    factor = self.rows[i][k] = self.rows[i][k] / pivot
-                    for j in range(k + 1, n):
-                        if not _is_zero(self.rows[k][j]):
-                            self.rows[i][j] = self.rows[i][j] - factor * self.rows[k][j]
-
-    @property
-    def pivots(self) -> list[Number]:
-        return [row[k] for k, row in enumerate(self.rows)]
+        self.pivots: list[Number] = []
+        self.reciprocals: list[Number] = []
+        for k, upper in enumerate(self.rows):
+            self.pivots.append(upper[k])
+            self.reciprocals.append(1 / upper[k])
+            for row in self.rows[k + 1 :]:
+                if not _is_zero(row[k]):
+                    row[k] = row[k] * self.reciprocals[k]
+                    for j in range(k + 1, len(row)):
+                        row[j] = _less(row[j], row[k], upper[j])
 
     def solved(self, b: Sequence[Number]) -> list[Number]:
         """The x of A x = b."""
         x = list(b)
         for i, row in enumerate(self.rows):
             for j in range(i):
-                if not (_is_zero(row[j]) or _is_zero(x[j])):
-                    x[i] = x[i] - row[j] * x[j]
+                x[i] = _less(x[i], row[j], x[j])
         for i in reversed(range(len(x))):
-            row = self.rows[i]
             for j in range(i + 1, len(x)):
-                if not (_is_zero(row[j]) or _is_zero(x[j])):
-                    x[i] = x[i] - row[j] * x[j]
+                x[i] = _less(x[i], self.rows[i][j], x[j])
             if not _is_zero(x[i]):
-                x[i] = x[i] / row[i]
+                x[i] = x[i] * self.reciprocals[i]
         return x
+
+
+def _less(x: Number, a: Number, b: Number) -> Number:
+    """x - a b."""
+    return x if _is_zero(a) or _is_zero(b) else x - a * b
 
 
 def _times(rows: Sequence[dict[int, Jet]], mask: int, x: dict[int, Number]) -> list[Number]:
