@@ -15,8 +15,8 @@ from kinetree.errors import ModelError
 from kinetree.joints import Joint
 from kinetree.joints.axis import perpendiculars
 from kinetree.model.coupling import Coupling
-from kinetree.model.topology import Topology
 from kinetree.model.ties import Angle, Carried, Offset, Polynomial, Rod, Tie
+from kinetree.model.topology import Topology
 from kinetree.spatial import vector as vec
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
@@ -41,6 +41,11 @@ class JointClosure:
     @property
     def bodies(self) -> tuple[int, int]:
         return self.body, self.other
+
+    @property
+    def kind(self) -> str:
+        """What it is, for messages."""
+        return f"{self.joint.type_name} joint"
 
     @property
     def count(self) -> int:
@@ -89,6 +94,10 @@ class RodClosure:
         return self.body, self.other
 
     @property
+    def kind(self) -> str:
+        return "rod"
+
+    @property
     def count(self) -> int:
         return 1
 
@@ -123,6 +132,10 @@ class RelationClosure:
     @property
     def bodies(self) -> tuple[int, int]:
         return self.body, self.other
+
+    @property
+    def kind(self) -> str:
+        return f"polynomial of {len(self.coefficients)} terms"
 
     @property
     def count(self) -> int:
