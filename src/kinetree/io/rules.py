@@ -66,7 +66,7 @@ RULES: dict[str, Rule] = {
         "the link on which everything stands is not declared; it was taken as a base without mass",
         "Add the link."),
     "tree-two-parents": Rule("warning",
-        "a second parent closes a loop, which a tree cannot have: the joint was left out",
+        "a second parent closes a loop; the joint was left out",
         "Remove one of the joints."),
     "tree-cycle": Rule("error", "links that carry each other have no base", "Remove one joint of the cycle."),
     "tree-several-roots": Rule("warning", "each further root was welded to the world as well",
@@ -98,6 +98,12 @@ RULES: dict[str, Rule] = {
     "mimic-fixed": Rule("note", "a fixed joint cannot follow; the mimic was ignored",
         "Delete the mimic element.", True),
     "mimic-zero": Rule("note", "the joint never moves", "Use a fixed joint."),
+    # loops
+    "loop": Rule("note", "q has the positions of all its joints, v the independent velocities",
+        "Load with loops='ignore' to leave it open."),
+    "loop-open": Rule("warning", "the mechanism moves as if the loop were open",
+        "Correct what closes it, or hold it by a constraint in your simulation."),
+    "loop-redundant": Rule("note", "rows that add nothing are left out", "Nothing to do."),
     # inertia
     "mass-negative": Rule("error", "negative mass accelerates against the force", _FIX, True),
     "inertia-negative": Rule("warning", "the part would turn against the torque on it", _FIX, True),

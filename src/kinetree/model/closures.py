@@ -22,6 +22,7 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
 
 Locate = Callable[[int], int]  # body -> member of the node, or its predecessor
+Place = Callable[[int], tuple[int, Pose | None]]  # body -> its new number, and pose in the body of that number
 AXES = vec.IDENTITY
 
 
@@ -51,6 +52,13 @@ class JointClosure:
 
     def meeting(self, topology: Topology) -> int:
         return topology.common_ancestor(self.body, self.other)
+
+    def placed(self, place: Place, prefix: str = "") -> JointClosure:
+        """The same between bodies with other numbers, after which its name begins with a prefix."""
+        (body, at), (other, there) = place(self.body), place(self.other)
+        pose = self.placement if at is None else at @ self.placement
+        pose_b = self.other_placement if there is None else there @ self.other_placement
+        return JointClosure(prefix + self.name, body, other, self.joint, pose, pose_b)
 
     def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
         turns, slides = freedoms(self.joint)
@@ -91,6 +99,13 @@ class RodClosure:
     def meeting(self, topology: Topology) -> int:
         return topology.common_ancestor(self.body, self.other)
 
+    def placed(self, place: Place, prefix: str = "") -> RodClosure:
+        """As `JointClosure.placed`."""
+        (body, at), (other, there) = place(self.body), place(self.other)
+        point = self.point if at is None else at.apply(self.point)
+        point_b = self.other_point if there is None else there.apply(self.other_point)
+        return RodClosure(prefix + self.name, body, other, self.length, point, point_b)
+
     def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
         ends = Carried(locate(self.body), self.point, True), Carried(locate(self.other), self.other_point, True)
         return [Rod(ends, (self.length,), size)]
@@ -119,6 +134,10 @@ class RelationClosure:
 
     def meeting(self, topology: Topology) -> int:
         return topology.common_ancestor(topology.parent(self.body), topology.parent(self.other))
+
+    def placed(self, place: Place, prefix: str = "") -> RelationClosure:
+        """As `JointClosure.placed`."""
+        return RelationClosure(prefix + self.name, place(self.body)[0], place(self.other)[0], self.coefficients)
 
     def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
         return [Polynomial((), self.coefficients, 1.0, coupling[self.body], coupling[self.other])]

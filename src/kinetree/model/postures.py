@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.model import serialize
+from kinetree.model import loop_entries
 from kinetree.model.parts import Posture
 from kinetree.model.validate import numbers, shown
 
@@ -63,7 +63,7 @@ def carrying(model: Model, postures: tuple[Posture, ...]) -> Model:
 def to_dict(model: Model) -> dict[str, Any]:
     """The whole model as a dictionary; without an entry for configurations if there are none."""
     rows = {p.name: {joint: list(row) for joint, row in p.positions} for p in model.postures}
-    return serialize.to_dict(model) | ({"configurations": rows} if rows else {})
+    return loop_entries.to_dict(model) | ({"configurations": rows} if rows else {})
 
 
 def from_dict(data: Any, check: str | None) -> Model:
@@ -72,7 +72,7 @@ def from_dict(data: Any, check: str | None) -> Model:
     if isinstance(data, dict):
         data = dict(data)
         rows = data.pop("configurations", rows)
-    model = serialize.from_dict(data, check)
+    model = loop_entries.from_dict(data, check)
     if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
         what = "configurations must be a dict from names to dicts from joint names to positions"
         raise ModelError(f"model '{model.name}': {what}, got {shown(rows)}")

@@ -227,7 +227,7 @@ class Tie(ABC):
     @property
     def structure(self) -> tuple:
         """What is left without the numbers."""
-        return (type(self), tuple((c.member, c.is_point) for c in self.carried), len(self.numbers))
+        return (type(self), tuple((c.member, c.is_point) for c in self.carried), len(self.numbers), self.unit)
 
     @property
     def parameters(self) -> tuple[Number, ...]:
@@ -310,7 +310,7 @@ class Polynomial(Tie):
 
     @property
     def structure(self) -> tuple:
-        return (type(self), self.x.structure, self.y.structure, len(self.numbers))
+        return (type(self), self.x.structure, self.y.structure, len(self.numbers), self.unit)
 
     @property
     def parameters(self) -> tuple[Number, ...]:

@@ -1,0 +1,115 @@
+"""Closes the loops of a robot, and says what became of each: closed, with how many freedoms, or why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kinetree.errors import ModelError
+from kinetree.io.description import WORLD, Closure, Description, Joint
+from kinetree.io.report import Log
+from kinetree.model import Model, ModelBuilder
+from kinetree.model.closures import Closure as Closing
+from kinetree.model.loops import closed_model, total_velocities
+from kinetree.model.parts import Loop
+
+CHOICES = ("close", "ignore")
+_MOST = 128  # closures of one file, and velocities of all its loops: finding how they are solved takes a while
+
+
+def leave_open(robot: Description, log: Log) -> None:
+    """Leave out everything that closes a loop, and say so."""
+    for closure in robot.closures:
+        log.add(closure.rule, closure.where, closure.problem, closure.remedy)
+    robot.closures = []
+
+
+def choose_closures(robot: Description, log: Log) -> None:
+    """Leave out closures that are not between two links, or joints, of one robot."""
+    if len(robot.closures) > _MOST:
+        log.add("xml-limit", robot.closures[_MOST].where, f"more than {_MOST} elements close loops")
+        robot.closures = []
+    carriers = robot.parent_joints()
+    kept = []
+    for closure in robot.closures:
+        reason = _why_not(robot, carriers, closure)
+        if reason:
+            log.add("loop-open", closure.where, f"{closure.name!r} is not closed: {reason}")
+        else:
+            kept.append(closure)
+    robot.closures = kept
+
+
+def _why_not(robot: Description, carriers: dict[str, Joint], closure: Closure) -> str:
+    a, b = closure.ends
+    if closure.motion is None:
+        lost = [name for name in (a, b) if name not in robot.joints or robot.joints[name].motion.nv != 1]
+        return f"joint {lost[0]!r} does not move" if lost else ""
+    if a == b:
+        return f"both ends are fixed to {a!r}"
+    bases = [_base(carriers, end) for end in (a, b)]
+    if bases[0] != bases[1]:
+        return f"{a!r} and {b!r} are not parts of one robot, but of {bases[0]!r} and {bases[1]!r}"
+    return ""
+
+
+def _base(carriers: dict[str, Joint], link: str) -> str:
+    """The floating link that carries a link in the end, or the world."""
+    while link in carriers:
+        if carriers[link].motion.is_free:
+            return link
+        link = carriers[link].parent
+    return WORLD
+
+
+def add_closures(robot: Description, builder: ModelBuilder) -> None:
+    """Tell a builder what closes the loops of a robot."""
+    for closure in robot.closures:
+        if closure.motion is None:
+            builder.add_relation(*closure.ends, closure.coefficients, name=closure.name)
+        else:
+            poses = closure.placement, closure.other
+            builder.add_loop(*closure.ends, closure.motion, *poses, name=closure.name)
+
+
+def close_loops(robot: Description, model: Model, closings: Sequence[Closing], log: Log) -> None:
+    """Find how the loops of a robot are solved: `robot.loops`.
+
+    Args:
+        model: its tree.
+        closings: what closes the loops, in terms of the model.
+    """
+    if not closings:
+        return
+    known = {closure.name: closure for closure in robot.closures}
+    if total_velocities(model, closings) > _MOST:
+        problem = f"its loops tie more than {_MOST} velocities to each other: all of them were left open"
+        log.add("loop-open", robot.closures[0].where, problem)
+        return
+
+    def refused(closings: Sequence[Closing], error: ModelError) -> None:
+        reason = str(error).removeprefix(f"model '{model.name}': ")
+        log.add("loop-open", known[closings[0].name].where, f"{reason}")
+
+    required, preferred = (_velocities(robot, names) for names in (robot.independent, robot.driven))
+    start = {joint.name: joint.reference for joint in robot.joints.values() if joint.reference}
+    closed = closed_model(model, closings, required, start, preferred, refused)
+    robot.loops = closed.loops
+    for loop in closed.loops:
+        _report(loop, known[loop.closures[0].name], log)
+
+
+def _velocities(robot: Description, names: Sequence[str]) -> list[tuple[str, int]]:
+    joints = (robot.joints[name] for name in names if name in robot.joints)
+    return [(joint.name, k) for joint in joints for k in range(joint.motion.nv)]
+
+
+def _report(loop: Loop, closure: Closure, log: Log) -> None:
+    joints = ", ".join(dict.fromkeys(repr(joint) for joint, _ in loop.independent))
+    total = len(loop.independent) + len(loop.dependent)
+    freedom = f"{len(loop.independent)} of {total} velocities are independent"
+    log.add("loop", closure.where, f"{loop.name!r} is closed: {freedom}, those of {joints}")
+    if loop.redundant:
+        slack = f"{loop.slack * loop.size:.2g} m" if loop.slack > 1e-12 else "rounding"
+        rows = "1 row adds" if loop.redundant == 1 else f"{loop.redundant} rows add"
+        problem = f"{loop.name!r}: {rows} nothing to the others; when it moves, they open by no more than {slack}"
+        log.add("loop-redundant", closure.where, problem)
