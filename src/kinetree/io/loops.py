@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kinetree.errors import ModelError
-from kinetree.io.description import WORLD, Closure, Description, Joint
+from kinetree.io.description import WORLD, Closure, Description, Joint, Link, Names
+from kinetree.io.placement import HERE
 from kinetree.io.report import Log
+from kinetree.joints import Fixed
 from kinetree.model import Model, ModelBuilder
 from kinetree.model.closures import Closure as Closing
+from kinetree.model.closures import has_rows
 from kinetree.model.loops import closed_model, total_velocities
 from kinetree.model.parts import Loop
 
@@ -37,6 +40,20 @@ def choose_closures(robot: Description, log: Log) -> None:
         else:
             kept.append(closure)
     robot.closures = kept
+    _carry(robot)
+
+
+def _carry(robot: Description) -> None:
+    """Give a joint for which no rows can be written (a screw) a link of its own, which is welded instead."""
+    links, joints = Names((WORLD, *robot.links)), Names(robot.joints)
+    for closure in robot.closures:
+        if closure.motion is None or has_rows(closure.motion):
+            continue
+        link = Link(links.claim(f"{closure.ends[1]}@{closure.name}"), closure.where, virtual=True)
+        name = joints.claim(closure.name)
+        robot.links[link.name] = link
+        robot.joints[name] = Joint(name, closure.where, closure.motion, closure.ends[0], link.name, closure.placement)
+        closure.ends, closure.motion, closure.placement = (link.name, closure.ends[1]), Fixed(), HERE
 
 
 def _why_not(robot: Description, carriers: dict[str, Joint], closure: Closure) -> str:
@@ -90,12 +107,11 @@ def close_loops(robot: Description, model: Model, closings: Sequence[Closing], l
         reason = str(error).removeprefix(f"model '{model.name}': ")
         log.add("loop-open", known[closings[0].name].where, f"{reason}")
 
-    required, preferred = (_velocities(robot, names) for names in (robot.independent, robot.driven))
+    preferred = _velocities(robot, robot.independent or robot.driven)
     start = {joint.name: joint.reference for joint in robot.joints.values() if joint.reference}
-    closed = closed_model(model, closings, required, start, preferred, refused)
-    robot.loops = closed.loops
-    for loop in closed.loops:
-        _report(loop, known[loop.closures[0].name], log)
+    robot.loops = closed_model(model, closings, (), start, preferred, refused).loops
+    for loop in robot.loops:
+        _report(loop, known[loop.closures[0].name], robot.independent, log)
 
 
 def _velocities(robot: Description, names: Sequence[str]) -> list[tuple[str, int]]:
@@ -103,13 +119,18 @@ def _velocities(robot: Description, names: Sequence[str]) -> list[tuple[str, int
     return [(joint.name, k) for joint in joints for k in range(joint.motion.nv)]
 
 
-def _report(loop: Loop, closure: Closure, log: Log) -> None:
+def _report(loop: Loop, closure: Closure, independent: Sequence[str], log: Log) -> None:
+    more = f" and {len(loop.closures) - 1} more" if len(loop.closures) > 1 else ""
+    name = f"{loop.closures[0].name!r}{more}"
     joints = ", ".join(dict.fromkeys(repr(joint) for joint, _ in loop.independent))
     total = len(loop.independent) + len(loop.dependent)
     freedom = f"{len(loop.independent)} of {total} velocities are independent"
-    log.add("loop", closure.where, f"{loop.name!r} is closed: {freedom}, those of {joints}")
+    log.add("loop", closure.where, f"{name} is closed: {freedom}, those of {joints}")
+    if refused := [joint for joint, _ in loop.dependent if joint in independent]:
+        problem = f"{name}: {', '.join(map(repr, refused))} cannot be independent besides {joints}"
+        log.add("loop-independent", closure.where, problem)
     if loop.redundant:
         slack = f"{loop.slack * loop.size:.2g} m" if loop.slack > 1e-12 else "rounding"
         rows = "1 row adds" if loop.redundant == 1 else f"{loop.redundant} rows add"
-        problem = f"{loop.name!r}: {rows} nothing to the others; when it moves, they open by no more than {slack}"
+        problem = f"{name}: {rows} nothing to the others; when it moves, they open by no more than {slack}"
         log.add("loop-redundant", closure.where, problem)

@@ -139,7 +139,7 @@ class LoadReport:
     @property
     def loops(self) -> tuple[Finding, ...]:
         """Loops that were closed, what adds nothing to them, and loops that were left open."""
-        return self._of("loop", "loop-redundant", "loop-open")
+        return self._of("loop", "loop-redundant", "loop-independent", "loop-open")
 
     @property
     def warnings(self) -> tuple[Finding, ...]:

@@ -103,6 +103,8 @@ RULES: dict[str, Rule] = {
         "Load with loops='ignore' to leave it open."),
     "loop-open": Rule("warning", "the mechanism moves as if the loop were open",
         "Correct what closes it, or hold it by a constraint in your simulation."),
+    "loop-independent": Rule("warning", "a velocity that is marked as independent depends on others",
+        "Mark as many joints as the loop has degrees of freedom."),
     "loop-redundant": Rule("note", "rows that add nothing are left out", "Nothing to do."),
     # inertia
     "mass-negative": Rule("error", "negative mass accelerates against the force", _FIX, True),

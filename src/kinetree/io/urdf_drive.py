@@ -51,6 +51,7 @@ def _value(scopes: list[Element], tags: tuple[str, ...], log: Log) -> float | No
 def _read_transmission(robot: Description, transmission: Element, log: Log) -> bool:
     """Add the rotors of one transmission; False if it has none."""
     joints = [e for e in transmission.all("joint", "rightJoint", "leftJoint") if e.get("name") is not None]
+    robot.driven += [e.get("name") or "" for e in joints]
     found = False
     for actuator in transmission.all("actuator"):
         scopes = [actuator, *joints, transmission]

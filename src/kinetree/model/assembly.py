@@ -23,6 +23,7 @@ RANK_TOLERANCE = 1e-4  # singular values below this part of the largest one are 
 CLOSED = 1e-12  # in units of the loop's size
 SLACK = 1e-3  # more than this, and rows that seemed redundant contradict the others
 SAMPLES, TRIES, ITERATIONS, SOON = 24, 40, 80, 20  # samples that do not close soon are left out
+STRIDES, STRIDE = 6, 0.1  # of the ways along which rows that were left out are watched; rad or sizes
 PATIENCE = 12  # steps that bring nothing nearer
 LONGEST = 0.3  # of a step towards a closed position, rad or sizes
 UNWILLING = 1e-6  # preferred joints are independent unless there are no others
@@ -247,8 +248,10 @@ def _settled(assembly: Assembly, found: Resolved, samples: Array, owner: str) ->
     if not alive.any():
         raise ModelError(f"{owner} has dead points wherever it was tried: choose other independent joints")
     best = int(np.argmax(alive))  # the first one, unless it is at a dead point: then the nearest that is not
-    phi, _ = assembly.rows(q[error < CLOSED])
-    slack = float(np.abs(phi).max(initial=0.0)) if len(found.rows) < len(assembly.ties) else 0.0
+    slack = 0.0
+    if len(found.rows) < len(assembly.ties):
+        phi, _ = assembly.rows(np.vstack([q[error < CLOSED], _walked(kept, found, q[best])]))
+        slack = float(np.abs(phi).max(initial=0.0))
     if slack > SLACK:
         raise AssemblyError(
             f"{owner} is over-determined: rows that seem to add nothing to the others open by {slack:.3g} of its "
@@ -256,6 +259,20 @@ def _settled(assembly: Assembly, found: Resolved, samples: Array, owner: str) ->
             "more freedom"
         )
     return found._replace(reference=tuple(map(float, q[best])), slack=slack)
+
+
+def _walked(kept: Assembly, found: Resolved, start: Array) -> Array:
+    """Positions on several ways from one, along which only the rows that are kept are closed."""
+    rng = np.random.default_rng(2)
+    u = np.zeros((SAMPLES, len(kept.node.v_index)))
+    u[:, list(found.independent)] = rng.uniform(-1.0, 1.0, (SAMPLES, len(found.independent))) * STRIDE
+    q, seen = np.repeat(start[None], SAMPLES, axis=0), [start[None]]
+    for _ in range(STRIDES):
+        trial, error = kept.closed(kept.moved(q, u), found.dependent, iterations=SOON)
+        sound = (error < CLOSED) & (_liveliness(kept, found, trial) > ALIVE)
+        q = np.where(sound[:, None], trial, q)
+        seen.append(q)
+    return np.vstack(seen)
 
 
 def _liveliness(kept: Assembly, found: Resolved, q: Array) -> Array:

@@ -14,7 +14,7 @@ from kinetree.model.closures import (
     JointClosure,
     RelationClosure,
     RodClosure,
-    freedoms,
+    has_rows,
     refuse_useless,
 )
 from kinetree.model.grouping import refuse_undrivable
@@ -197,9 +197,7 @@ class ModelBuilder:
         here, there = self._ends(body_a, body_b, owner)
         pose, pose_b = validate.pose(at, f"{owner}: at"), validate.pose(other, f"{owner}: other")
         refuse_useless(joint, owner)
-        try:
-            freedoms(joint)
-        except TypeError:
+        if not has_rows(joint):
             self.add_body(name, body_a, joint, pose)
             here, joint, pose = len(self._bodies), Fixed(), validate.IDENTITY
         return self._close(JointClosure(name, here, there, joint, pose, pose_b), independent, owner)

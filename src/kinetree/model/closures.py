@@ -168,6 +168,15 @@ def freedoms(joint: Joint) -> tuple[list[Vector] | None, list[Vector]]:
     return turns, slides
 
 
+def has_rows(joint: Joint) -> bool:
+    """Whether rows can be written for a joint that closes a loop."""
+    try:
+        freedoms(joint)
+    except TypeError:
+        return False
+    return True
+
+
 def _across(slides: list[Vector]) -> list[Vector]:
     """Directions at right angles to all slides, in the axes of the predecessor."""
     if not slides:
@@ -204,4 +213,4 @@ def refuse_useless(joint: Joint, owner: str) -> None:
         raise ModelError(f"{owner}: a {joint.type_name} joint leaves all motions free and closes no loop")
 
 
-__all__ = ["Closure", "JointClosure", "RelationClosure", "RodClosure", "freedoms"]
+__all__ = ["Closure", "JointClosure", "RelationClosure", "RodClosure", "freedoms", "has_rows"]

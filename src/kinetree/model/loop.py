@@ -21,9 +21,11 @@ from functools import cached_property
 from typing import Any
 
 from kinetree import ops
+from kinetree.joints.base import CoordinateJoint
 from kinetree.model.coupling import Coupling, Own, Row, Rows, times
 from kinetree.model.node import Member, Node
 from kinetree.model.ties import PREDECESSOR, Jet, Motions, Tie
+from kinetree.spatial import Matrix
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import Number
 
@@ -44,6 +46,7 @@ class Closing:
     independent, dependent: places among the velocities of all joints; `dependent` in the order of elimination.
     pivots: how large the pivots usually are.
     reference: a position of all joints of the node in which it is closed.
+    size: a length of it, m.
     steps: how many Newton steps close a position.
     """
 
@@ -53,6 +56,7 @@ class Closing:
     dependent: tuple[int, ...]
     pivots: tuple[float, ...]
     reference: tuple[float, ...]
+    size: float = 1.0
     steps: int = 1
 
     def changed(self, member: int, C: Transform) -> Closing:
@@ -75,7 +79,7 @@ class LoopNode(Node):
         """The same node with its loops cut: its velocities are those of all joints."""
         assert self.closing is not None
         width = tuple(range(self.closing.width))
-        return Node(self.number, self.predecessor, self.members, self.q_index, width)
+        return Node(*self[:4], width, self.u_index)
 
     @property
     def reference(self) -> tuple[Number, ...]:
@@ -86,7 +90,7 @@ class LoopNode(Node):
         """The node as it is at q: an ordinary one whose couplings go through the loops."""
         closed = self.closed(q)
         members = tuple(m._replace(coupling=Through(m.coupling, closed)) for m in self.members)
-        return Node(self.number, self.predecessor, members, self.q_index, self.v_index)
+        return Node(self.number, self.predecessor, members, self.q_index, self.v_index, self.u_index)
 
     def closed(self, q: Sequence[Number], steps: int | None = None) -> Closed:
         """The position that Newton steps make of q, and what belongs to it."""
@@ -152,6 +156,14 @@ class LoopNode(Node):
         scaled = (p * (1.0 / (DEAD_TOLERANCE * u)) for p, u in zip(factors.pivots, self.closing.pivots, strict=True))
         return [x * x for x in scaled]
 
+    def reflected(self, q: Sequence[Number], x: Sequence[Number]) -> Matrix:
+        rows, width = self.closed(q).G, len(self.v_index)
+        total: list[list[Number]] = [[0] * width for _ in range(width)]
+        for row, weight in zip(rows, x, strict=True):
+            for i, a in row:
+                for k, b in row:
+                    total[i][k] = total[i][k] + a * b * weight
+        return Matrix(total)
 
     def integrate(self, q: Sequence[Number], dv: Sequence[Number]) -> list[Number]:
         """The closed position reached from q by moving with the velocity dv for a unit of time."""
@@ -160,8 +172,9 @@ class LoopNode(Node):
 
     def difference(self, q0: Sequence[Number], q1: Sequence[Number]) -> list[Number]:
         """The velocity that leads from q0 to q1: what the independent joints move by."""
+        assert self.closing is not None
         found: dict[int, Number] = {}
-        for m, places in self._joints():
+        for m, places in self.joints():
             own = tuple(tuple(q[k] for k in places) for q in (q0, q1))
             found |= enumerate(m.joint.difference(*own), m.coupling.v_start)
         return [found[j] for j in self.closing.independent]
@@ -171,18 +184,30 @@ class LoopNode(Node):
         closed = self.closed(q)
         u = closed.velocities(v)
         found = list(q)
-        for m, places in self._joints():
+        for m, places in self.joints():
             own = m.joint.rate(tuple(q[k] for k in places), u[m.coupling.v_start : m.coupling.v_start + m.joint.nv])
             for k, x in zip(places, own, strict=True):
                 found[k] = x
         return found
 
-    def _joints(self) -> Iterator[tuple[Member, range]]:
+    def joints(self) -> Iterator[tuple[Member, range]]:
         """The members whose joints have coordinates of their own, and where these stand."""
-        return _joints(self)
+        return own_joints(self)
+
+    @property
+    def has_whole_joints(self) -> bool:
+        """True if of no joint with quasi-velocities some are independent and others not."""
+        assert self.closing is not None
+        for m, _ in self.joints():
+            own = range(m.coupling.v_start, m.coupling.v_start + m.coupling.nv)
+            free = sum(j in self.closing.independent for j in own)
+            if 0 < free < len(own) and not isinstance(m.joint, CoordinateJoint):
+                return False
+        return True
 
 
-def _joints(node: Node) -> Iterator[tuple[Member, range]]:
+def own_joints(node: Node) -> Iterator[tuple[Member, range]]:
+    """The members of a spanning node whose joints have coordinates of their own, and where these stand."""
     for m in node.members:
         if m.body and isinstance(m.coupling, Own) and m.coupling.nv:
             yield m, range(m.coupling.q_start, m.coupling.q_start + m.coupling.nq)
@@ -229,7 +254,7 @@ class Closed:
     def moved(self, u: Sequence[Number]) -> list[Number]:
         """q after all joints moved with the velocities u for a unit of time."""
         q = list(self.q)
-        for m, places in _joints(self.node):
+        for m, places in own_joints(self.node):
             own = tuple(u[m.coupling.v_start : m.coupling.v_start + m.coupling.nv])
             if not all(map(_is_zero, own)):
                 q[places.start : places.stop] = m.joint.integrate(tuple(self.q[k] for k in places), own)

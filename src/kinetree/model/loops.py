@@ -200,9 +200,10 @@ def _with_loop(node: Node, loop: Loop, grouping: Grouping) -> Node:
         dependent=tuple(place[velocity] for velocity in loop.dependent),
         pivots=loop.pivots,
         reference=tuple(reference),
+        size=loop.size,
     )
     independent = tuple(node.v_index[j] for j in closing.independent)
-    return LoopNode(node.number, node.predecessor, node.members, node.q_index, independent, closing)
+    return LoopNode(*node[:4], independent, node.u_index, closing)
 
 
 def _resolve(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from kinetree.joints.base import Joint
 from kinetree.model.coupling import Coupling
@@ -216,6 +216,8 @@ class Tie(ABC):
     numbers: tuple[Number, ...]
     unit: float
 
+    is_length: ClassVar[bool] = False  # what phi is: a length, or an angle
+
     @abstractmethod
     def row(self, motions: Motions) -> tuple[Jet, Columns]:
         """phi and its columns, with derivatives."""
@@ -245,6 +247,7 @@ class Offset(Tie):
     """c . (b - a): two points do not leave each other along a direction. Carried: c, a, b."""
 
     __slots__ = ()
+    is_length = True
 
     def row(self, motions: Motions) -> tuple[Jet, Columns]:
         c, a, b = map(motions.carried, self.carried)
@@ -265,6 +268,7 @@ class Rod(Tie):
     """(|b - a|^2 - l^2) / 2 l: two points keep their distance. Carried: a, b."""
 
     __slots__ = ()
+    is_length = True
 
     def row(self, motions: Motions) -> tuple[Jet, Columns]:
         a, b = map(motions.carried, self.carried)
