@@ -53,6 +53,10 @@ class Coupling(ABC):
             for j in range(len(partials[0]) if partials else 0)
         )
 
+    def G_drift(self, q: Any, v: Any, x: Any) -> tuple[Number, ...]:
+        """The rate of G, times x; () if G is constant."""
+        return tuple(sum((times(x[k], f) for k, f in row), 0) for row in self.G_rate(q, v))
+
     def G_second_partials(self, q: Any) -> tuple[tuple[Rows, ...], ...]:
         """The derivatives d_j d_k G as entries [j][k]; () if G is constant or changes at a constant rate."""
         if type(self).G_partials is not Coupling.G_partials:
@@ -75,7 +79,7 @@ class Coupling(ABC):
 
     def velocities(self, q: Any, v: Any) -> tuple[Number, ...]:
         """The velocities of the joint, u = G(q) v."""
-        return tuple(sum((_times(v[k], f) for k, f in row), 0) for row in self.G(q))
+        return tuple(sum((times(v[k], f) for k, f in row), 0) for row in self.G(q))
 
     def combined(self, ratios: Sequence[Number]) -> Linear:
         """One coordinate that is a sum of the joint's, each times a ratio: the angle of a geared rotor."""
@@ -211,7 +215,8 @@ def _added(row: Iterable[tuple[int, Number]]) -> Row:
     return tuple(found.items())
 
 
-def _times(x: Number, factor: Number) -> Number:
+def times(x: Number, factor: Number) -> Number:
+    """x times a factor that is often 1."""
     return x if _is_one(factor) else x * factor
 
 

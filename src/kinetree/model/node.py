@@ -9,6 +9,7 @@ carries the node; algorithms see stacks of them and nothing of how they came abo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kinetree import ops
@@ -154,7 +155,15 @@ class Node(NamedTuple):
         """The apparent derivative of S while the node moves with v; zero columns where S is constant."""
         if self.has_constant_subspace:
             return stacked([Subspace(Motion() for _ in self.v_index)] * len(self.members))
-        return self._derivative(q, v)
+        columns = cache(lambda: self._derivative(q, v))
+        known: list[tuple[Any, list[Motion]]] = []
+
+        def product(x: Any) -> list[Motion]:  # of all members at once, for the one x that is asked for
+            if not known or known[0][0] is not x:
+                known[:] = [(x, self._drift(q, v, x))]
+            return known[0][1]
+
+        return stacked([_Ring(k, columns, product) for k in range(len(self.members))])
 
     def slopes(self, q: Sequence[Number], v: Sequence[Number]) -> tuple[Any, ...]:
         """The derivatives of ring(q, v), along each velocity; () if S is constant."""
@@ -191,6 +200,33 @@ class Node(NamedTuple):
             subspaces.append(motion)
             found.append(result)
         return stacked(found)
+
+    def _drift(self, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> list[Motion]:
+        """The derivative along w of S x, for each member: `_derivative` times x, at the cost of one column."""
+        found: list[Motion] = []
+        moved: list[Motion] = []
+        for m in self.members:
+            motion, result = self.motion(m, q), self._own_drift(m, q, w, x)
+            own = motion @ x
+            if m.carrier >= 0:
+                step = m.joint.placement(m.coupling.positions(q)).following(m.placement)
+                carried = step @ moved[m.carrier]
+                result = step @ found[m.carrier] + (-(motion @ w)).cross(carried) + result
+                own = carried + own
+            found.append(result)
+            moved.append(own)
+        return found
+
+    def _own_drift(self, m: Member, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> Motion:
+        """d_w (S G) x of one member: sum_j u_j dS_j (G x) + S (dG x)."""
+        own, result = m.coupling.positions(q), Motion()
+        partials = m.joint.subspace_partials(own)
+        if partials:
+            y = m.coupling.velocities(q, x)
+            for partial, rate in zip(partials, m.coupling.velocities(q, w), strict=True):
+                result = result + (partial @ y) * rate
+        rates = m.coupling.G_drift(q, w, x)
+        return result + m.joint.subspace(own) @ rates if rates else result
 
     def _own_derivative(self, m: Member, q: Sequence[Number], w: Sequence[Number]) -> Subspace:
         """d_w (S G) of one member: (sum_j u_j dS_j) G + S dG, with the velocity u = G w of its joint."""
@@ -245,6 +281,44 @@ class Node(NamedTuple):
                 result = result + spread(_scaled(partial, rates[1][k]), along_u, width)
                 result = result + spread(_scaled(partial, rates[0][k]), along_w, width)
         return result + spread(m.joint.subspace(own), both, width) if both else result
+
+
+class _Ring(Subspace):
+    """The apparent derivative of S of one member: columns if asked for, and products at the cost of one column."""
+
+    __slots__ = ("_columns", "_member", "_product", "_then")
+
+    def __init__(self, member: int, columns: Any, product: Any, then: tuple[Any, ...] = ()):
+        self._member, self._columns, self._product, self._then = member, columns, product, then
+
+    def _found(self, value: Any) -> Any:
+        for function in self._then:
+            value = function(value)
+        return value
+
+    @property
+    def columns(self) -> tuple[Motion, ...]:  # type: ignore[override]
+        made = self._columns()
+        own = made.values[self._member] if isinstance(made, Stack) else made
+        return self._found(own).columns
+
+    def __matmul__(self, x: Any) -> Motion:
+        return self._found(self._product(x)[self._member])
+
+    def _and(self, function: Any) -> _Ring:
+        return _Ring(self._member, self._columns, self._product, (*self._then, function))
+
+    def tagged(self, frame: Any) -> _Ring:
+        return self._and(lambda value: value.tagged(frame))
+
+    def transformed(self, X: Transform) -> _Ring:
+        return self._and(lambda value: X @ value)
+
+    def with_parts(self, parts: Sequence[Any]) -> Subspace:  # type: ignore[override]
+        return Subspace(parts)
+
+    def __add__(self, other: Any) -> Subspace:  # type: ignore[override]
+        return Subspace(self.columns) + other
 
 
 def _scaled(S: Subspace, factor: Number) -> Subspace:

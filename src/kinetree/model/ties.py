@@ -1,12 +1,12 @@
 """The rows of closures, with derivatives: products of points and directions that the members of a node carry.
 
-All is said in the axes of the body that carries the node. A column J_j is the motion of a member by the
-velocity j of its spanning coordinates, at the origin of that body; while the members move with W,
+All is said in the axes of the body that carries the node. A velocity j of the joint of member m turns all that
+this one carries by w_j and moves its origin r_m by l_j, so that a point p and a direction c beyond it change by
 
-    d_W J_j = V x J_j + X^-1 d_W S_j        V = sum_k W_k J_k over the joints down to that of the column
+    d_j p = l_j + w_j x (p - r_m)        d_j c = w_j x c
 
-so a point r and a direction c that a member carries change by dr = w x r + v and dc = w x c. Rows are products
-of these, and so are their derivatives: an array by mask, with bit k set for a derivative along direction k.
+w_j and l_j are directions that m carries itself, and so derivatives of any order follow by the product rule. A
+jet is a dictionary from masks to derivatives, with bit k set for a derivative along direction k.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import Any, ClassVar, NamedTuple
 from kinetree.joints.base import Joint
 from kinetree.model.coupling import Coupling
 from kinetree.spatial import vector as vec
-from kinetree.spatial.motion import Motion
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import Number, Vector
 
@@ -43,58 +42,92 @@ class Carried(NamedTuple):
         return self._replace(vector=C.turned(base))
 
 
+class Joined(NamedTuple):
+    """One velocity of the joint of a member: the jets of w_j and l_j."""
+
+    member: int
+    turn: Jet
+    shift: Jet
+
+
 class Motions:
     """How the members of a spanning node move at q, with derivatives along up to two velocities.
 
     Args:
         node: the spanning node.
-        members: those that are asked for.
+        members: those that are asked for, and all that carry them.
+        along: velocities of all joints.
     """
 
     def __init__(self, node: Any, members: frozenset[int], q: Sequence[Number], *along: Sequence[Number]):
         self.node, self.q, self.along = node, q, along
         self.masks = range(1 << len(along))
+        still = dict.fromkeys(self.masks, vec.ZERO)
         self.X: dict[int, Transform] = {}
-        self.J: dict[int, Columns] = {PREDECESSOR: {}}
-        self.V: dict[int, list[Jet]] = {PREDECESSOR: [{0: Motion(), 1: Motion()} for _ in along]}
+        self.origin: dict[int, Jet] = {PREDECESSOR: still}
+        self.turning: dict[int, list[Jet]] = {PREDECESSOR: [{0: vec.ZERO, 1: vec.ZERO} for _ in along]}
+        self.joints: dict[int, dict[int, Joined]] = {PREDECESSOR: {}}
         self._carried: dict[Carried, tuple[Jet, Columns]] = {}
         for k, m in enumerate(node.members):
             if k in members:
                 self._visit(k, m)
 
     def _visit(self, k: int, m: Any) -> None:
-        own = m.coupling.positions(self.q)
-        step = m.joint.placement(own).following(m.placement)
+        step = m.joint.placement(m.coupling.positions(self.q)).following(m.placement)
         X = self.X[k] = step if m.carrier == PREDECESSOR else step @ self.X[m.carrier]
-        back = X.inverse()
-        places = {place for row in m.coupling.G(self.q) for place, _ in row}
-        columns: Columns = {j: {0: back @ S} for j, S in enumerate(self.node.motion(m, self.q).columns) if j in places}
-        V = [dict(jet) for jet in self.V[m.carrier]]
-        self._along(m, V, columns, back)
-        self.J[k], self.V[k] = self.J[m.carrier] | columns, V
+        S = self.node.motion(m, self.q)
+        is_turning = type(m.joint).subspace_partials is not Joint.subspace_partials
+        rates = [self.node._own_derivative(m, self.q, w) for w in self.along] if is_turning else []
+        second = self.node._own_second_derivative(m, self.q, *self.along) if len(rates) == 2 else None
+        self._move(k, m, S, rates)
+        self.joints[k] = dict(self.joints[m.carrier])
+        for j in sorted({place for row in m.coupling.G(self.q) for place, _ in row}):
+            parts = [S.columns[j], *(rate.columns[j] for rate in rates), *([second.columns[j]] if second else [])]
+            turn = self._direction(k, [X.turned_back(part.angular) for part in parts])
+            shift = self._direction(k, [X.turned_back(part.linear) for part in parts])
+            self.joints[k][j] = Joined(k, turn, shift)
 
-    def _along(self, m: Any, V: list[Jet], columns: Columns, back: Transform) -> None:
-        """Derivatives of the columns of one member's own joint, and the velocities that it moves with."""
-        turning = type(m.joint).subspace_partials is not Joint.subspace_partials
-        own: list[Any] = []
+    def _move(self, k: int, m: Any, S: Any, rates: list[Any]) -> None:
+        """The velocities of a member along each direction, and how its origin moves."""
+        X, c = self.X[k], m.carrier
+        arm = vec.sub(X.translation, self.origin[c][0])
+        turning = self.turning[k] = [dict(jet) for jet in self.turning[c]]
+        origin, shifts = {0: X.translation}, []
         for d, w in enumerate(self.along):
-            for j, jet in columns.items():
-                V[d][0] = V[d][0] + jet[0] * w[j]
-            own.append(self.node._own_derivative(m, self.q, w).columns if turning else ())
-            for j, jet in columns.items():
-                jet[1 << d] = V[d][0].cross(jet[0])
-                if turning:
-                    jet[1 << d] = jet[1 << d] + back @ own[d][j]
-        if len(self.along) < 2:
-            return
-        u, w = self.along
-        for j, jet in columns.items():
-            V[1][1] = V[1][1] + jet[1] * w[j]
-        second = self.node._own_second_derivative(m, self.q, u, w).columns if turning else ()
-        for j, jet in columns.items():
-            jet[3] = V[1][1].cross(jet[0]) + V[1][0].cross(jet[1])
-            if turning:
-                jet[3] = jet[3] + V[0][0].cross(back @ own[1][j]) + back @ second[j]
+            own = S @ w
+            turn, shift = X.turned_back(own.angular), X.turned_back(own.linear)
+            carried = vec.add(self.origin[c][1 << d], vec.cross(self.turning[c][d][0], arm))
+            origin[1 << d] = vec.add(carried, shift)
+            turning[d][0] = vec.add(turning[d][0], turn)
+            shifts.append((turn, shift))
+        if len(self.along) == 2:
+            turn, shift = (vec.cross(turning[0][0], part) for part in shifts[1])
+            if rates:
+                own = rates[0] @ self.along[1]
+                turn = vec.add(turn, X.turned_back(own.angular))
+                shift = vec.add(shift, X.turned_back(own.linear))
+            moved = vec.add(
+                vec.cross(self.turning[c][1][1], arm),
+                vec.cross(self.turning[c][1][0], vec.sub(origin[1], self.origin[c][1])),
+            )
+            origin[3] = vec.add(vec.add(self.origin[c][3], moved), shift)
+            turning[1][1] = vec.add(turning[1][1], turn)
+        self.origin[k] = origin
+
+    def _direction(self, k: int, parts: Sequence[Vector]) -> Jet:
+        """The jet of a direction in the axes of a member, whose own derivatives in these axes may follow it."""
+        first, *rest = parts
+        turning = self.turning[k]
+        jet: Jet = {0: first}
+        for d in range(len(self.along)):
+            jet[1 << d] = vec.cross(turning[d][0], first)
+            if rest:
+                jet[1 << d] = vec.add(jet[1 << d], rest[d])
+        if len(self.along) == 2:
+            jet[3] = vec.add(vec.cross(turning[1][1], first), vec.cross(turning[1][0], jet[1]))
+            if rest:
+                jet[3] = vec.add(jet[3], vec.add(vec.cross(turning[0][0], rest[1]), rest[2]))
+        return jet
 
     def carried(self, what: Carried) -> tuple[Jet, Columns]:
         """A point or direction, and its columns."""
@@ -103,29 +136,26 @@ class Motions:
         return self._carried[what]
 
     def _carry(self, what: Carried) -> tuple[Jet, Columns]:
-        if what.member == PREDECESSOR:
+        k = what.member
+        if k == PREDECESSOR:
             return {mask: what.vector if mask == 0 else vec.ZERO for mask in self.masks}, {}
-        X, V = self.X[what.member], self.V[what.member]
-        r = X.turned_back(what.vector)
-        jet: Jet = {0: vec.add(r, X.translation) if what.is_point else r}
-        for d in range(len(self.along)):
-            jet[1 << d] = _moved(V[d][0], jet[0], what.is_point)
-        if len(self.along) == 2:
-            jet[3] = vec.add(_moved(V[1][1], jet[0], what.is_point), vec.cross(V[1][0].angular, jet[1]))
+        arm = self._direction(k, [self.X[k].turned_back(what.vector)])
+        if not what.is_point:
+            return arm, {j: {s: _turned(own.turn, arm, s) for s in self.masks} for j, own in self.joints[k].items()}
+        jet = {s: vec.add(self.origin[k][s], x) for s, x in arm.items()}
         columns: Columns = {}
-        for j, J in self.J[what.member].items():
-            columns[j] = {}
-            for s in self.masks:
-                total = J[s].linear if what.is_point else vec.ZERO
-                for t in _parts(s):
-                    total = vec.add(total, vec.cross(J[t].angular, jet[s ^ t]))
-                columns[j][s] = total
+        for j, own in self.joints[k].items():
+            lever = arm if own.member == k else {s: vec.sub(x, self.origin[own.member][s]) for s, x in jet.items()}
+            columns[j] = {s: vec.add(own.shift[s], _turned(own.turn, lever, s)) for s in self.masks}
         return jet, columns
 
 
-def _moved(V: Motion, r: Vector, is_point: bool) -> Vector:
-    turned = vec.cross(V.angular, r)
-    return vec.add(turned, V.linear) if is_point else turned
+def _turned(turn: Jet, arm: Jet, s: int) -> Vector:
+    """A derivative of w x arm."""
+    total = vec.ZERO
+    for t in _parts(s):
+        total = vec.add(total, vec.cross(turn[t], arm[s ^ t]))
+    return total
 
 
 def _parts(s: int) -> list[int]:
