@@ -150,10 +150,11 @@ class Projection:
 
     @cached_property
     def condition(self) -> float:
-        """How well the dependent velocities follow from the others; infinite if they do not."""
+        """How well the dependent velocities follow from the others, |K| |K_d^+|; infinite if they do not."""
         size = np.linalg.svd(self.K[:, self.welded.rest], compute_uv=False)
         width = len(self.welded.rest)
-        return float(size[0] / size[width - 1]) if len(size) >= width and size[width - 1] > 0 else np.inf
+        full = len(size) >= width and size[width - 1] > 0
+        return max(1.0, float(np.linalg.norm(self.K, 2) / size[width - 1])) if full else np.inf
 
     @cached_property
     def G(self) -> Array:

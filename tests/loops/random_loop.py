@@ -40,7 +40,9 @@ class RandomLoop:
         self.meeting: dict[str, Array] = {}
         self.features = {"planar" if self.is_planar else "spatial"}
         for k in range(int(rng.integers(1, 4))):
-            any(self._close(f"loop{k}") for _ in range(30))
+            kind = str(rng.choice(["joint"] * 7 + ["rod", "relation"]))
+            type_name = str(rng.choice(CLOSING))
+            any(self._close(f"loop{k}", kind, type_name) for _ in range(25))
         self.count = len(self.ways)
         self.features |= {f"{self.count} closures"} | {f"{b.type} joint" for b in self.mechanism.bodies}
         rules = {"rotor": self.mechanism.rotors, "mimic": [b for b in self.mechanism.bodies if b.mimic]}
@@ -62,10 +64,9 @@ class RandomLoop:
         self.T = np.concatenate([np.eye(4)[None], placed])
         self.J = [np.zeros((6, tree.nv)), *(motion_matrix(T) @ J for T, J in zip(placed, moved, strict=True))]
 
-    def _close(self, name: str) -> bool:
+    def _close(self, name: str, kind: str, type_name: str) -> bool:
         """One closure more, if that leaves all loops some freedom, and far from a dead point."""
         rng = self.rng
-        kind = str(rng.choice(["joint"] * 6 + ["rod"] * 2 + ["relation"]))
         one_dof = [i + 1 for i, b in enumerate(self.mechanism.bodies) if b.type in ONE_DOF]
         if kind == "relation" and len(one_dof) < 2:
             return False
@@ -75,7 +76,7 @@ class RandomLoop:
         way ^= self._moving(self.mechanism.bodies[b - 1].parent + 1 if kind == "relation" else b)
         if kind == "relation":
             way |= {self._place_of(a), self._place_of(b)}
-        rows, close = getattr(self, f"_{kind}")(name, a, b)
+        rows, close = getattr(self, f"_{kind}")(name, a, b, type_name)
         if not self._is_movable(np.concatenate([self.K, rows]), [*self.ways, sorted(way)]):
             return False
         self.K, self.ways = np.concatenate([self.K, rows]), [*self.ways, sorted(way)]
@@ -103,9 +104,8 @@ class RandomLoop:
     def _names(self, a: int, b: int) -> tuple[str, str]:
         return tuple("world" if i == 0 else f"b{i - 1}" for i in (a, b))  # type: ignore[return-value]
 
-    def _joint(self, name: str, a: int, b: int) -> tuple[Array, Any]:
+    def _joint(self, name: str, a: int, b: int, type_name: str) -> tuple[Array, Any]:
         rng = self.rng
-        type_name = str(rng.choice(CLOSING))
         body = random_body(rng, -1, type_name)
         A = np.eye(4)
         A[:3, :3], A[:3, 3] = random_rotation(rng), rng.normal(scale=0.4, size=3)
@@ -122,7 +122,10 @@ class RandomLoop:
 
         def close() -> None:
             self.builder.add_loop(*self._names(a, b), joint, *poses, name=name)
-            self.meeting[name] = np.array(x, float)
+            if type_name == "helical":  # it becomes a joint of the tree
+                self.builder._start[name] = float(x[0])
+            else:
+                self.meeting[name] = np.array(x, float)
             self.features.add(f"closed by {type_name}")
 
         return rows, close
@@ -131,7 +134,7 @@ class RandomLoop:
     def _normal(self) -> Array:
         return self.mechanism.bodies[0].rotation @ np.array([0.0, 0.0, 1.0])
 
-    def _rod(self, name: str, a: int, b: int) -> tuple[Array, Any]:
+    def _rod(self, name: str, a: int, b: int, _: str) -> tuple[Array, Any]:
         points = self.rng.normal(scale=0.5, size=(2, 3))
         ends = [self.T[i][:3, :3] @ p + self.T[i][:3, 3] for i, p in zip((a, b), points, strict=True)]
         way = ends[1] - ends[0]
@@ -144,7 +147,7 @@ class RandomLoop:
 
         return (way @ (moved[1] - moved[0]))[None] / length, close
 
-    def _relation(self, name: str, a: int, b: int) -> tuple[Array, Any]:
+    def _relation(self, name: str, a: int, b: int, _: str) -> tuple[Array, Any]:
         (x, dx), (y, dy) = (self._coordinate(i - 1) for i in (a, b))
         slope, *bends = self.rng.normal(size=int(self.rng.integers(1, 4)))
         given = [0.0, slope, *(0.3 * np.array(bends))]
@@ -166,7 +169,7 @@ class RandomLoop:
 
 def _spatial(rng: np.random.Generator) -> Mechanism:
     """A tree of any joints; a third of them floats."""
-    count, floats = int(rng.integers(3, 9)), rng.random() < 0.3
+    count, floats = int(rng.integers(3, 10)), rng.random() < 0.3
     options: dict[str, Any] = {"chain": 0.6, "roots": 0.0 if floats else 0.25, "rotors": 0.25, "mimics": 0.2}
     mechanism = random_mechanism(rng, count, types=tuple(t for t in ALL_TYPES if t != "free"), **options)
     if not floats or mechanism.bodies[0].mimic or any(b.mimic and b.mimic[0] == 0 for b in mechanism.bodies):

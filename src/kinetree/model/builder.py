@@ -251,7 +251,7 @@ class ModelBuilder:
             raise ModelError(f"{owner}: joint '{joint}' cannot follow itself")
         given = tuple(coefficients)
         numbers = validate.numbers(given, max(len(given), 1), f"{owner}: coefficients")
-        return self._close(RelationClosure(name, *ends, numbers), independent, owner)
+        return self._close(RelationClosure(name, ends[0], ends[1], numbers), independent, owner)
 
     def _loop_name(self, name: Any, a: Any, b: Any) -> str:
         known = [closure.name for closure in self.closures]

@@ -12,7 +12,6 @@ import numpy as np
 
 from kinetree.errors import AssemblyError, SingularError
 from kinetree.model.assembly import CLOSED, Assembly, Choice
-from kinetree.model.coupling import Own
 from kinetree.model.loop import INTEGRATION_STEPS, LoopNode
 from kinetree.model.node import Node
 
@@ -100,11 +99,7 @@ def _closed_states(model: Model, q: Array, fixed: Collection[str]) -> Array:
 
 def _held(model: Model, node: LoopNode, fixed: Collection[str]) -> set[int]:
     """The velocities of a node that belong to joints which are held."""
-    held: set[int] = set()
-    for m in node.members:
-        if m.body and isinstance(m.coupling, Own) and model.joint_names[m.body - 1] in fixed:
-            held |= set(range(m.coupling.v_start, m.coupling.v_start + m.coupling.nv))
-    return held
+    return {j for m, _, along in node.joints() if model.joint_names[m.body - 1] in fixed for j in along}
 
 
 def _closed(assembly: Assembly, node: LoopNode, q: Array, held: set[int]) -> tuple[Array, Array]:
@@ -142,7 +137,7 @@ def _loop(model: Model, node: LoopNode) -> str:
 def _opening(node: LoopNode, q: Sequence[Any]) -> str:
     """How far the loops of a node are open at one position, in words."""
     phi = [abs(np.real(x)) for x in node.closed(q, 0).phi]
-    largest = {}
+    largest: dict[str, float] = {}
     for tie, x in zip(node.closing.rows, phi, strict=True):
         unit = "m" if tie.is_length else "rad"
         largest[unit] = max(largest.get(unit, 0.0), float(x))
@@ -246,10 +241,9 @@ def _is_open(node: LoopNode, q: Sequence[Array]) -> Any:
 def _units(node: LoopNode) -> list[float]:
     """What the velocities of all joints are measured with."""
     found = [1.0] * node.closing.width
-    for m in node.members:
-        if m.body and isinstance(m.coupling, Own):
-            for k, kind in enumerate(m.joint.rates):
-                found[m.coupling.v_start + k] = node.closing.size if kind == "length" else 1.0
+    for m, _, along in node.joints():
+        for j, kind in zip(along, m.joint.rates, strict=True):
+            found[j] = node.closing.size if kind == "length" else 1.0
     return found
 
 
@@ -288,9 +282,9 @@ def walked(model: Model, node: LoopNode, targets: Array, rng: np.random.Generato
 def _apart(node: LoopNode, q0: Array, q1: Array) -> list[Array]:
     """The velocities of all joints that lead from positions to others, in a unit of time."""
     found: list[Array] = [np.zeros(len(q0))] * node.closing.width
-    for m, places in node.joints():
+    for m, places, along in node.joints():
         own = (tuple(q[:, k] for k in places) for q in (q0, q1))
-        found[m.coupling.v_start : m.coupling.v_start + m.coupling.nv] = m.joint.difference(*own)
+        found[along.start : along.stop] = m.joint.difference(*own)
     return found
 
 
@@ -353,12 +347,8 @@ def _state(q: Sequence[Any], state: tuple[int, ...]) -> list[float]:
 
 def _names(model: Model, node: LoopNode, velocities: Collection[int]) -> str:
     """The joints that velocities of a node belong to."""
-    found = []
-    for m, _ in node.joints():
-        own = range(m.coupling.v_start, m.coupling.v_start + m.coupling.nv)
-        if any(j in velocities for j in own):
-            found.append(repr(model.joint_names[m.body - 1]))
-    return ", ".join(found)
+    found = (m.body for m, _, along in node.joints() if not set(velocities).isdisjoint(along))
+    return ", ".join(repr(model.joint_names[body - 1]) for body in found)
 
 
 def _better(model: Model, node: LoopNode, q: Sequence[float]) -> str:

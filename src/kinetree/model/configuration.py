@@ -301,7 +301,7 @@ def stacked(model: Model, name: str, values: Mapping[str, Any]) -> np.ndarray:
 def _following(model: Model, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
     """The position with loops of which only some joints were given closed by the others."""
     for node in loop_nodes(model):
-        names = {model.joint_names[m.body - 1] for m, _ in node.joints()}
+        names = {model.joint_names[m.body - 1] for m, *_ in node.joints()}
         if not names.isdisjoint(given) and not names <= given.keys():
             return closing.assemble(model, q, tuple(given))
     return q

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kinetree import ops
 from kinetree.joints.base import CoordinateJoint
@@ -70,20 +70,20 @@ class Closing:
 
 
 class LoopNode(Node):
-    """A node whose `closing` is not None; see the module. Its members are coupled to all joints' velocities."""
+    """A node whose `closing` is not None; see the module. Its members are coupled to all its joints."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
+        closing: Closing
 
     @property
     def spanning(self) -> Node:
         """The same node with its loops cut: its velocities are those of all joints."""
-        assert self.closing is not None
         width = tuple(range(self.closing.width))
         return Node(*self[:4], width, self.u_index)
 
     @property
     def reference(self) -> tuple[Number, ...]:
-        assert self.closing is not None
         return self.closing.reference
 
     def at(self, q: Sequence[Number]) -> Node:
@@ -94,23 +94,19 @@ class LoopNode(Node):
 
     def closed(self, q: Sequence[Number], steps: int | None = None) -> Closed:
         """The position that Newton steps make of q, and what belongs to it."""
-        assert self.closing is not None
         return Closed(self.spanning, self.closing, q, self.closing.steps if steps is None else steps)
 
     @property
     def structure(self) -> tuple:
-        assert self.closing is not None
         ties = tuple(tie.structure for tie in self.closing.rows)
         chosen = self.closing.independent, self.closing.dependent, self.closing.steps, self.closing.pivots
         return (*super().structure, ties, chosen)
 
     @property
     def parameters(self) -> tuple[Number, ...]:
-        assert self.closing is not None
         return (*super().parameters, *(x for tie in self.closing.rows for x in tie.parameters))
 
     def with_parameters(self, numbers: Sequence[Number]) -> Node:
-        assert self.closing is not None
         rest = list(numbers)
         count = len(super().parameters)
         node, rows = super().with_parameters(rest[:count]), []
@@ -141,7 +137,6 @@ class LoopNode(Node):
 
     def openness(self, q: Sequence[Number]) -> list[Number]:
         """A number that is at least 1 if the loops are closed at q."""
-        assert self.closing is not None
         phi = self.closed(q, 0).phi
         total: Number = 0
         for tie, value in zip(self.closing.rows, phi, strict=True):
@@ -151,7 +146,6 @@ class LoopNode(Node):
 
     def deadness(self, q: Sequence[Number]) -> list[Number]:
         """Numbers that are at least 1 if the dependent velocities follow from the independent ones at q."""
-        assert self.closing is not None
         factors = self.closed(q, 0).factors
         scaled = (p * (1.0 / (DEAD_TOLERANCE * u)) for p, u in zip(factors.pivots, self.closing.pivots, strict=True))
         return [x * x for x in scaled]
@@ -168,15 +162,14 @@ class LoopNode(Node):
     def integrate(self, q: Sequence[Number], dv: Sequence[Number]) -> list[Number]:
         """The closed position reached from q by moving with the velocity dv for a unit of time."""
         start = self.closed(q)
-        return self.closed(start.moved(start.velocities(dv)), INTEGRATION_STEPS).q
+        return list(self.closed(start.moved(start.velocities(dv)), INTEGRATION_STEPS).q)
 
     def difference(self, q0: Sequence[Number], q1: Sequence[Number]) -> list[Number]:
         """The velocity that leads from q0 to q1: what the independent joints move by."""
-        assert self.closing is not None
         found: dict[int, Number] = {}
-        for m, places in self.joints():
-            own = tuple(tuple(q[k] for k in places) for q in (q0, q1))
-            found |= enumerate(m.joint.difference(*own), m.coupling.v_start)
+        for m, places, along in self.joints():
+            own = (tuple(q[k] for k in places) for q in (q0, q1))
+            found |= zip(along, m.joint.difference(*own), strict=True)
         return [found[j] for j in self.closing.independent]
 
     def rate(self, q: Sequence[Number], v: Sequence[Number]) -> list[Number]:
@@ -184,33 +177,32 @@ class LoopNode(Node):
         closed = self.closed(q)
         u = closed.velocities(v)
         found = list(q)
-        for m, places in self.joints():
-            own = m.joint.rate(tuple(q[k] for k in places), u[m.coupling.v_start : m.coupling.v_start + m.joint.nv])
+        for m, places, along in self.joints():
+            own = m.joint.rate(tuple(q[k] for k in places), tuple(u[k] for k in along))
             for k, x in zip(places, own, strict=True):
                 found[k] = x
         return found
 
-    def joints(self) -> Iterator[tuple[Member, range]]:
-        """The members whose joints have coordinates of their own, and where these stand."""
+    def joints(self) -> Iterator[tuple[Member, range, range]]:
+        """The members whose joints have coordinates of their own, and where these and their velocities stand."""
         return own_joints(self)
 
     @property
     def has_whole_joints(self) -> bool:
         """True if of no joint with quasi-velocities some are independent and others not."""
-        assert self.closing is not None
-        for m, _ in self.joints():
-            own = range(m.coupling.v_start, m.coupling.v_start + m.coupling.nv)
-            free = sum(j in self.closing.independent for j in own)
-            if 0 < free < len(own) and not isinstance(m.joint, CoordinateJoint):
+        for m, _, along in self.joints():
+            free = sum(j in self.closing.independent for j in along)
+            if 0 < free < len(along) and not isinstance(m.joint, CoordinateJoint):
                 return False
         return True
 
 
-def own_joints(node: Node) -> Iterator[tuple[Member, range]]:
-    """The members of a spanning node whose joints have coordinates of their own, and where these stand."""
+def own_joints(node: Node) -> Iterator[tuple[Member, range, range]]:
+    """The members of a spanning node whose joints have coordinates of their own; where these stand in q and u."""
     for m in node.members:
-        if m.body and isinstance(m.coupling, Own) and m.coupling.nv:
-            yield m, range(m.coupling.q_start, m.coupling.q_start + m.coupling.nq)
+        own = m.coupling
+        if m.body and isinstance(own, Own) and own.nv:
+            yield m, range(own.q_start, own.q_start + own.nq), range(own.v_start, own.v_start + own.nv)
 
 
 class Closed:
@@ -254,8 +246,8 @@ class Closed:
     def moved(self, u: Sequence[Number]) -> list[Number]:
         """q after all joints moved with the velocities u for a unit of time."""
         q = list(self.q)
-        for m, places in own_joints(self.node):
-            own = tuple(u[m.coupling.v_start : m.coupling.v_start + m.coupling.nv])
+        for m, places, along in own_joints(self.node):
+            own = tuple(u[k] for k in along)
             if not all(map(_is_zero, own)):
                 q[places.start : places.stop] = m.joint.integrate(tuple(self.q[k] for k in places), own)
         return q
