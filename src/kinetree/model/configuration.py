@@ -173,15 +173,15 @@ def refuse_open(model: Model, node: Node, q: Sequence[Any]) -> None:
     for number in node.openness(q):
         if _is_below(number):
             opening = np.sqrt(np.max(2 - np.real(number))) * OPEN_TOLERANCE
-            size = max(tie.unit for tie in node.closing.rows)
+            size = max(tie.unit for tie in node.solution.rows)
             raise AssemblyError(
-                f"loop '{node.closing.name}' of model '{model.name}' is open by {opening:.3g} rad, or "
+                f"loop '{node.solution.name}' of model '{model.name}' is open by {opening:.3g} rad, or "
                 f"{opening * size:.3g} m: give a closed position, as model.assemble(q) makes it"
             )
     for number in node.deadness(q):
         if _is_below(number):
             raise SingularError(
-                f"loop '{node.closing.name}' of model '{model.name}' is at a dead point: its independent "
+                f"loop '{node.solution.name}' of model '{model.name}' is at a dead point: its independent "
                 f"velocities do not say how the others move. Choose other independent joints (add_loop(..., "
                 "independent=...)), or keep away from this position"
             )

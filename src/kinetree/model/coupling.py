@@ -175,7 +175,7 @@ class Linear(Coupling):
 
 @dataclass(frozen=True, slots=True)
 class InLoop(Coupling):
-    """A joint of a loop that depends on others: its coordinates stand in q, its velocities follow by the loop."""
+    """A joint that depends on others by a loop: its coordinates stand in q, its velocities follow."""
 
     inner: Coupling  # in terms of the velocities of all joints
 

@@ -8,9 +8,9 @@ are as many as rows are kept. Then the motion subspaces are S G, and everything 
 
     G_w = -K_d^-1 (K_w G)               G_uw = -K_d^-1 (K_uw G + K_w G_u + K_u G_w)
 
-q need not be closed to the last digit: Newton steps q_d -= K_d^-1 phi are part of the kinematics, so that every
-result is a function of the independent coordinates alone, with exact derivatives (`steps` Newton steps for
-derivatives up to the order 2^steps - 1).
+q need not be closed to the last digit: Newton steps q_d -= K_d^-1 phi are part of the kinematics, so that
+every result is a function of the independent coordinates alone, with exact derivatives (`steps` Newton steps
+for derivatives up to the order 2^steps - 1).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Closing:
 
     name: for messages.
     rows: those that are kept, in the order of elimination.
-    independent, dependent: places among the velocities of all joints; `dependent` in the order of elimination.
+    independent, dependent: places among the velocities of all joints, the latter in the order of elimination.
     pivots: how large the pivots usually are.
     reference: a position of all joints of the node in which it is closed.
     steps: how many Newton steps close a position.
@@ -66,21 +66,25 @@ class Closing:
 
 
 class LoopNode(Node):
-    """A node whose `closing` is not None; see the module. Its members are coupled to all joints' velocities."""
+    """A node whose `closing` is not None; its members are coupled to the velocities of all joints."""
 
     __slots__ = ()
 
     @property
+    def solution(self) -> Closing:
+        """Its `closing`."""
+        assert self.closing is not None
+        return self.closing
+
+    @property
     def spanning(self) -> Node:
         """The same node with its loops cut: its velocities are those of all joints."""
-        assert self.closing is not None
-        width = tuple(range(self.closing.width))
+        width = tuple(range(self.solution.width))
         return Node(self.number, self.predecessor, self.members, self.q_index, width)
 
     @property
     def reference(self) -> tuple[Number, ...]:
-        assert self.closing is not None
-        return self.closing.reference
+        return self.solution.reference
 
     def at(self, q: Sequence[Number]) -> Node:
         """The node as it is at q: an ordinary one whose couplings go through the loops."""
@@ -90,31 +94,27 @@ class LoopNode(Node):
 
     def closed(self, q: Sequence[Number], steps: int | None = None) -> Closed:
         """The position that Newton steps make of q, and what belongs to it."""
-        assert self.closing is not None
-        return Closed(self.spanning, self.closing, q, self.closing.steps if steps is None else steps)
+        return Closed(self.spanning, self.solution, q, self.solution.steps if steps is None else steps)
 
     @property
     def structure(self) -> tuple:
-        assert self.closing is not None
-        ties = tuple(tie.structure for tie in self.closing.rows)
-        chosen = self.closing.independent, self.closing.dependent, self.closing.steps, self.closing.pivots
+        ties = tuple(tie.structure for tie in self.solution.rows)
+        chosen = self.solution.independent, self.solution.dependent, self.solution.steps, self.solution.pivots
         return (*super().structure, ties, chosen)
 
     @property
     def parameters(self) -> tuple[Number, ...]:
-        assert self.closing is not None
-        return (*super().parameters, *(x for tie in self.closing.rows for x in tie.parameters))
+        return (*super().parameters, *(x for tie in self.solution.rows for x in tie.parameters))
 
     def with_parameters(self, numbers: Sequence[Number]) -> Node:
-        assert self.closing is not None
         rest = list(numbers)
         count = len(super().parameters)
         node, rows = super().with_parameters(rest[:count]), []
-        for tie in self.closing.rows:
+        for tie in self.solution.rows:
             width = len(tie.parameters)
             rows.append(tie.with_parameters(rest[count : count + width]))
             count += width
-        return node._replace(closing=replace(self.closing, rows=tuple(rows)))
+        return node._replace(closing=replace(self.solution, rows=tuple(rows)))
 
     def kinematics(self, q: Sequence[Number]) -> tuple[Any, Any]:
         return self.at(q).kinematics(q)
@@ -137,55 +137,44 @@ class LoopNode(Node):
 
     def openness(self, q: Sequence[Number]) -> list[Number]:
         """A number that is at least 1 if the loops are closed at q."""
-        assert self.closing is not None
         phi = self.closed(q, 0).phi
         total: Number = 0
-        for tie, value in zip(self.closing.rows, phi, strict=True):
+        for tie, value in zip(self.solution.rows, phi, strict=True):
             t = value * (1.0 / (OPEN_TOLERANCE * tie.unit))
             total = total + t * t
         return [2 - total]
 
     def deadness(self, q: Sequence[Number]) -> list[Number]:
         """Numbers that are at least 1 if the dependent velocities follow from the independent ones at q."""
-        assert self.closing is not None
-        factors = self.closed(q, 0).factors
-        scaled = (p * (1.0 / (DEAD_TOLERANCE * u)) for p, u in zip(factors.pivots, self.closing.pivots, strict=True))
-        return [x * x for x in scaled]
+        pivots = zip(self.closed(q, 0).factors.pivots, self.solution.pivots, strict=True)
+        return [x * x for x in (pivot * (1.0 / (DEAD_TOLERANCE * usual)) for pivot, usual in pivots)]
 
-
-    def integrate(self, q: Sequence[Number], dv: Sequence[Number]) -> list[Number]:
+    def integrate(self, q: Sequence[Number], dv: Sequence[Number]) -> Sequence[Number]:
         """The closed position reached from q by moving with the velocity dv for a unit of time."""
         start = self.closed(q)
         return self.closed(start.moved(start.velocities(dv)), INTEGRATION_STEPS).q
 
-    def difference(self, q0: Sequence[Number], q1: Sequence[Number]) -> list[Number]:
+    def difference(self, q0: Sequence[Number], q1: Sequence[Number]) -> Sequence[Number]:
         """The velocity that leads from q0 to q1: what the independent joints move by."""
         found: dict[int, Number] = {}
-        for m, places in self._joints():
-            own = tuple(tuple(q[k] for k in places) for q in (q0, q1))
-            found |= enumerate(m.joint.difference(*own), m.coupling.v_start)
-        return [found[j] for j in self.closing.independent]
+        for m, own in own_joints(self):
+            found |= enumerate(m.joint.difference(own.positions(q0), own.positions(q1)), own.v_start)
+        return [found[j] for j in self.solution.independent]
 
-    def rate(self, q: Sequence[Number], v: Sequence[Number]) -> list[Number]:
+    def rate(self, q: Sequence[Number], v: Sequence[Number]) -> Sequence[Number]:
         """The rates of the coordinates of all joints."""
-        closed = self.closed(q)
-        u = closed.velocities(v)
-        found = list(q)
-        for m, places in self._joints():
-            own = m.joint.rate(tuple(q[k] for k in places), u[m.coupling.v_start : m.coupling.v_start + m.joint.nv])
-            for k, x in zip(places, own, strict=True):
-                found[k] = x
+        u, found = self.closed(q).velocities(v), list(q)
+        for m, own in own_joints(self):
+            rates = m.joint.rate(own.positions(q), tuple(u[own.v_start : own.v_start + own.nv]))
+            found[own.q_start : own.q_start + own.nq] = rates
         return found
 
-    def _joints(self) -> Iterator[tuple[Member, range]]:
-        """The members whose joints have coordinates of their own, and where these stand."""
-        return _joints(self)
 
-
-def _joints(node: Node) -> Iterator[tuple[Member, range]]:
+def own_joints(node: Node) -> Iterator[tuple[Member, Own]]:
+    """The members whose joints have coordinates of their own, and where these stand."""
     for m in node.members:
         if m.body and isinstance(m.coupling, Own) and m.coupling.nv:
-            yield m, range(m.coupling.q_start, m.coupling.q_start + m.coupling.nq)
+            yield m, m.coupling
 
 
 class Closed:
@@ -229,10 +218,10 @@ class Closed:
     def moved(self, u: Sequence[Number]) -> list[Number]:
         """q after all joints moved with the velocities u for a unit of time."""
         q = list(self.q)
-        for m, places in _joints(self.node):
-            own = tuple(u[m.coupling.v_start : m.coupling.v_start + m.coupling.nv])
-            if not all(map(_is_zero, own)):
-                q[places.start : places.stop] = m.joint.integrate(tuple(self.q[k] for k in places), own)
+        for m, own in own_joints(self.node):
+            step = tuple(u[own.v_start : own.v_start + own.nv])
+            if not all(map(_is_zero, step)):
+                q[own.q_start : own.q_start + own.nq] = m.joint.integrate(own.positions(self.q), step)
         return q
 
     @cached_property
@@ -259,7 +248,9 @@ class Closed:
     def rate(self, w: Sequence[Number]) -> Rows:
         """The rate of G while the node moves with w."""
         _, K = self.rows(self.velocities(w))
-        return self._spread([self.factors.solved(_times(K, 1, column)) for column in self._columns(self.G)], 0)
+        return self._spread(
+            [self.factors.solved(_times(K, 1, column)) for column in self._columns(self.G)], 0
+        )
 
     def drift(self, w: Sequence[Number], x: Sequence[Number]) -> list[Number]:
         """The rate of G while the node moves with w, times x."""
