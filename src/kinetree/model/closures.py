@@ -15,8 +15,8 @@ from kinetree.errors import ModelError
 from kinetree.joints import Joint
 from kinetree.joints.axis import perpendiculars
 from kinetree.model.coupling import Coupling
-from kinetree.model.topology import Topology
 from kinetree.model.ties import Angle, Carried, Offset, Polynomial, Rod, Tie
+from kinetree.model.topology import Topology
 from kinetree.spatial import vector as vec
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
@@ -92,7 +92,10 @@ class RodClosure:
         return topology.common_ancestor(self.body, self.other)
 
     def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
-        ends = Carried(locate(self.body), self.point, True), Carried(locate(self.other), self.other_point, True)
+        ends = (
+            Carried(locate(self.body), self.point, True),
+            Carried(locate(self.other), self.other_point, True),
+        )
         return [Rod(ends, (self.length,), size)]
 
 
@@ -138,7 +141,7 @@ def freedoms(joint: Joint) -> tuple[list[Vector] | None, list[Vector]]:
     turns: list[Vector] | None = []
     slides: list[Vector] = []
     for step in steps:
-        if step.kind == "ball":
+        if step.axis is None:
             turns = None
         elif step.kind == "slide":
             if turns is None or any(math.hypot(*vec.cross(t, step.axis)) > 1e-12 for t in turns):

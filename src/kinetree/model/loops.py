@@ -1,6 +1,7 @@
 """From the loops of a model to nodes that hold them, and from closures to loops.
 
-Closures that share joints are one loop, in one node. `find` decides how each is solved; `closed` makes the nodes.
+Closures that share joints are one loop, in one node. `find` decides how each is solved; `closed` makes the
+nodes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from kinetree.model.model import Model
 
 
-def closed(spanning: Sequence[Node], loops: Sequence[Loop], grouping: Grouping) -> tuple[tuple[Node, ...], Layout]:
+def closed(
+    spanning: Sequence[Node], loops: Sequence[Loop], grouping: Grouping
+) -> tuple[tuple[Node, ...], Layout]:
     """The nodes with their loops, whose velocities are the independent ones, and the layout of these."""
     nodes: list[Node] = list(spanning)
     independent: list[int] = []
@@ -62,7 +65,11 @@ def closed_model(
 
 
 def find(
-    closures: Sequence[Closure], required: Sequence[tuple[str, int]], start: Any, grouping: Grouping, owner: str
+    closures: Sequence[Closure],
+    required: Sequence[tuple[str, int]],
+    start: Any,
+    grouping: Grouping,
+    owner: str,
 ) -> tuple[Loop, ...]:
     """The loops that closures make, each resolved.
 
@@ -127,9 +134,13 @@ def _with_loop(node: Node, loop: Loop, grouping: Grouping) -> Node:
 
 
 def _resolve(
-    node: Node, closures: Sequence[Closure], required: Sequence[tuple[str, int]], start: Any, grouping: Grouping,
+    node: Node,
+    closures: Sequence[Closure],
+    required: Sequence[tuple[str, int]],
+    start: Any,
+    grouping: Grouping,
     owner: str,
-) -> Loop:  # fmt: skip
+) -> Loop:
     names = " and ".join(repr(closure.name) for closure in closures)
     what = f"{owner}: loop {names}"
     size = _size(node, closures, what)
@@ -173,6 +184,8 @@ def _size(node: Node, closures: Sequence[Closure], owner: str) -> float:
     for closure in closures:
         lengths += closure.arms
     if not all(ops.is_literal(x) for r in lengths for x in r):
-        raise ModelError(f"{owner}: a loop needs numbers for its frames, not symbols: substitute values first")
+        raise ModelError(
+            f"{owner}: a loop needs numbers for its frames, not symbols: substitute values first"
+        )
     longest = max((math.hypot(*r) for r in lengths), default=0.0)
     return longest if longest > 0.0 else 1.0
