@@ -116,7 +116,10 @@ class RodClosure:
         return RodClosure(prefix + self.name, body, other, self.length, point, point_b)
 
     def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
-        ends = Carried(locate(self.body), self.point, True), Carried(locate(self.other), self.other_point, True)
+        ends = (
+            Carried(locate(self.body), self.point, True),
+            Carried(locate(self.other), self.other_point, True),
+        )
         return [Rod(ends, (self.length,), size)]
 
 
@@ -170,7 +173,7 @@ def freedoms(joint: Joint) -> tuple[list[Vector] | None, list[Vector]]:
     turns: list[Vector] | None = []
     slides: list[Vector] = []
     for step in steps:
-        if step.kind == "ball":
+        if step.axis is None:
             turns = None
         elif step.kind == "slide":
             if turns is None or any(math.hypot(*vec.cross(t, step.axis)) > 1e-12 for t in turns):
