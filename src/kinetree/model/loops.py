@@ -110,7 +110,9 @@ def find(
     for index, group in by_node.items():
         try:
             with np.errstate(all="ignore"):
-                found.append(_resolve(grouping.nodes[index], group, required, preferred, start, grouping, owner))
+                found.append(
+                    _resolve(grouping.nodes[index], group, required, preferred, start, grouping, owner)
+                )
         except ModelError as error:
             if refused is None:
                 raise
@@ -130,11 +132,12 @@ def restored(model: Model, loops: Sequence[Loop]) -> Model:
         homes |= own
         _refuse_misfit(loop, grouping.nodes[own.pop()], grouping, owner)
     made = model.remade(loops=tuple(loops))
+    names = {_home(loop, grouping): loop.name for loop in loops}
     for node in made.nodes:
         if isinstance(node, LoopNode) and not all(x >= 1 for x in node.soundness(node.reference)):
             raise ModelError(
-                f"model '{model.name}': loop '{node.closing.name}' is open at its reference, or at a dead point: "
-                f"{_LEAVE}"
+                f"model '{model.name}': loop '{names[node.number]}' is open at its reference, or at a dead "
+                f"point: {_LEAVE}"
             )
     return made
 
@@ -149,11 +152,23 @@ def _refuse_misfit(loop: Loop, node: Node, grouping: Grouping, owner: str) -> No
     widths = [(joint, len(row)) for joint, row in loop.reference]
     q = _positions(node, [0.0] * len(node.q_index), grouping)
     for fits, what in (
-        (sorted(chosen) == sorted(velocities), "independent and dependent must be the velocities of its joints"),
-        (sorted(loop.independent, key=place.get) == list(loop.independent), "independent must be in order"),
+        (
+            sorted(chosen) == sorted(velocities),
+            "independent and dependent must be the velocities of its joints",
+        ),
+        (
+            sorted(loop.independent, key=lambda velocity: place.get(velocity, 0)) == list(loop.independent),
+            "independent must be in order",
+        ),
         (len(loop.independent) > 0, "a velocity must be independent"),
-        (len(set(loop.rows)) == len(loop.rows) and set(loop.rows) <= known, "rows must be those of its closures"),
-        (len(loop.rows) == len(loop.dependent) == len(loop.pivots), "each dependent velocity has a row and a pivot"),
+        (
+            len(set(loop.rows)) == len(loop.rows) and set(loop.rows) <= known,
+            "rows must be those of its closures",
+        ),
+        (
+            len(loop.rows) == len(loop.dependent) == len(loop.pivots),
+            "each dependent velocity has a row and a pivot",
+        ),
         (all(0 < x < math.inf for x in loop.pivots), "pivots must be positive"),
         (widths == [(joint, len(row)) for joint, row in q], "reference must be a position of its joints"),
         (size / _SIZES <= loop.size <= size * _SIZES, f"size must be about {size:.3g} m"),
@@ -222,8 +237,8 @@ def _resolve(
     what = f"{owner}: loop {names}"
     if len(node.v_index) > LARGEST:
         raise ModelError(
-            f"{what} ties {len(node.v_index)} velocities to each other, and at most {LARGEST} are solved as one: "
-            "leave out closures, or hold them by constraints (kinetree.constrained_dynamics)"
+            f"{what} ties {len(node.v_index)} velocities to each other, and at most {LARGEST} are solved as "
+            "one: leave out closures, or hold them by constraints (kinetree.constrained_dynamics)"
         )
     size = size_of(node, closures, what)
     rows = _ties(node, closures, size, grouping)
@@ -238,7 +253,9 @@ def _resolve(
         error.positions = _positions(node, error.reference, grouping)
         raise
     except np.linalg.LinAlgError:
-        raise AssemblyError(f"{what} cannot be solved: its frames and lengths are too large or too small") from None
+        raise AssemblyError(
+            f"{what} cannot be solved: its frames and lengths are too large or too small"
+        ) from None
     return Loop(
         closures=tuple(closures),
         independent=tuple(velocities[k] for k in found.independent),
