@@ -64,6 +64,15 @@ def closed_model(
     return model.remade(loops=found)
 
 
+def for_derivatives(model: Model, order: int) -> Model:
+    """The model with as many Newton steps in its loops as derivatives of an order need to be exact."""
+    steps = max(1, order.bit_length())
+    if all(loop.steps >= steps for loop in model.loops):
+        return model
+    loops = tuple(loop._replace(steps=max(loop.steps, steps)) for loop in model.loops)
+    return model.memo(("Newton steps", steps), lambda: model.remade(loops=loops))
+
+
 def find(
     closures: Sequence[Closure],
     required: Sequence[tuple[str, int]],
@@ -127,6 +136,7 @@ def _with_loop(node: Node, loop: Loop, grouping: Grouping) -> Node:
         dependent=tuple(place[velocity] for velocity in loop.dependent),
         pivots=loop.pivots,
         reference=tuple(reference),
+        steps=loop.steps,
     )
     independent = tuple(node.v_index[j] for j in closing.independent)
     return LoopNode(node.number, node.predecessor, node.members, node.q_index, independent, closing)
