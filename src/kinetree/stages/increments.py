@@ -47,7 +47,7 @@ def _rows(model: Model, q: Sequence[Any], count: int, map_: Callable[..., Any], 
 
 
 def _places(coupling: Coupling) -> tuple[range, Sequence[int | None]]:
-    """Where the coordinates of a joint stand in q, and its velocities in v: None for those that depend on others.
+    """Where the coordinates of a joint stand in q, and its velocities in v: None for dependent ones.
 
     What depends on others by a loop does not change results, which close the loop themselves.
     """
