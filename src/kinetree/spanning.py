@@ -54,7 +54,7 @@ def spanned(model: Model, q: Array) -> Span:
 def _closed(model: Model, node: LoopNode, q: list[Any]) -> Closed:
     refuse_unsound_node(model, node, q)
     for number in node.soundness(q):
-        ops.require(number, f"loop '{node.closing.name}' of model {model.name!r} is open", AssemblyError)
+        ops.require(number, f"loop '{node.solution.name}' of model {model.name!r} is open", AssemblyError)
     return node.closed(q)
 
 

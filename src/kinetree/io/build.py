@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kinetree.errors import FileError, ModelError
 from kinetree.io.description import Description, Joint, Link, Names, Z
 from kinetree.io.inertia import check_inertias
@@ -14,6 +16,8 @@ from kinetree.joints import Fixed
 from kinetree.model import Model, ModelBuilder
 from kinetree.model.closures import Closure
 from kinetree.model.parts import Posture
+from kinetree.model.postures import assembled as assembled_posture
+from kinetree.model.postures import is_closed
 from kinetree.spatial.pose import Pose
 
 _AS_GIVEN = ("mimic", "armature", "damping", "friction", "limits", "stiffness", "spring_reference")
@@ -67,7 +71,15 @@ def named_configurations(robot: Description, model: Model, log: Log) -> tuple[Po
         rows = {name: row for name, row in key.positions.items() if own.get(name) == len(row)}
         if missing := [name for name in own if name not in rows]:
             log.add("ignored", key.where, f"no position of {', '.join(map(repr, missing))}: neutral")
-        found.append(Posture(key.name, tuple(rows.items())))
+        posture = Posture(key.name, tuple(rows.items()))
+        closed = posture if not model.loops or is_closed(model, posture) else assembled_posture(model, posture)
+        if closed is None:
+            log.add("loop-key", key.where, "a loop cannot be closed nearby: the configuration was left out")
+            continue
+        if closed is not posture:
+            moved = np.abs(model.positions(dict(closed.positions)) - model.positions(rows)).max()
+            log.add("loop-key", key.where, f"a loop was closed by moving joints, by up to {moved:.2g} rad or m")
+        found.append(closed)
     return tuple(found)
 
 

@@ -136,7 +136,8 @@ class Description:
     rotors: list[Rotor] = field(default_factory=list)
     configurations: list[Keyframe] = field(default_factory=list)
     closures: list[Closure] = field(default_factory=list)
-    independent: list[str] = field(default_factory=list)  # joints of loops that must be, as the file says
+    independent: list[tuple[str, int]] = field(default_factory=list)  # velocities that the file marks so
+    start: dict[str, tuple[float, ...]] = field(default_factory=dict)  # where loops are closed, as it says
     driven: list[str] = field(default_factory=list)  # joints that motors act on: better independent
     loops: tuple[Any, ...] = ()  # of the model, once they are solved
     left_out: list[Joint] = field(default_factory=list)  # joints that would close a loop

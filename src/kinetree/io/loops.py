@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kinetree.errors import ModelError
 from kinetree.io.description import WORLD, Closure, Description, Joint, Link, Names
-from kinetree.io.placement import HERE
+from kinetree.io.placement import HERE, norm
 from kinetree.io.report import Log
-from kinetree.joints import Fixed
+from kinetree.io.text import numbers
+from kinetree.joints import Fixed, Prismatic, Revolute, Spherical
 from kinetree.model import Model, ModelBuilder
 from kinetree.model.closures import Closure as Closing
-from kinetree.model.closures import has_rows
+from kinetree.model.closures import JointClosure, has_rows
 from kinetree.model.loops import closed_model, total_velocities
 from kinetree.model.parts import Loop
+from kinetree.spatial.vector import cross, mat_vec, sub
 
 CHOICES = ("close", "ignore")
+HINTS = ("independent", "reference")
+_AT_ZERO = 1e-9  # m or rad
 _MOST = 128  # closures of one file, and velocities of all its loops: finding how they are solved takes a while
 
 
@@ -107,11 +112,45 @@ def close_loops(robot: Description, model: Model, closings: Sequence[Closing], l
         reason = str(error).removeprefix(f"model '{model.name}': ")
         log.add("loop-open", known[closings[0].name].where, f"{reason}")
 
-    preferred = _velocities(robot, robot.independent or robot.driven)
-    start = {joint.name: joint.reference for joint in robot.joints.values() if joint.reference}
+    preferred = robot.independent or _velocities(robot, robot.driven)
+    start: dict[str, Any] = {j.name: j.reference for j in robot.joints.values() if j.reference}
+    own = {name: row.shape for name, row in model.split_positions(model.neutral()).items()}
+    start |= {name: row for name, row in robot.start.items() if own.get(name) == (len(row),)}
     robot.loops = closed_model(model, closings, (), start, preferred, refused).loops
     for loop in robot.loops:
         _report(loop, known[loop.closures[0].name], robot.independent, log)
+
+
+def hints(model: Model) -> Iterator[tuple[str, dict[str, str]]]:
+    """What files say beside of the joints of loops: which velocities are independent, and where it is closed."""
+    for loop in model.loops:
+        for joint, row in loop.reference:
+            chosen = [k for name, k in loop.independent if name == joint]
+            said = {"independent": numbers(chosen)} if chosen else {}
+            yield joint, said | {"reference": numbers(row)}
+
+
+def is_closed_at_zero(model: Model, closure: JointClosure) -> bool:
+    """Whether a fixed, revolute, prismatic or spherical closure is closed with every joint at its origin."""
+    poses = [HERE]
+    for body in model.bodies:
+        poses.append(poses[body.parent] @ body.placement)
+    a, b = poses[closure.body] @ closure.placement, poses[closure.other] @ closure.other_placement
+    seen, axis = a.inverse() @ b, closure.joint.axis or (0.0, 0.0, 0.0)
+    slides, turns = isinstance(closure.joint, Prismatic), isinstance(closure.joint, (Revolute, Spherical))
+    off = [norm(cross(axis, seen.p)) if slides else norm(seen.p), norm(sub(mat_vec(seen.R, axis), axis))]
+    if not turns:
+        off += [norm(sub(row, e)) for row, e in zip(seen.R, HERE.R, strict=True)]
+    return max(off) < _AT_ZERO
+
+
+def read_hint(robot: Description, joint: str, field: str, values: Sequence[float]) -> bool:
+    """Take what `hints` says; False if it is something else."""
+    if field == "reference":
+        robot.start[joint] = tuple(values)
+    elif field == "independent":
+        robot.independent += [(joint, int(k)) for k in values]
+    return field in HINTS
 
 
 def _velocities(robot: Description, names: Sequence[str]) -> list[tuple[str, int]]:
@@ -119,14 +158,14 @@ def _velocities(robot: Description, names: Sequence[str]) -> list[tuple[str, int
     return [(joint.name, k) for joint in joints for k in range(joint.motion.nv)]
 
 
-def _report(loop: Loop, closure: Closure, independent: Sequence[str], log: Log) -> None:
+def _report(loop: Loop, closure: Closure, independent: Sequence[tuple[str, int]], log: Log) -> None:
     more = f" and {len(loop.closures) - 1} more" if len(loop.closures) > 1 else ""
     name = f"{loop.closures[0].name!r}{more}"
     joints = ", ".join(dict.fromkeys(repr(joint) for joint, _ in loop.independent))
     total = len(loop.independent) + len(loop.dependent)
     freedom = f"{len(loop.independent)} of {total} velocities are independent"
     log.add("loop", closure.where, f"{name} is closed: {freedom}, those of {joints}")
-    if refused := [joint for joint, _ in loop.dependent if joint in independent]:
+    if refused := [joint for joint, k in loop.dependent if (joint, k) in independent]:
         problem = f"{name}: {', '.join(map(repr, refused))} cannot be independent besides {joints}"
         log.add("loop-independent", closure.where, problem)
     if loop.redundant:

@@ -18,7 +18,7 @@ from kinetree.io.mjcf_spec import MAIN, read_spec
 from kinetree.io.mjcf_tree import Context, Reader
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log, Where
-from kinetree.io.save_mjcf import CUSTOM
+from kinetree.io.text import CUSTOM
 from kinetree.io.words import MJCF, check_words, tally
 from kinetree.io.xml import Element
 from kinetree.spatial.inertia import Inertia

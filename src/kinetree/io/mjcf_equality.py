@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from math import comb
 
+from kinetree.errors import ModelError
 from kinetree.io.attributes import parse_numbers, shorten, vector
 from kinetree.io.description import WORLD, Closure, Description, Frame, Joint, Names
 from kinetree.io.graph import between
 from kinetree.io.mjcf_spec import MAIN, Spec
 from kinetree.io.placement import HERE, ORIGIN
 from kinetree.io.report import Log, Where
+from kinetree.io.save_loops import LOOP, PART
+from kinetree.io.text import CUSTOM
 from kinetree.io.xml import Element
 from kinetree.joints import Fixed, Spherical
+from kinetree.joints import Joint as Motion
 from kinetree.model.parts import Mimic
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.rotation import Rotation
@@ -40,9 +44,14 @@ class Equalities:
         self.names = Names()
         self.drawn, self.moving = _drawn(robot)
         self.soft: list[Element] = []
+        self.written: dict[str, str] = {}  # loops that `kt.save` wrote as several points: their joints
 
     def read(self, spec: Spec, off: bool) -> None:
         """Read one model; `off` if an option turns its equalities off."""
+        for text in (e for section in spec.root.all("custom") for e in section.all("text")):
+            prefix, _, name = (text.get("name") or "").rpartition(f"{CUSTOM}{LOOP}:")
+            if name and not prefix and (text.get("data") or "").strip():
+                self.written[name] = text.get("data") or ""
         for section in spec.root.all("equality"):
             for element in section.children:
                 resolved = spec.defaults.resolve(element, MAIN)
@@ -81,12 +90,27 @@ class Equalities:
             what = f"<{element.tag}> holds a body at {min(held)!r}, which no joint moves"
             self._leave_out(element, f"{what}: it moves as if it were free")
             return
-        turns = element.tag == "weld" and self._scale(element) != 0.0
-        closure = Closure(name, element.where, (a, b), Fixed() if turns else Spherical(), A, B)
+        motion: Motion | None = Fixed() if element.tag == "weld" and self._scale(element) != 0.0 else Spherical()
+        if label and label.partition(PART)[0] in self.written:
+            name = label.partition(PART)[0]
+            motion = self._written(name, element) if label == name else None
+        if motion is None:
+            return
+        closure = Closure(name, element.where, (a, b), motion, A, B)
         closure.problem, closure.remedy = problem, "Add the constraint in your simulation code."
         self.robot.closures.append(closure)
         if any(element.get(word) is not None for word in _SOFT):
             self.soft.append(element)
+
+    def _written(self, name: str, element: Element) -> Motion | None:
+        """The joint that `kt.save` wrote as several points, of which this is the first."""
+        kind, *parameters = self.written[name].split()
+        values = parse_numbers(" ".join(parameters))
+        try:
+            return Motion.named(kind, name).from_parameters(() if isinstance(values, str) else values, name)
+        except ModelError as error:
+            self.log.add("value", element.where, str(error))
+            return None
 
     def _scale(self, element: Element) -> float:
         values = parse_numbers(element.get("torquescale") or "1")

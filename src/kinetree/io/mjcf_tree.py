@@ -14,6 +14,7 @@ from kinetree.io.mjcf_mesh import Meshes
 from kinetree.io.mjcf_spec import MAIN, Spec, expand_attach, replicas
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log, Where, refuse
+from kinetree.io.text import CUSTOM
 from kinetree.io.xml import Element
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -210,4 +211,5 @@ class Reader:
         taken = name in self.links.taken  # by a body, or by another site that was renamed
         frame = self.links.claim(f"{name}_site" if taken else name)
         self.places[name] = Frame(frame, element.where, link, pose)
-        self.robot.frames.append(self.places[name])
+        if not name.startswith(CUSTOM):  # the ends of a loop that we wrote
+            self.robot.frames.append(self.places[name])

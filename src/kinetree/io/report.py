@@ -139,7 +139,7 @@ class LoadReport:
     @property
     def loops(self) -> tuple[Finding, ...]:
         """Loops that were closed, what adds nothing to them, and loops that were left open."""
-        return self._of("loop", "loop-redundant", "loop-independent", "loop-open")
+        return self._of("loop", "loop-redundant", "loop-independent", "loop-key", "loop-open")
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
@@ -166,7 +166,7 @@ class LoadReport:
             ("warnings", self.warnings),
             ("repaired", self.repaired),
             ("ignored", tuple(f for f in self.ignored if f.severity == "note")),
-            ("loops", self._of("loop", "loop-redundant")),
+            ("loops", tuple(f for f in self.loops if f.severity == "note")),
             ("merged", self.merged),
         ):
             if group:

@@ -17,7 +17,7 @@ from kinetree.interpreters.eager import EagerSweep, run
 from kinetree.io.description import Description
 from kinetree.io.report import Log
 from kinetree.model import Model
-from kinetree.model.configuration import loop_nodes
+from kinetree.model.closed_positions import loop_nodes
 from kinetree.model.coupling import Own
 from kinetree.spatial import Factored, Inertia, Matrix
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds

@@ -36,7 +36,9 @@ def read_loops(robot: Description, root: Element, renamed: dict[str, str], log: 
     carriers = robot.parent_joints() if couplings else {}
     for element in couplings:
         _read_coupling(robot, element, renamed, carriers, log)
-    robot.independent += [joint.name for joint in robot.joints.values() if _is_independent(joint)]
+    for joint in robot.joints.values():
+        if _is_independent(joint):
+            robot.independent += [(joint.name, k) for k in range(joint.motion.nv)]
 
 
 def _ends(robot: Description, element: Element, renamed: dict[str, str], log: Log) -> list[tuple[str, Pose]] | None:

@@ -1,7 +1,7 @@
 """Loops in numbers: positions in which they are closed, which of their rows count, and what depends on what.
 
-Rows of a file are often redundant (a planar loop closed by a ball has one row too many), and some are so up to
-the digits of the file. Ranks are decided here, once, over sampled positions in which the loop is closed.
+Rows of a file are often redundant (a planar loop closed by a ball has one row too many), and some are so up
+to the digits of the file. Ranks are decided here, once, over sampled positions in which the loop is closed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,11 @@ class Assembly:
         return out
 
     def closed(
-        self, q: Array, free: Sequence[int] | None = None, tolerance: float = CLOSED, iterations: int = ITERATIONS
+        self,
+        q: Array,
+        free: Sequence[int] | None = None,
+        tolerance: float = CLOSED,
+        iterations: int = ITERATIONS,
     ) -> tuple[Array, Array]:
         """Closed positions near q, by steps of least norm, and how far each is still open."""
         free = range(len(self.node.v_index)) if free is None else free
@@ -95,7 +99,9 @@ class Assembly:
             phi, K = np.where(better[:, None], new_phi, phi), np.where(better[:, None, None], new_K, K)
         return q, np.abs(phi).max(axis=1, initial=0.0)
 
-    def near(self, start: Array, free: Sequence[int] | None = None, tolerance: float = SLACK) -> tuple[Array, float]:
+    def near(
+        self, start: Array, free: Sequence[int] | None = None, tolerance: float = SLACK
+    ) -> tuple[Array, float]:
         """A closed position near one position, found from others around it if need be; how far it is open."""
         rng, width = np.random.default_rng(0), len(self.node.v_index)
         u = rng.standard_normal((TRIES, width)) * np.linspace(0.0, 1.5, TRIES)[:, None]
@@ -200,8 +206,8 @@ def resolved(
     choice = Choice(K, _weights(assembly.node, required, preferred))
     if choice.rank == width:
         error = RigidError(
-            f"{owner} cannot move: its {rows} rows hold all {width} velocities of its joints. Leave a closure "
-            "out, or close it by a joint with more freedom"
+            f"{owner} cannot move: its {rows} rows hold all {width} velocities of its joints. Leave a "
+            "closure out, or close it by a joint with more freedom"
         )
         error.reference = tuple(map(float, reference))
         raise error
@@ -209,8 +215,8 @@ def resolved(
         names = ", ".join(map(label, sorted(required)))
         freedom = "1 degree" if width - choice.rank == 1 else f"{width - choice.rank} degrees"
         raise ModelError(
-            f"{owner} has {freedom} of freedom, which are not given by {names}: name as many independent joints, "
-            "or let kinetree choose"
+            f"{owner} has {freedom} of freedom, which are not given by {names}: name as many independent "
+            "joints, or let kinetree choose"
         )
     pairs = zip(choice.pivots, choice.rows, choice.columns, strict=True)
     pivots = tuple(float(p * assembly.units[r] / assembly.scales[c]) for p, r, c in pairs)
@@ -222,8 +228,8 @@ def resolved(
 def _refuse_open(assembly: Assembly, error: float, most: float, owner: str) -> None:
     if not error < most:
         raise AssemblyError(
-            f"{owner} cannot be closed: from where it starts it comes no nearer than {error * assembly.size:.3g} m "
-            f"(or {error:.3g} rad). Check its frames and lengths"
+            f"{owner} cannot be closed: from where it starts it comes no nearer than "
+            f"{error * assembly.size:.3g} m (or {error:.3g} rad). Check its frames and lengths"
         )
 
 
@@ -239,11 +245,13 @@ def _weights(node: Node, required: Collection[int], preferred: Collection[int]) 
 
 
 def _settled(assembly: Assembly, found: Resolved, samples: Array, owner: str) -> Resolved:
-    """The same with a reference that closes the rows that are kept to the last digit, and the slack of the others."""
+    """The same with a reference that closes the rows that are kept, and the slack of the others."""
     kept = Assembly(assembly.node, [assembly.ties[r] for r in found.rows], assembly.size)
     q, error = kept.closed(np.vstack([found.reference, samples]), found.dependent)
     if not error.min() < CLOSED:
-        raise AssemblyError(f"{owner} cannot be closed where its joints stand: {error[0]:.3g} in units of its size")
+        raise AssemblyError(
+            f"{owner} cannot be closed where its joints stand: {error[0]:.3g} in units of its size"
+        )
     alive = (error < CLOSED) & (_liveliness(kept, found, q) > ALIVE)
     if not alive.any():
         raise ModelError(f"{owner} has dead points wherever it was tried: choose other independent joints")
@@ -254,9 +262,9 @@ def _settled(assembly: Assembly, found: Resolved, samples: Array, owner: str) ->
         slack = float(np.abs(phi).max(initial=0.0))
     if slack > SLACK:
         raise AssemblyError(
-            f"{owner} is over-determined: rows that seem to add nothing to the others open by {slack:.3g} of its "
-            f"size ({slack * assembly.size:.3g} m) when it moves. Correct the frames, or close it by a joint with "
-            "more freedom"
+            f"{owner} is over-determined: rows that seem to add nothing to the others open by {slack:.3g} of "
+            f"its size ({slack * assembly.size:.3g} m) when it moves. Correct the frames, or close it by a "
+            "joint with more freedom"
         )
     return found._replace(reference=tuple(map(float, q[best])), slack=slack)
 
@@ -281,5 +289,6 @@ def _liveliness(kept: Assembly, found: Resolved, q: Array) -> Array:
     A, least = K[:, :, list(found.dependent)], np.full(len(q), np.inf)
     for k, (pivot, j) in enumerate(zip(found.pivots, found.dependent, strict=True)):
         least = np.minimum(least, np.abs(A[:, k, k]) / (pivot * kept.scales[j] / kept.units[k]))
-        A = A - A[:, :, k, None] * A[:, k, None, :] / np.where(A[:, k, k] == 0.0, 1.0, A[:, k, k])[:, None, None]
+        divisor = np.where(A[:, k, k] == 0.0, 1.0, A[:, k, k])[:, None, None]
+        A = A - A[:, :, k, None] * A[:, k, None, :] / divisor
     return least

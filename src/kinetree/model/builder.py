@@ -193,7 +193,8 @@ class ModelBuilder:
         name = self._loop_name(name, body_a, body_b)
         owner = f"model '{self.name}': loop '{name}'"
         if not isinstance(joint, Joint):
-            raise ModelError(f"{owner}: joint must be a joint, as in Spherical(), got {validate.shown(joint)}")
+            got = validate.shown(joint)
+            raise ModelError(f"{owner}: joint must be a joint, as in Spherical(), got {got}")
         here, there = self._ends(body_a, body_b, owner)
         pose, pose_b = validate.pose(at, f"{owner}: at"), validate.pose(other, f"{owner}: other")
         refuse_useless(joint, owner)
@@ -226,7 +227,9 @@ class ModelBuilder:
         points = (validate.numbers(x, 3, f"{owner}: {what}") for x, what in ((at, "at"), (other, "other")))
         distance = validate.number(length, f"{owner}: length")
         if not distance > 0:
-            raise ModelError(f"{owner}: length is {distance}: it must be positive (for 0, connect by a Spherical joint)")
+            raise ModelError(
+                f"{owner}: length is {distance}: it must be positive (for 0, connect by a Spherical joint)"
+            )
         return self._close(RodClosure(name, here, there, distance, *points), independent, owner)
 
     def add_relation(
@@ -240,7 +243,7 @@ class ModelBuilder:
         """
         name = self._loop_name(name, joint, leader)
         owner = f"model '{self.name}': relation '{name}'"
-        ends = []
+        ends: list[int] = []
         for one in (joint, leader):
             if not isinstance(one, str) or one not in self._joint_index:
                 raise validate.unknown(one, "joint", self._joint_index, owner)
@@ -264,7 +267,7 @@ class ModelBuilder:
     def _ends(self, body_a: Any, body_b: Any, owner: str) -> tuple[int, int]:
         ends = self._known_body(body_a, f"{owner}, body_a"), self._known_body(body_b, f"{owner}, body_b")
         if ends[0] == ends[1]:
-            raise ModelError(f"{owner}: both ends are on body '{body_a}': a loop is closed between two bodies")
+            raise ModelError(f"{owner}: both ends are on body '{body_a}': a loop needs two bodies")
         return ends
 
     def _close(self, closure: Closure, independent: Any, owner: str) -> ModelBuilder:

@@ -12,7 +12,7 @@ import numpy as np
 
 from kinetree.errors import AssemblyError, SingularError
 from kinetree.model.assembly import CLOSED, Assembly, Choice
-from kinetree.model.loop import INTEGRATION_STEPS, LoopNode
+from kinetree.model.loop import INTEGRATION_STEPS, LoopNode, own_joints
 from kinetree.model.node import Node
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def loop_nodes(model: Model) -> list[LoopNode]:
 def assembly_of(model: Model, node: LoopNode) -> Assembly:
     """The loops of a node, to be closed in numbers."""
     return model.memo(
-        ("assembly", node.number), lambda: Assembly(node.spanning, node.closing.rows, node.closing.size)
+        ("assembly", node.number), lambda: Assembly(node.spanning, node.solution.rows, node.solution.size)
     )
 
 
@@ -99,14 +99,14 @@ def _closed_states(model: Model, q: Array, fixed: Collection[str]) -> Array:
 
 def _held(model: Model, node: LoopNode, fixed: Collection[str]) -> set[int]:
     """The velocities of a node that belong to joints which are held."""
-    return {j for m, _, along in node.joints() if model.joint_names[m.body - 1] in fixed for j in along}
+    return {j for m, own in own_joints(node) if model.joint_names[m.body - 1] in fixed for j in own.places}
 
 
 def _closed(assembly: Assembly, node: LoopNode, q: Array, held: set[int]) -> tuple[Array, Array]:
     """Closed positions and how far they are open: the independent joints stay, if nothing else is held."""
-    attempts = [[j for j in range(node.closing.width) if j not in held]]
+    attempts = [[j for j in range(node.solution.width) if j not in held]]
     if not held:
-        attempts.insert(0, list(node.closing.dependent))
+        attempts.insert(0, list(node.solution.dependent))
     found, error = q.copy(), np.full(len(q), np.inf)
     for free in attempts:
         rows = np.flatnonzero(~(error < CLOSED))
@@ -125,20 +125,20 @@ def _unclosable(
     held = f" with {', '.join(map(repr, fixed))} held" if fixed else ""
     advice = "hold fewer joints, or others" if fixed else "start nearer to one, as model.neutral() is"
     return (
-        f"assemble: {_loop(model, node)} cannot be closed{held}{where}: it stays open by {_opening(node, q)}. "
-        f"No position near the given one closes it: {advice}"
+        f"assemble: {_loop(model, node)} cannot be closed{held}{where}: it stays open by "
+        f"{_opening(node, q)}. No position near the given one closes it: {advice}"
     )
 
 
 def _loop(model: Model, node: LoopNode) -> str:
-    return f"loop '{node.closing.name}' of model '{model.name}'"
+    return f"loop '{node.solution.name}' of model '{model.name}'"
 
 
 def _opening(node: LoopNode, q: Sequence[Any]) -> str:
     """How far the loops of a node are open at one position, in words."""
     phi = [abs(np.real(x)) for x in node.closed(q, 0).phi]
     largest: dict[str, float] = {}
-    for tie, x in zip(node.closing.rows, phi, strict=True):
+    for tie, x in zip(node.solution.rows, phi, strict=True):
         unit = "m" if tie.is_length else "rad"
         largest[unit] = max(largest.get(unit, 0.0), float(x))
     return " and ".join(f"{x:.3g} {unit}" for unit, x in largest.items())
@@ -240,10 +240,10 @@ def _is_open(node: LoopNode, q: Sequence[Array]) -> Any:
 
 def _units(node: LoopNode) -> list[float]:
     """What the velocities of all joints are measured with."""
-    found = [1.0] * node.closing.width
-    for m, _, along in node.joints():
-        for j, kind in zip(along, m.joint.rates, strict=True):
-            found[j] = node.closing.size if kind == "length" else 1.0
+    found = [1.0] * node.solution.width
+    for m, own in own_joints(node):
+        for j, kind in zip(own.places, m.joint.rates, strict=True):
+            found[j] = node.solution.size if kind == "length" else 1.0
     return found
 
 
@@ -253,7 +253,7 @@ def walked(model: Model, node: LoopNode, targets: Array, rng: np.random.Generato
     A walk ends before a dead point, and where a dependent joint would pass its limits: then the position is
     one on the way there.
     """
-    assembly, closing = assembly_of(model, node), node.closing
+    assembly, closing = assembly_of(model, node), node.solution
     units = np.array(_units(node))
     q = np.repeat(np.array(node.reference, dtype=float)[None], len(targets), axis=0)
     way = np.stack(_apart(node, q, targets), axis=-1)[:, list(closing.independent)]
@@ -281,10 +281,10 @@ def walked(model: Model, node: LoopNode, targets: Array, rng: np.random.Generato
 
 def _apart(node: LoopNode, q0: Array, q1: Array) -> list[Array]:
     """The velocities of all joints that lead from positions to others, in a unit of time."""
-    found: list[Array] = [np.zeros(len(q0))] * node.closing.width
-    for m, places, along in node.joints():
-        own = (tuple(q[:, k] for k in places) for q in (q0, q1))
-        found[along.start : along.stop] = m.joint.difference(*own)
+    found: list[Array] = [np.zeros(len(q0))] * node.solution.width
+    for m, own in own_joints(node):
+        ends = own.positions(q0.T), own.positions(q1.T)
+        found[own.v_start : own.v_start + own.nv] = m.joint.difference(*ends)
     return found
 
 
@@ -323,8 +323,8 @@ def refuse_open(model: Model, node: Node, q: Sequence[Any], caller: str = "") ->
             state, words = where
             raise SingularError(
                 f"{caller}{_loop(model, node)} is at a dead point of "
-                f"{_names(model, node, node.closing.independent)}{words}: these velocities do not say how the "
-                f"others move. {_better(model, node, _state(q, state))}"
+                f"{_names(model, node, node.solution.independent)}{words}: these velocities do not say how "
+                f"the others move. {_better(model, node, _state(q, state))}"
             )
 
 
@@ -347,17 +347,17 @@ def _state(q: Sequence[Any], state: tuple[int, ...]) -> list[float]:
 
 def _names(model: Model, node: LoopNode, velocities: Collection[int]) -> str:
     """The joints that velocities of a node belong to."""
-    found = (m.body for m, _, along in node.joints() if not set(velocities).isdisjoint(along))
+    found = (m.body for m, own in own_joints(node) if not set(velocities).isdisjoint(own.places))
     return ", ".join(repr(model.joint_names[body - 1]) for body in found)
 
 
 def _better(model: Model, node: LoopNode, q: Sequence[float]) -> str:
     """What to do about a dead point: independent joints with which there is none."""
-    assembly = Assembly(node.spanning, node.closing.rows, node.closing.size)
+    assembly = Assembly(node.spanning, node.solution.rows, node.solution.size)
     _, K = assembly.rows(np.array(q)[None])
     choice = Choice(K, np.ones(K.shape[-1]))
-    if choice.is_complete and choice.rank == len(node.closing.rows):
-        others = [j for j in range(node.closing.width) if j not in choice.columns]
+    if choice.is_complete and choice.rank == len(node.solution.rows):
+        others = [j for j in range(node.solution.width) if j not in choice.columns]
         names = _names(model, node, others)
         return f"Choose others, add_loop(..., independent=({names},)), or keep away from here"
     return "It is one for any choice of independent joints: keep away from here"

@@ -15,8 +15,8 @@ from kinetree.errors import ModelError
 from kinetree.joints import Joint
 from kinetree.joints.axis import perpendiculars
 from kinetree.model.coupling import Coupling
-from kinetree.model.topology import Topology
 from kinetree.model.ties import Angle, Carried, Offset, Polynomial, Rod, Tie
+from kinetree.model.topology import Topology
 from kinetree.spatial import vector as vec
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
@@ -41,6 +41,11 @@ class JointClosure:
     @property
     def bodies(self) -> tuple[int, int]:
         return self.body, self.other
+
+    @property
+    def kind(self) -> str:
+        """What it is, for messages."""
+        return f"{self.joint.type_name} joint"
 
     @property
     def count(self) -> int:
@@ -89,6 +94,10 @@ class RodClosure:
         return self.body, self.other
 
     @property
+    def kind(self) -> str:
+        return "rod"
+
+    @property
     def count(self) -> int:
         return 1
 
@@ -107,7 +116,10 @@ class RodClosure:
         return RodClosure(prefix + self.name, body, other, self.length, point, point_b)
 
     def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
-        ends = Carried(locate(self.body), self.point, True), Carried(locate(self.other), self.other_point, True)
+        ends = (
+            Carried(locate(self.body), self.point, True),
+            Carried(locate(self.other), self.other_point, True),
+        )
         return [Rod(ends, (self.length,), size)]
 
 
@@ -123,6 +135,10 @@ class RelationClosure:
     @property
     def bodies(self) -> tuple[int, int]:
         return self.body, self.other
+
+    @property
+    def kind(self) -> str:
+        return f"polynomial of {len(self.coefficients)} terms"
 
     @property
     def count(self) -> int:
@@ -157,7 +173,7 @@ def freedoms(joint: Joint) -> tuple[list[Vector] | None, list[Vector]]:
     turns: list[Vector] | None = []
     slides: list[Vector] = []
     for step in steps:
-        if step.kind == "ball":
+        if step.axis is None:
             turns = None
         elif step.kind == "slide":
             if turns is None or any(math.hypot(*vec.cross(t, step.axis)) > 1e-12 for t in turns):

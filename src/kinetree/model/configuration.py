@@ -17,6 +17,7 @@ from kinetree.errors import ArgumentError, ModelError, ShapeError, StateError
 from kinetree.model import closed_positions as closing
 from kinetree.model.closed_positions import loop_nodes, refuse_open
 from kinetree.model.layout import described
+from kinetree.model.loop import own_joints
 from kinetree.model.node import Node
 from kinetree.model.parts import Body
 from kinetree.model.validate import shown
@@ -301,7 +302,7 @@ def stacked(model: Model, name: str, values: Mapping[str, Any]) -> np.ndarray:
 def _following(model: Model, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
     """The position with loops of which only some joints were given closed by the others."""
     for node in loop_nodes(model):
-        names = {model.joint_names[m.body - 1] for m, *_ in node.joints()}
+        names = {model.joint_names[m.body - 1] for m, _ in own_joints(node)}
         if not names.isdisjoint(given) and not names <= given.keys():
             return closing.assemble(model, q, tuple(given))
     return q

@@ -113,6 +113,11 @@ class Own(Coupling):
     v_start: int
     nv: int
 
+    @property
+    def places(self) -> range:
+        """Where its velocities stand."""
+        return range(self.v_start, self.v_start + self.nv)
+
     def positions(self, q: Any) -> tuple[Number, ...]:
         return tuple(q[self.q_start : self.q_start + self.nq])
 
@@ -175,7 +180,7 @@ class Linear(Coupling):
 
 @dataclass(frozen=True, slots=True)
 class InLoop(Coupling):
-    """A joint of a loop that depends on others: its coordinates stand in q, its velocities follow by the loop."""
+    """A joint that depends on others by a loop: its coordinates stand in q, its velocities follow."""
 
     inner: Coupling  # in terms of the velocities of all joints
 

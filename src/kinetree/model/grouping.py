@@ -14,8 +14,8 @@ from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import CoordinateJoint, Joint, Revolute, Spin
 from kinetree.model.layout import Layout
-from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
 from kinetree.model.loops import closed
+from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
 from kinetree.model.parts import Body, Loop, Rotor
 from kinetree.model.topology import Topology
 from kinetree.spatial.inertia import Inertia

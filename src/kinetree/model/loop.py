@@ -8,9 +8,9 @@ are as many as rows are kept. Then the motion subspaces are S G, and everything 
 
     G_w = -K_d^-1 (K_w G)               G_uw = -K_d^-1 (K_uw G + K_w G_u + K_u G_w)
 
-q need not be closed to the last digit: Newton steps q_d -= K_d^-1 phi are part of the kinematics, so that every
-result is a function of the independent coordinates alone, with exact derivatives (`steps` Newton steps for
-derivatives up to the order 2^steps - 1).
+q need not be closed to the last digit: Newton steps q_d -= K_d^-1 phi are part of the kinematics, so that
+every result is a function of the independent coordinates alone, with exact derivatives (`steps` Newton steps
+for derivatives up to the order 2^steps - 1).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kinetree import ops
 from kinetree.joints.base import CoordinateJoint
@@ -43,7 +43,7 @@ class Closing:
 
     name: for messages.
     rows: those that are kept, in the order of elimination.
-    independent, dependent: places among the velocities of all joints; `dependent` in the order of elimination.
+    independent, dependent: places among the velocities of all joints, the latter in the order of elimination.
     pivots: how large the pivots usually are.
     reference: a position of all joints of the node in which it is closed.
     size: a length of it, m.
@@ -70,21 +70,25 @@ class Closing:
 
 
 class LoopNode(Node):
-    """A node whose `closing` is not None; see the module. Its members are coupled to all its joints."""
+    """A node whose `closing` is not None; its members are coupled to the velocities of all joints."""
 
     __slots__ = ()
-    if TYPE_CHECKING:
-        closing: Closing
+
+    @property
+    def solution(self) -> Closing:
+        """Its `closing`."""
+        assert self.closing is not None
+        return self.closing
 
     @property
     def spanning(self) -> Node:
         """The same node with its loops cut: its velocities are those of all joints."""
-        width = tuple(range(self.closing.width))
+        width = tuple(range(self.solution.width))
         return Node(*self[:4], width, self.u_index)
 
     @property
     def reference(self) -> tuple[Number, ...]:
-        return self.closing.reference
+        return self.solution.reference
 
     def at(self, q: Sequence[Number]) -> Node:
         """The node as it is at q: an ordinary one whose couplings go through the loops."""
@@ -94,27 +98,27 @@ class LoopNode(Node):
 
     def closed(self, q: Sequence[Number], steps: int | None = None) -> Closed:
         """The position that Newton steps make of q, and what belongs to it."""
-        return Closed(self.spanning, self.closing, q, self.closing.steps if steps is None else steps)
+        return Closed(self.spanning, self.solution, q, self.solution.steps if steps is None else steps)
 
     @property
     def structure(self) -> tuple:
-        ties = tuple(tie.structure for tie in self.closing.rows)
-        chosen = self.closing.independent, self.closing.dependent, self.closing.steps, self.closing.pivots
+        ties = tuple(tie.structure for tie in self.solution.rows)
+        chosen = self.solution.independent, self.solution.dependent, self.solution.steps, self.solution.pivots
         return (*super().structure, ties, chosen)
 
     @property
     def parameters(self) -> tuple[Number, ...]:
-        return (*super().parameters, *(x for tie in self.closing.rows for x in tie.parameters))
+        return (*super().parameters, *(x for tie in self.solution.rows for x in tie.parameters))
 
     def with_parameters(self, numbers: Sequence[Number]) -> Node:
         rest = list(numbers)
         count = len(super().parameters)
         node, rows = super().with_parameters(rest[:count]), []
-        for tie in self.closing.rows:
+        for tie in self.solution.rows:
             width = len(tie.parameters)
             rows.append(tie.with_parameters(rest[count : count + width]))
             count += width
-        return node._replace(closing=replace(self.closing, rows=tuple(rows)))
+        return node._replace(closing=replace(self.solution, rows=tuple(rows)))
 
     def kinematics(self, q: Sequence[Number]) -> tuple[Any, Any]:
         return self.at(q).kinematics(q)
@@ -139,16 +143,15 @@ class LoopNode(Node):
         """A number that is at least 1 if the loops are closed at q."""
         phi = self.closed(q, 0).phi
         total: Number = 0
-        for tie, value in zip(self.closing.rows, phi, strict=True):
+        for tie, value in zip(self.solution.rows, phi, strict=True):
             t = value * (1.0 / (OPEN_TOLERANCE * tie.unit))
             total = total + t * t
         return [2 - total]
 
     def deadness(self, q: Sequence[Number]) -> list[Number]:
         """Numbers that are at least 1 if the dependent velocities follow from the independent ones at q."""
-        factors = self.closed(q, 0).factors
-        scaled = (p * (1.0 / (DEAD_TOLERANCE * u)) for p, u in zip(factors.pivots, self.closing.pivots, strict=True))
-        return [x * x for x in scaled]
+        pivots = zip(self.closed(q, 0).factors.pivots, self.solution.pivots, strict=True)
+        return [x * x for x in (pivot * (1.0 / (DEAD_TOLERANCE * usual)) for pivot, usual in pivots)]
 
     def reflected(self, q: Sequence[Number], x: Sequence[Number]) -> Matrix:
         rows, width = self.closed(q).G, len(self.v_index)
@@ -159,50 +162,41 @@ class LoopNode(Node):
                     total[i][k] = total[i][k] + a * b * weight
         return Matrix(total)
 
-    def integrate(self, q: Sequence[Number], dv: Sequence[Number]) -> list[Number]:
-        """The closed position reached from q by moving with the velocity dv for a unit of time."""
-        start = self.closed(q)
-        return list(self.closed(start.moved(start.velocities(dv)), INTEGRATION_STEPS).q)
-
-    def difference(self, q0: Sequence[Number], q1: Sequence[Number]) -> list[Number]:
-        """The velocity that leads from q0 to q1: what the independent joints move by."""
-        found: dict[int, Number] = {}
-        for m, places, along in self.joints():
-            own = (tuple(q[k] for k in places) for q in (q0, q1))
-            found |= zip(along, m.joint.difference(*own), strict=True)
-        return [found[j] for j in self.closing.independent]
-
-    def rate(self, q: Sequence[Number], v: Sequence[Number]) -> list[Number]:
-        """The rates of the coordinates of all joints."""
-        closed = self.closed(q)
-        u = closed.velocities(v)
-        found = list(q)
-        for m, places, along in self.joints():
-            own = m.joint.rate(tuple(q[k] for k in places), tuple(u[k] for k in along))
-            for k, x in zip(places, own, strict=True):
-                found[k] = x
-        return found
-
-    def joints(self) -> Iterator[tuple[Member, range, range]]:
-        """The members whose joints have coordinates of their own, and where these and their velocities stand."""
-        return own_joints(self)
-
     @property
     def has_whole_joints(self) -> bool:
         """True if of no joint with quasi-velocities some are independent and others not."""
-        for m, _, along in self.joints():
-            free = sum(j in self.closing.independent for j in along)
-            if 0 < free < len(along) and not isinstance(m.joint, CoordinateJoint):
+        for m, own in own_joints(self):
+            free = sum(j in self.solution.independent for j in own.places)
+            if 0 < free < own.nv and not isinstance(m.joint, CoordinateJoint):
                 return False
         return True
 
+    def integrate(self, q: Sequence[Number], dv: Sequence[Number]) -> Sequence[Number]:
+        """The closed position reached from q by moving with the velocity dv for a unit of time."""
+        start = self.closed(q)
+        return self.closed(start.moved(start.velocities(dv)), INTEGRATION_STEPS).q
 
-def own_joints(node: Node) -> Iterator[tuple[Member, range, range]]:
-    """The members of a spanning node whose joints have coordinates of their own; where these stand in q and u."""
+    def difference(self, q0: Sequence[Number], q1: Sequence[Number]) -> Sequence[Number]:
+        """The velocity that leads from q0 to q1: what the independent joints move by."""
+        found: dict[int, Number] = {}
+        for m, own in own_joints(self):
+            found |= enumerate(m.joint.difference(own.positions(q0), own.positions(q1)), own.v_start)
+        return [found[j] for j in self.solution.independent]
+
+    def rate(self, q: Sequence[Number], v: Sequence[Number]) -> Sequence[Number]:
+        """The rates of the coordinates of all joints."""
+        u, found = self.closed(q).velocities(v), list(q)
+        for m, own in own_joints(self):
+            rates = m.joint.rate(own.positions(q), tuple(u[own.v_start : own.v_start + own.nv]))
+            found[own.q_start : own.q_start + own.nq] = rates
+        return found
+
+
+def own_joints(node: Node) -> Iterator[tuple[Member, Own]]:
+    """The members whose joints have coordinates of their own, and where these stand."""
     for m in node.members:
-        own = m.coupling
-        if m.body and isinstance(own, Own) and own.nv:
-            yield m, range(own.q_start, own.q_start + own.nq), range(own.v_start, own.v_start + own.nv)
+        if m.body and isinstance(m.coupling, Own) and m.coupling.nv:
+            yield m, m.coupling
 
 
 class Closed:
@@ -246,10 +240,10 @@ class Closed:
     def moved(self, u: Sequence[Number]) -> list[Number]:
         """q after all joints moved with the velocities u for a unit of time."""
         q = list(self.q)
-        for m, places, along in own_joints(self.node):
-            own = tuple(u[k] for k in along)
-            if not all(map(_is_zero, own)):
-                q[places.start : places.stop] = m.joint.integrate(tuple(self.q[k] for k in places), own)
+        for m, own in own_joints(self.node):
+            step = tuple(u[own.v_start : own.v_start + own.nv])
+            if not all(map(_is_zero, step)):
+                q[own.q_start : own.q_start + own.nq] = m.joint.integrate(own.positions(self.q), step)
         return q
 
     @cached_property
@@ -276,7 +270,9 @@ class Closed:
     def rate(self, w: Sequence[Number]) -> Rows:
         """The rate of G while the node moves with w."""
         _, K = self.rows(self.velocities(w))
-        return self._spread([self.factors.solved(_times(K, 1, column)) for column in self._columns(self.G)], 0)
+        return self._spread(
+            [self.factors.solved(_times(K, 1, column)) for column in self._columns(self.G)], 0
+        )
 
     def drift(self, w: Sequence[Number], x: Sequence[Number]) -> list[Number]:
         """The rate of G while the node moves with w, times x."""

@@ -1,6 +1,7 @@
 """From the loops of a model to nodes that hold them, and from closures to loops.
 
-Closures that share joints are one loop, in one node. `find` decides how each is solved; `closed` makes the nodes.
+Closures that share joints are one loop, in one node. `find` decides how each is solved; `closed` makes the
+nodes.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ _SIZES = 1e3  # the size of a loop may differ by this factor from what its frame
 LARGEST = 32  # velocities of one loop: its matrices are dense, and traced one number at a time
 
 
-def closed(spanning: Sequence[Node], loops: Sequence[Loop], grouping: Grouping) -> tuple[tuple[Node, ...], Layout]:
+def closed(
+    spanning: Sequence[Node], loops: Sequence[Loop], grouping: Grouping
+) -> tuple[tuple[Node, ...], Layout]:
     """The nodes with their loops, whose velocities are the independent ones, and the layout of these."""
     nodes: list[Node] = list(spanning)
     independent: list[int] = []
@@ -279,6 +282,8 @@ def size_of(node: Node, closures: Sequence[Closure], owner: str) -> float:
     for closure in closures:
         lengths += closure.arms
     if not all(ops.is_literal(x) for r in lengths for x in r):
-        raise ModelError(f"{owner}: a loop needs numbers for its frames, not symbols: substitute values first")
+        raise ModelError(
+            f"{owner}: a loop needs numbers for its frames, not symbols: substitute values first"
+        )
     longest = max((math.hypot(*r) for r in lengths), default=0.0)
     return longest if longest > 0.0 else 1.0

@@ -202,7 +202,7 @@ class Node(NamedTuple):
         return stacked(found)
 
     def _drift(self, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> list[Motion]:
-        """The derivative along w of S x, for each member: `_derivative` times x, at the cost of one column."""
+        """The derivative along w of S x, for each member: `_derivative` times x, for one column's cost."""
         found: list[Motion] = []
         moved: list[Motion] = []
         for m in self.members:
@@ -284,7 +284,7 @@ class Node(NamedTuple):
 
 
 class _Ring(Subspace):
-    """The apparent derivative of S of one member: columns if asked for, and products at the cost of one column."""
+    """The apparent derivative of S of one member: columns if asked for, products for one column's cost."""
 
     __slots__ = ("_columns", "_member", "_product", "_then")
 

@@ -1,12 +1,13 @@
 """The rows of closures, with derivatives: products of points and directions that the members of a node carry.
 
-All is said in the axes of the body that carries the node. A velocity j of the joint of member m turns all that
-this one carries by w_j and moves its origin r_m by l_j, so that a point p and a direction c beyond it change by
+All is said in the axes of the body that carries the node. A velocity j of the joint of member m turns all
+that this one carries by w_j and moves its origin r_m by l_j, so that a point p and a direction c beyond it
+change by
 
     d_j p = l_j + w_j x (p - r_m)        d_j c = w_j x c
 
-w_j and l_j are directions that m carries itself, and so derivatives of any order follow by the product rule. A
-jet is a dictionary from masks to derivatives, with bit k set for a derivative along direction k.
+w_j and l_j are directions that m carries itself, and so derivatives of any order follow by the product rule.
+A jet is a dictionary from masks to derivatives, with bit k set for a derivative along direction k.
 """
 
 from __future__ import annotations
@@ -86,7 +87,11 @@ class Motions:
         self._move(k, m, S, rates)
         self.joints[k] = list(self.joints[m.carrier])
         for j in sorted({place for row in m.coupling.G(self.q) for place, _ in row}):
-            parts = [S.columns[j], *(rate.columns[j] for rate in rates), *([second.columns[j]] if second else [])]
+            parts = [
+                S.columns[j],
+                *(rate.columns[j] for rate in rates),
+                *([second.columns[j]] if second else []),
+            ]
             turn = self._direction(k, [X.turned_back(part.angular) for part in parts])
             shift = self._direction(k, [X.turned_back(part.linear) for part in parts])
             self.joints[k].append(Joined(j, k, turn, shift))
@@ -119,7 +124,7 @@ class Motions:
         self.origin[k] = origin
 
     def _direction(self, k: int, parts: Sequence[Vector]) -> Jet:
-        """The jet of a direction in the axes of a member, whose own derivatives in these axes may follow it."""
+        """The jet of a direction in the axes of a member; its own derivatives in these axes may follow it."""
         first, *rest = parts
         turning = self.turning[k]
         jet: Jet = {0: first}
