@@ -2656,6 +2656,35 @@ def rotor_ratios(model: Model) -> _Array:
     A joint that drives no rotor has a column of zeros.
     """
 
+def loop_matrix(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """How the velocities u of all joints follow from the independent ones, u = G v.
+
+        G = [1; -K_d^-1 K_i]        K u = 0 the rows of what closes the loops
+
+    Rows in the order of `model.spanning_tree`, the model with its loops cut. Forces of motors on any joints
+    act as G^T: tau = G^T tau_motor. The identity for a model without loops. Cost O(N), and the cube of the
+    dependent velocities of each loop.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        G (..., nu, nv)
+
+    Reference: constraint embedding, Jain (2012); Chignoli and others (arXiv 2311.13732).
+    """
+
 def relative_placement(
     model: Model,
     q: _Numbers,

@@ -22,6 +22,7 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
 
 Locate = Callable[[int], int]  # body -> member of the node, or its predecessor
+Place = Callable[[int], tuple[int, Pose | None]]  # body -> its new number, and pose in the body of that number
 AXES = vec.IDENTITY
 
 
@@ -42,6 +43,11 @@ class JointClosure:
         return self.body, self.other
 
     @property
+    def kind(self) -> str:
+        """What it is, for messages."""
+        return f"{self.joint.type_name} joint"
+
+    @property
     def count(self) -> int:
         return 6 - self.joint.nv
 
@@ -51,6 +57,13 @@ class JointClosure:
 
     def meeting(self, topology: Topology) -> int:
         return topology.common_ancestor(self.body, self.other)
+
+    def placed(self, place: Place, prefix: str = "") -> JointClosure:
+        """The same between bodies with other numbers, after which its name begins with a prefix."""
+        (body, at), (other, there) = place(self.body), place(self.other)
+        pose = self.placement if at is None else at @ self.placement
+        pose_b = self.other_placement if there is None else there @ self.other_placement
+        return JointClosure(prefix + self.name, body, other, self.joint, pose, pose_b)
 
     def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
         turns, slides = freedoms(self.joint)
@@ -81,6 +94,10 @@ class RodClosure:
         return self.body, self.other
 
     @property
+    def kind(self) -> str:
+        return "rod"
+
+    @property
     def count(self) -> int:
         return 1
 
@@ -90,6 +107,13 @@ class RodClosure:
 
     def meeting(self, topology: Topology) -> int:
         return topology.common_ancestor(self.body, self.other)
+
+    def placed(self, place: Place, prefix: str = "") -> RodClosure:
+        """As `JointClosure.placed`."""
+        (body, at), (other, there) = place(self.body), place(self.other)
+        point = self.point if at is None else at.apply(self.point)
+        point_b = self.other_point if there is None else there.apply(self.other_point)
+        return RodClosure(prefix + self.name, body, other, self.length, point, point_b)
 
     def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
         ends = (
@@ -113,6 +137,10 @@ class RelationClosure:
         return self.body, self.other
 
     @property
+    def kind(self) -> str:
+        return f"polynomial of {len(self.coefficients)} terms"
+
+    @property
     def count(self) -> int:
         return 1
 
@@ -122,6 +150,10 @@ class RelationClosure:
 
     def meeting(self, topology: Topology) -> int:
         return topology.common_ancestor(topology.parent(self.body), topology.parent(self.other))
+
+    def placed(self, place: Place, prefix: str = "") -> RelationClosure:
+        """As `JointClosure.placed`."""
+        return RelationClosure(prefix + self.name, place(self.body)[0], place(self.other)[0], self.coefficients)
 
     def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
         return [Polynomial((), self.coefficients, 1.0, coupling[self.body], coupling[self.other])]
@@ -150,6 +182,15 @@ def freedoms(joint: Joint) -> tuple[list[Vector] | None, list[Vector]]:
         elif turns is not None:
             turns.append(step.axis)
     return turns, slides
+
+
+def has_rows(joint: Joint) -> bool:
+    """Whether rows can be written for a joint that closes a loop."""
+    try:
+        freedoms(joint)
+    except TypeError:
+        return False
+    return True
 
 
 def _across(slides: list[Vector]) -> list[Vector]:
@@ -188,4 +229,4 @@ def refuse_useless(joint: Joint, owner: str) -> None:
         raise ModelError(f"{owner}: a {joint.type_name} joint leaves all motions free and closes no loop")
 
 
-__all__ = ["Closure", "JointClosure", "RelationClosure", "RodClosure", "freedoms"]
+__all__ = ["Closure", "JointClosure", "RelationClosure", "RodClosure", "freedoms", "has_rows"]

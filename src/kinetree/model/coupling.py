@@ -113,6 +113,11 @@ class Own(Coupling):
     v_start: int
     nv: int
 
+    @property
+    def places(self) -> range:
+        """Where its velocities stand."""
+        return range(self.v_start, self.v_start + self.nv)
+
     def positions(self, q: Any) -> tuple[Number, ...]:
         return tuple(q[self.q_start : self.q_start + self.nq])
 

@@ -96,7 +96,7 @@ class Grouping:
         members = [m._replace(coupling=m.coupling.among(places.of_q, places.of_v)) for m in members]
         outside = self.topology.parent(group[0])
         q_index, v_index = tuple(places.of_q), tuple(places.of_v)
-        return Node(index, self.locations[outside], tuple(members), q_index, v_index)
+        return Node(index, self.locations[outside], tuple(members), q_index, v_index, v_index)
 
     def _carrier(self, i: int, node: int) -> int:
         """The member of the node that carries body `i` and its rotors, or the node's predecessor."""

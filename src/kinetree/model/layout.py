@@ -144,19 +144,22 @@ def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[dict[str,
     return {space: np.array(places, dtype=int) for space, places in vector.items()}, others
 
 
-def described(bodies: Sequence[Body], velocities: bool) -> str:
+def described(bodies: Sequence[Body], layout: Layout, velocities: bool) -> str:
     """Who takes how many numbers, as in "free joint 'root' takes 7, 12 revolute joints 1 each"."""
-    counts: Counter[str] = Counter()
-    widths: dict[str, int] = {}
-    names: dict[str, str] = {}
-    for body in bodies:
-        width = body.joint.nv if velocities else body.joint.nq
-        if body.mimic is None and width:
-            counts[body.joint.type_name] += 1
-            widths[body.joint.type_name] = width
-            names.setdefault(body.joint.type_name, body.joint_name)
+    counts: Counter[tuple[str, int]] = Counter()
+    names: dict[tuple[str, int], str] = {}
+    dependent = 0
+    for i, body in enumerate(bodies, 1):
+        width = layout.widths[i] if velocities else body.joint.nq
+        if body.mimic is None and body.joint.nv:
+            dependent += width < body.joint.nv if velocities else 0
+            if width:
+                counts[body.joint.type_name, width] += 1
+                names.setdefault((body.joint.type_name, width), body.joint_name)
     parts = []
-    for kind, n in counts.items():
-        one, several = f"{kind} joint '{names[kind]}' takes {widths[kind]}", f"{n} {kind} joints"
-        parts.append(one if n == 1 else f"{several} {widths[kind]} each")
+    for (kind, width), n in counts.items():
+        one, several = f"{kind} joint '{names[kind, width]}' takes {width}", f"{n} {kind} joints"
+        parts.append(one if n == 1 else f"{several} {width} each")
+    if dependent:
+        parts.append(f"{dependent} more depend{'s' * (dependent == 1)} on these by loops")
     return ", ".join(parts) or "no joint moves"

@@ -21,9 +21,11 @@ from functools import cached_property
 from typing import Any
 
 from kinetree import ops
+from kinetree.joints.base import CoordinateJoint
 from kinetree.model.coupling import Coupling, Own, Row, Rows, times
 from kinetree.model.node import Member, Node
 from kinetree.model.ties import PREDECESSOR, Jet, Motions, Tie
+from kinetree.spatial import Matrix
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import Number
 
@@ -44,6 +46,7 @@ class Closing:
     independent, dependent: places among the velocities of all joints, the latter in the order of elimination.
     pivots: how large the pivots usually are.
     reference: a position of all joints of the node in which it is closed.
+    size: a length of it, m.
     steps: how many Newton steps close a position.
     """
 
@@ -53,6 +56,7 @@ class Closing:
     dependent: tuple[int, ...]
     pivots: tuple[float, ...]
     reference: tuple[float, ...]
+    size: float = 1.0
     steps: int = 1
 
     def changed(self, member: int, C: Transform) -> Closing:
@@ -80,7 +84,7 @@ class LoopNode(Node):
     def spanning(self) -> Node:
         """The same node with its loops cut: its velocities are those of all joints."""
         width = tuple(range(self.solution.width))
-        return Node(self.number, self.predecessor, self.members, self.q_index, width)
+        return Node(*self[:4], width, self.u_index)
 
     @property
     def reference(self) -> tuple[Number, ...]:
@@ -90,7 +94,7 @@ class LoopNode(Node):
         """The node as it is at q: an ordinary one whose couplings go through the loops."""
         closed = self.closed(q)
         members = tuple(m._replace(coupling=Through(m.coupling, closed)) for m in self.members)
-        return Node(self.number, self.predecessor, members, self.q_index, self.v_index)
+        return Node(self.number, self.predecessor, members, self.q_index, self.v_index, self.u_index)
 
     def closed(self, q: Sequence[Number], steps: int | None = None) -> Closed:
         """The position that Newton steps make of q, and what belongs to it."""
@@ -148,6 +152,24 @@ class LoopNode(Node):
         """Numbers that are at least 1 if the dependent velocities follow from the independent ones at q."""
         pivots = zip(self.closed(q, 0).factors.pivots, self.solution.pivots, strict=True)
         return [x * x for x in (pivot * (1.0 / (DEAD_TOLERANCE * usual)) for pivot, usual in pivots)]
+
+    def reflected(self, q: Sequence[Number], x: Sequence[Number]) -> Matrix:
+        rows, width = self.closed(q).G, len(self.v_index)
+        total: list[list[Number]] = [[0] * width for _ in range(width)]
+        for row, weight in zip(rows, x, strict=True):
+            for i, a in row:
+                for k, b in row:
+                    total[i][k] = total[i][k] + a * b * weight
+        return Matrix(total)
+
+    @property
+    def has_whole_joints(self) -> bool:
+        """True if of no joint with quasi-velocities some are independent and others not."""
+        for m, own in own_joints(self):
+            free = sum(j in self.solution.independent for j in own.places)
+            if 0 < free < own.nv and not isinstance(m.joint, CoordinateJoint):
+                return False
+        return True
 
     def integrate(self, q: Sequence[Number], dv: Sequence[Number]) -> Sequence[Number]:
         """The closed position reached from q by moving with the velocity dv for a unit of time."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.model import configuration, drive, edit, postures
+from kinetree.model import closed_positions, configuration, drive, edit, postures
 from kinetree.model.grouping import Grouping, Location
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
@@ -139,6 +139,16 @@ class Model:
         """The number of velocities: degrees of freedom."""
         return self.layout.nv
 
+    @property
+    def nu(self) -> int:
+        """The number of velocities of all joints: more than nv, if some depend on others by loops."""
+        return self.spanning_tree.nv
+
+    @cached_property
+    def spanning_tree(self) -> Model:
+        """The same bodies and joints with all loops cut; the model itself if there are none."""
+        return self.remade(loops=()) if self.loops else self
+
     def position_index(self, joint: str) -> slice:
         """Where in q the coordinates of a joint stand; empty for fixed and mimic joints."""
         i = self.joint_index(joint)
@@ -158,7 +168,7 @@ class Model:
 
     def describe_coordinates(self, velocities: bool = False) -> str:
         """Who takes how many numbers of q or v, for messages about shapes."""
-        return described(self.bodies, velocities)
+        return described(self.bodies, self.layout, velocities)
 
     @cached_property
     def configurations(self) -> Mapping[str, np.ndarray]:
@@ -166,7 +176,7 @@ class Model:
         return postures.arrays(self)
 
     def neutral(self) -> np.ndarray:
-        """The position (nq,) in which every joint is at its origin."""
+        """The position (nq,) in which every joint is at its origin, or of a loop one that is closed."""
         return configuration.neutral(self)
 
     def random_state(
@@ -192,7 +202,7 @@ class Model:
         return configuration.difference(self, q0, q1)
 
     def positions(self, values: Mapping[str, Any]) -> np.ndarray:
-        """q (..., nq) from a dict of joint names and their coordinates; the other joints are neutral."""
+        """q (..., nq) from a dict of joint names and coordinates; the others are neutral, or close loops."""
         return configuration.stacked(self, "q", values)
 
     def velocities(self, values: Mapping[str, Any]) -> np.ndarray:
@@ -210,6 +220,8 @@ class Model:
     def rate(self, q: Any, v: Any) -> np.ndarray:
         """The rates qdot = A(q) v of the positions (..., nq)."""
         return configuration.rate(self, q, v)
+
+    assemble, spanning = closed_positions.assemble, closed_positions.spanning
 
     # --- tree --------------------------------------------------------------------------------------
     @cached_property

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kinetree import ops
 from kinetree.joints.base import Joint
 from kinetree.model.coupling import Coupling, Own, spread
-from kinetree.spatial import Detached, Inertia, Motion, Stack, Subspace, Transform
+from kinetree.spatial import Detached, Inertia, Matrix, Motion, Stack, Subspace, Transform
 from kinetree.spatial.factors import Factor, Turn
 from kinetree.spatial.value import take_apart
 from kinetree.spatial.vector import Number
@@ -55,6 +55,7 @@ class Node(NamedTuple):
     number: place among the nodes of the model.
     predecessor: (node, member) of the body that carries it; (-1, 0) for the world.
     q_index, v_index: where its coordinates and velocities stand in q and v.
+    u_index: where the velocities of all its joints stand, if those that loops make dependent are counted.
     """
 
     number: int
@@ -62,6 +63,7 @@ class Node(NamedTuple):
     members: tuple[Member, ...]
     q_index: tuple[int, ...]
     v_index: tuple[int, ...]
+    u_index: tuple[int, ...]
     closing: Closing | None = None  # of a node with loops (`loop.py`)
 
     @property
@@ -129,6 +131,10 @@ class Node(NamedTuple):
                 placements.append(step @ placements[m.carrier])
                 subspaces.append(step @ subspaces[m.carrier] + motion)
         return stacked(placements), stacked(subspaces)
+
+    def reflected(self, q: Sequence[Number], x: Sequence[Number]) -> Matrix:
+        """Inertia along the velocities of all joints, as the node's own velocities feel it: G^T diag(x) G."""
+        return Matrix.diagonal(x)
 
     def soundness(self, q: Sequence[Number]) -> list[Number]:
         """Numbers that are at least 1 if q is a position of the node's joints (see `Joint.soundness`)."""

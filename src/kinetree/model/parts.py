@@ -92,6 +92,23 @@ class Loop(NamedTuple):
         """How many rows were left out, since they add nothing to the others."""
         return sum(closure.count for closure in self.closures) - len(self.rows)
 
+    def __repr__(self) -> str:
+        freedom = len(self.independent)
+        facts = [f"{freedom} degree{'s' * (freedom != 1)} of freedom"]
+        facts.append(f"{len(self.rows)} row{'s' * (len(self.rows) != 1)}")
+        if self.redundant:
+            facts.append(f"{self.redundant} more redundant, open by at most {self.slack * self.size:.2g} m")
+        moving, following = _joints(self.independent), _joints(self.dependent)
+        return f"<Loop '{self.name}': {moving} -> {following} ({', '.join(facts)})>"
+
+
+def _joints(velocities: tuple[tuple[str, int], ...]) -> str:
+    """The joints of some velocities, each with those degrees of freedom that are meant if it has others."""
+    found: dict[str, list[int]] = {}
+    for joint, k in velocities:
+        found.setdefault(joint, []).append(k)
+    return ", ".join(f"{joint}{'' if own == [0] else own}" for joint, own in found.items())
+
 
 class Posture(NamedTuple):
     """A configuration with a name: the positions of joints, by their names."""
