@@ -50,6 +50,7 @@ def _entry(model: Model, loop: Loop) -> dict[str, Any]:
         "pivots": plain(loop.pivots, owner),
         "reference": {joint: plain(row, owner) for joint, row in loop.reference},
         "size": loop.size,
+        "at_base": loop.at_base,
         "slack": loop.slack,
     }
 
@@ -89,7 +90,7 @@ def from_dict(data: Any, check: str | None) -> Model:
     owner, check = f"model '{builder.name}'", data.get("check", "physical") if check is None else check
     entries, solved = entries_of(data, "loops", owner), []
     for entry in entries:
-        check_keys(entry, f"closures slack {' '.join(_SOLUTION)}", f"{owner}: a loop", needed="closures")
+        check_keys(entry, f"closures slack at_base {' '.join(_SOLUTION)}", f"{owner}: a loop", needed="closures")
         before = len(builder.closures)
         for closure in entries_of(entry, "closures", f"{owner}: a loop"):
             _add(builder, closure, owner)
@@ -147,6 +148,7 @@ def _solution(entry: dict[str, Any], closures: tuple[Closure, ...], owner: str) 
             for joint, row in entry["reference"].items()
         ),
         size=size,
+        at_base=entry.get("at_base", False) is True,
         slack=slack,
     )
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from kinetree import ops
 from kinetree.errors import AssemblyError, ModelError
-from kinetree.model.assembly import Assembly, RigidError, resolved
+from kinetree.model.assembly import Assembly, Resolved, RigidError, resolved
 from kinetree.model.closures import Closure
 from kinetree.model.coupling import Coupling, Own
 from kinetree.model.loop import Closing, LoopNode
@@ -87,6 +87,15 @@ def total_velocities(model: Model, closures: Sequence[Closure]) -> int:
     return sum(len(grouping.nodes[home].v_index) for home in homes)
 
 
+def for_derivatives(model: Model, order: int) -> Model:
+    """The model with as many Newton steps in its loops as derivatives of an order need to be exact."""
+    steps = max(1, order.bit_length())
+    if all(loop.steps >= steps for loop in model.loops):
+        return model
+    loops = tuple(loop._replace(steps=max(loop.steps, steps)) for loop in model.loops)
+    return model.memo(("Newton steps", steps), lambda: model.remade(loops=loops))
+
+
 def find(
     closures: Sequence[Closure],
     required: Sequence[Velocity],
@@ -146,7 +155,7 @@ def _refuse_misfit(loop: Loop, node: Node, grouping: Grouping, owner: str) -> No
     velocities = _velocities(node, grouping)
     place = {velocity: k for k, velocity in enumerate(velocities)}
     size = size_of(node, loop.closures, owner)
-    rows = _ties(node, loop.closures, size, grouping)
+    rows = _ties(node, loop.closures, size, loop.at_base)
     known = {(c, r) for c, own in enumerate(rows) for r in range(len(own))}
     chosen = (*loop.independent, *loop.dependent)
     widths = [(joint, len(row)) for joint, row in loop.reference]
@@ -195,16 +204,16 @@ def _home(loop: Loop, grouping: Grouping) -> int:
     return grouping.locations[body][0]
 
 
-def _ties(node: Node, closures: Sequence[Closure], size: float, grouping: Grouping) -> list[list[Tie]]:
+def _ties(node: Node, closures: Sequence[Closure], size: float, at_base: bool) -> list[list[Tie]]:
     """The rows of each closure, for the members of a node."""
     member = {m.body: k for k, m in enumerate(node.members) if m.body}
     coupling: dict[int, Coupling] = {m.body: m.coupling for m in node.members if m.body}
-    return [c.ties(lambda body: member.get(body, PREDECESSOR), coupling, size) for c in closures]
+    return [c.ties(lambda body: member.get(body, PREDECESSOR), coupling, size, at_base) for c in closures]
 
 
 def _with_loop(node: Node, loop: Loop, grouping: Grouping) -> Node:
     place = {velocity: k for k, velocity in enumerate(_velocities(node, grouping))}
-    rows = _ties(node, loop.closures, loop.size, grouping)
+    rows = _ties(node, loop.closures, loop.size, loop.at_base)
     reference = list(node.reference)
     positions = dict(loop.reference)
     for m in node.members:
@@ -218,6 +227,7 @@ def _with_loop(node: Node, loop: Loop, grouping: Grouping) -> Node:
         dependent=tuple(place[velocity] for velocity in loop.dependent),
         pivots=loop.pivots,
         reference=tuple(reference),
+        steps=loop.steps,
         size=loop.size,
     )
     independent = tuple(node.v_index[j] for j in closing.independent)
@@ -241,14 +251,18 @@ def _resolve(
             "one: leave out closures, or hold them by constraints (kinetree.constrained_dynamics)"
         )
     size = size_of(node, closures, what)
-    rows = _ties(node, closures, size, grouping)
-    which = [(c, r) for c, own in enumerate(rows) for r in range(len(own))]
     velocities = _velocities(node, grouping)
     wanted, better = (_places(velocities, chosen) for chosen in (required, preferred))
-    assembly = Assembly(node, [rows[c][r] for c, r in which], size)
     q = np.array([start[k] for k in node.q_index], dtype=float)
+
+    def solved(at_base: bool) -> tuple[list[tuple[int, int]], Resolved]:
+        rows = _ties(node, closures, size, at_base)
+        which = [(c, r) for c, own in enumerate(rows) for r in range(len(own))]
+        assembly = Assembly(node, [rows[c][r] for c, r in which], size)
+        return which, resolved(assembly, q, wanted, lambda k: repr(velocities[k][0]), what, better)
+
     try:
-        found = resolved(assembly, q, wanted, lambda k: repr(velocities[k][0]), what, better)
+        at_base, (which, found) = _cheapest(solved)
     except RigidError as error:
         error.positions = _positions(node, error.reference, grouping)
         raise
@@ -264,8 +278,26 @@ def _resolve(
         pivots=found.pivots,
         reference=_positions(node, found.reference, grouping),
         size=size,
+        at_base=at_base,
         slack=found.slack,
     )
+
+
+def _cheapest(solved: Callable[[bool], Any]) -> tuple[bool, Any]:
+    """A solution with rows along the axes of the body that carries the loop, unless those of another are better.
+
+    Rows that are redundant along axes that move with the loop need not be so along axes that stay.
+    """
+    try:
+        first = solved(True)
+    except ModelError:
+        return False, solved(False)
+    if len(first[1].rows) == len(first[0]):
+        return True, first
+    second = solved(False)
+    same = len(second[1].rows) == len(first[1].rows)
+    is_good = same and first[1].slack <= 10 * second[1].slack + 1e-12
+    return (True, first) if is_good else (False, second)
 
 
 def _positions(node: Node, q: Sequence[float], grouping: Grouping) -> tuple[tuple[str, Numbers], ...]:
