@@ -1,7 +1,8 @@
 """What closes a loop: a joint between two bodies of one tree, a rod, or a relation between two coordinates.
 
 A closure is a few rows phi(q) = 0. `ties` writes them for the members of a node: each row is a product of
-points and directions that members carry, or a polynomial of coordinates (`ties.py`).
+points and directions that members carry, or a polynomial of coordinates (`ties.py`). With `at_base` two points
+that meet do so along the axes of the body that carries the loop, which costs least.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from kinetree.errors import ModelError
 from kinetree.joints import Joint
 from kinetree.joints.axis import perpendiculars
 from kinetree.model.coupling import Coupling
-from kinetree.model.ties import Angle, Carried, Offset, Polynomial, Rod, Tie
+from kinetree.model.ties import PREDECESSOR, Angle, Carried, Offset, Polynomial, Rod, Tie
 from kinetree.model.topology import Topology
 from kinetree.spatial import vector as vec
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
 
 Locate = Callable[[int], int]  # body -> member of the node, or its predecessor
-Place = Callable[[int], tuple[int, Pose | None]]  # body -> its new number, and pose in the body of that number
+Place = Callable[
+    [int], tuple[int, Pose | None]
+]  # body -> its new number, and pose in the body of that number
 AXES = vec.IDENTITY
 
 
@@ -65,14 +68,18 @@ class JointClosure:
         pose_b = self.other_placement if there is None else there @ self.other_placement
         return JointClosure(prefix + self.name, body, other, self.joint, pose, pose_b)
 
-    def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
+    def ties(
+        self, locate: Locate, coupling: Mapping[int, Coupling], size: float, at_base: bool = False
+    ) -> list[Tie]:
         turns, slides = freedoms(self.joint)
         a, b = locate(self.body), locate(self.other)
         A, B = self.placement, self.other_placement
         here, there = Carried(a, A.p, True), Carried(b, B.p, True)
-        rows: list[Tie] = [
-            Offset((Carried(a, _turned(A, c)), here, there), (), size) for c in _across(slides)
-        ]
+        if at_base and not slides:
+            across = [Carried(PREDECESSOR, c) for c in AXES]
+        else:
+            across = [Carried(a, _turned(A, c)) for c in _across(slides)]
+        rows: list[Tie] = [Offset((c, here, there), (), size) for c in across]
         for c, d, cosine in _right_angles(turns):
             rows.append(Angle((Carried(a, _turned(A, c)), Carried(b, _turned(B, d))), (cosine,), 1.0))
         return rows
@@ -115,7 +122,9 @@ class RodClosure:
         point_b = self.other_point if there is None else there.apply(self.other_point)
         return RodClosure(prefix + self.name, body, other, self.length, point, point_b)
 
-    def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
+    def ties(
+        self, locate: Locate, coupling: Mapping[int, Coupling], size: float, at_base: bool = False
+    ) -> list[Tie]:
         ends = (
             Carried(locate(self.body), self.point, True),
             Carried(locate(self.other), self.other_point, True),
@@ -153,9 +162,13 @@ class RelationClosure:
 
     def placed(self, place: Place, prefix: str = "") -> RelationClosure:
         """As `JointClosure.placed`."""
-        return RelationClosure(prefix + self.name, place(self.body)[0], place(self.other)[0], self.coefficients)
+        return RelationClosure(
+            prefix + self.name, place(self.body)[0], place(self.other)[0], self.coefficients
+        )
 
-    def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
+    def ties(
+        self, locate: Locate, coupling: Mapping[int, Coupling], size: float, at_base: bool = False
+    ) -> list[Tie]:
         return [Polynomial((), self.coefficients, 1.0, coupling[self.body], coupling[self.other])]
 
 

@@ -50,6 +50,7 @@ def _entry(model: Model, loop: Loop) -> dict[str, Any]:
         "pivots": plain(loop.pivots, owner),
         "reference": {joint: plain(row, owner) for joint, row in loop.reference},
         "size": loop.size,
+        "at_base": loop.at_base,
         "slack": loop.slack,
     }
 
@@ -89,7 +90,7 @@ def from_dict(data: Any, check: str | None) -> Model:
     owner, check = f"model '{builder.name}'", data.get("check", "physical") if check is None else check
     entries, solved = entries_of(data, "loops", owner), []
     for entry in entries:
-        check_keys(entry, f"closures slack {' '.join(_SOLUTION)}", f"{owner}: a loop", needed="closures")
+        check_keys(entry, f"closures slack at_base {' '.join(_SOLUTION)}", f"{owner}: a loop", needed="closures")
         before = len(builder.closures)
         for closure in entries_of(entry, "closures", f"{owner}: a loop"):
             _add(builder, closure, owner)
@@ -110,17 +111,22 @@ def _add(builder: ModelBuilder, entry: dict[str, Any], owner: str) -> None:
     if "coefficients" in entry:
         check_keys(entry, "name joint leader coefficients", what, needed="joint leader")
         builder.add_relation(
-            entry["joint"], entry["leader"], numbers_of(entry["coefficients"], f"{what}: coefficients"), name=name
+            entry["joint"],
+            entry["leader"],
+            numbers_of(entry["coefficients"], f"{what}: coefficients"),
+            name=name,
         )
     elif "length" in entry:
         check_keys(entry, "name body other length point other_point", what, needed="body other")
-        points = (numbers_of(entry.get(key, (0, 0, 0)), f"{what}: {key}") for key in ("point", "other_point"))
-        builder.add_distance(entry["body"], entry["other"], entry["length"], *points, name=name)
+        at, other = (
+            numbers_of(entry.get(key, (0, 0, 0)), f"{what}: {key}") for key in ("point", "other_point")
+        )
+        builder.add_distance(entry["body"], entry["other"], entry["length"], at=at, other=other, name=name)
     else:
         known = "name body other type parameters placement other_placement"
         check_keys(entry, known, what, needed="body other type")
-        poses = (pose_of(entry.get(key), what) for key in ("placement", "other_placement"))
-        builder.add_loop(entry["body"], entry["other"], joint_of(entry, what), *poses, name=name)
+        A, B = (pose_of(entry.get(key), what) for key in ("placement", "other_placement"))
+        builder.add_loop(entry["body"], entry["other"], joint_of(entry, what), at=A, other=B, name=name)
 
 
 def _solution(entry: dict[str, Any], closures: tuple[Closure, ...], owner: str) -> Loop | None:
@@ -142,6 +148,7 @@ def _solution(entry: dict[str, Any], closures: tuple[Closure, ...], owner: str) 
             for joint, row in entry["reference"].items()
         ),
         size=size,
+        at_base=entry.get("at_base", False) is True,
         slack=slack,
     )
 

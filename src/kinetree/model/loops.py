@@ -14,7 +14,7 @@ import numpy as np
 
 from kinetree import ops
 from kinetree.errors import AssemblyError, ModelError
-from kinetree.model.assembly import Assembly, RigidError, resolved
+from kinetree.model.assembly import Assembly, Resolved, RigidError, resolved
 from kinetree.model.closures import Closure
 from kinetree.model.coupling import Coupling, Own
 from kinetree.model.loop import Closing, LoopNode
@@ -87,6 +87,15 @@ def total_velocities(model: Model, closures: Sequence[Closure]) -> int:
     return sum(len(grouping.nodes[home].v_index) for home in homes)
 
 
+def for_derivatives(model: Model, order: int) -> Model:
+    """The model with as many Newton steps in its loops as derivatives of an order need to be exact."""
+    steps = max(1, order.bit_length())
+    if all(loop.steps >= steps for loop in model.loops):
+        return model
+    loops = tuple(loop._replace(steps=max(loop.steps, steps)) for loop in model.loops)
+    return model.memo(("Newton steps", steps), lambda: model.remade(loops=loops))
+
+
 def find(
     closures: Sequence[Closure],
     required: Sequence[Velocity],
@@ -110,7 +119,9 @@ def find(
     for index, group in by_node.items():
         try:
             with np.errstate(all="ignore"):
-                found.append(_resolve(grouping.nodes[index], group, required, preferred, start, grouping, owner))
+                found.append(
+                    _resolve(grouping.nodes[index], group, required, preferred, start, grouping, owner)
+                )
         except ModelError as error:
             if refused is None:
                 raise
@@ -130,11 +141,12 @@ def restored(model: Model, loops: Sequence[Loop]) -> Model:
         homes |= own
         _refuse_misfit(loop, grouping.nodes[own.pop()], grouping, owner)
     made = model.remade(loops=tuple(loops))
+    names = {_home(loop, grouping): loop.name for loop in loops}
     for node in made.nodes:
         if isinstance(node, LoopNode) and not all(x >= 1 for x in node.soundness(node.reference)):
             raise ModelError(
-                f"model '{model.name}': loop '{node.closing.name}' is open at its reference, or at a dead point: "
-                f"{_LEAVE}"
+                f"model '{model.name}': loop '{names[node.number]}' is open at its reference, or at a dead "
+                f"point: {_LEAVE}"
             )
     return made
 
@@ -143,17 +155,29 @@ def _refuse_misfit(loop: Loop, node: Node, grouping: Grouping, owner: str) -> No
     velocities = _velocities(node, grouping)
     place = {velocity: k for k, velocity in enumerate(velocities)}
     size = size_of(node, loop.closures, owner)
-    rows = _ties(node, loop.closures, size, grouping)
+    rows = _ties(node, loop.closures, size, loop.at_base)
     known = {(c, r) for c, own in enumerate(rows) for r in range(len(own))}
     chosen = (*loop.independent, *loop.dependent)
     widths = [(joint, len(row)) for joint, row in loop.reference]
     q = _positions(node, [0.0] * len(node.q_index), grouping)
     for fits, what in (
-        (sorted(chosen) == sorted(velocities), "independent and dependent must be the velocities of its joints"),
-        (sorted(loop.independent, key=place.get) == list(loop.independent), "independent must be in order"),
+        (
+            sorted(chosen) == sorted(velocities),
+            "independent and dependent must be the velocities of its joints",
+        ),
+        (
+            sorted(loop.independent, key=lambda velocity: place.get(velocity, 0)) == list(loop.independent),
+            "independent must be in order",
+        ),
         (len(loop.independent) > 0, "a velocity must be independent"),
-        (len(set(loop.rows)) == len(loop.rows) and set(loop.rows) <= known, "rows must be those of its closures"),
-        (len(loop.rows) == len(loop.dependent) == len(loop.pivots), "each dependent velocity has a row and a pivot"),
+        (
+            len(set(loop.rows)) == len(loop.rows) and set(loop.rows) <= known,
+            "rows must be those of its closures",
+        ),
+        (
+            len(loop.rows) == len(loop.dependent) == len(loop.pivots),
+            "each dependent velocity has a row and a pivot",
+        ),
         (all(0 < x < math.inf for x in loop.pivots), "pivots must be positive"),
         (widths == [(joint, len(row)) for joint, row in q], "reference must be a position of its joints"),
         (size / _SIZES <= loop.size <= size * _SIZES, f"size must be about {size:.3g} m"),
@@ -180,16 +204,16 @@ def _home(loop: Loop, grouping: Grouping) -> int:
     return grouping.locations[body][0]
 
 
-def _ties(node: Node, closures: Sequence[Closure], size: float, grouping: Grouping) -> list[list[Tie]]:
+def _ties(node: Node, closures: Sequence[Closure], size: float, at_base: bool) -> list[list[Tie]]:
     """The rows of each closure, for the members of a node."""
     member = {m.body: k for k, m in enumerate(node.members) if m.body}
     coupling: dict[int, Coupling] = {m.body: m.coupling for m in node.members if m.body}
-    return [c.ties(lambda body: member.get(body, PREDECESSOR), coupling, size) for c in closures]
+    return [c.ties(lambda body: member.get(body, PREDECESSOR), coupling, size, at_base) for c in closures]
 
 
 def _with_loop(node: Node, loop: Loop, grouping: Grouping) -> Node:
     place = {velocity: k for k, velocity in enumerate(_velocities(node, grouping))}
-    rows = _ties(node, loop.closures, loop.size, grouping)
+    rows = _ties(node, loop.closures, loop.size, loop.at_base)
     reference = list(node.reference)
     positions = dict(loop.reference)
     for m in node.members:
@@ -203,6 +227,7 @@ def _with_loop(node: Node, loop: Loop, grouping: Grouping) -> Node:
         dependent=tuple(place[velocity] for velocity in loop.dependent),
         pivots=loop.pivots,
         reference=tuple(reference),
+        steps=loop.steps,
         size=loop.size,
     )
     independent = tuple(node.v_index[j] for j in closing.independent)
@@ -222,23 +247,29 @@ def _resolve(
     what = f"{owner}: loop {names}"
     if len(node.v_index) > LARGEST:
         raise ModelError(
-            f"{what} ties {len(node.v_index)} velocities to each other, and at most {LARGEST} are solved as one: "
-            "leave out closures, or hold them by constraints (kinetree.constrained_dynamics)"
+            f"{what} ties {len(node.v_index)} velocities to each other, and at most {LARGEST} are solved as "
+            "one: leave out closures, or hold them by constraints (kinetree.constrained_dynamics)"
         )
     size = size_of(node, closures, what)
-    rows = _ties(node, closures, size, grouping)
-    which = [(c, r) for c, own in enumerate(rows) for r in range(len(own))]
     velocities = _velocities(node, grouping)
     wanted, better = (_places(velocities, chosen) for chosen in (required, preferred))
-    assembly = Assembly(node, [rows[c][r] for c, r in which], size)
     q = np.array([start[k] for k in node.q_index], dtype=float)
+
+    def solved(at_base: bool) -> tuple[list[tuple[int, int]], Resolved]:
+        rows = _ties(node, closures, size, at_base)
+        which = [(c, r) for c, own in enumerate(rows) for r in range(len(own))]
+        assembly = Assembly(node, [rows[c][r] for c, r in which], size)
+        return which, resolved(assembly, q, wanted, lambda k: repr(velocities[k][0]), what, better)
+
     try:
-        found = resolved(assembly, q, wanted, lambda k: repr(velocities[k][0]), what, better)
+        at_base, (which, found) = _cheapest(solved)
     except RigidError as error:
         error.positions = _positions(node, error.reference, grouping)
         raise
     except np.linalg.LinAlgError:
-        raise AssemblyError(f"{what} cannot be solved: its frames and lengths are too large or too small") from None
+        raise AssemblyError(
+            f"{what} cannot be solved: its frames and lengths are too large or too small"
+        ) from None
     return Loop(
         closures=tuple(closures),
         independent=tuple(velocities[k] for k in found.independent),
@@ -247,8 +278,26 @@ def _resolve(
         pivots=found.pivots,
         reference=_positions(node, found.reference, grouping),
         size=size,
+        at_base=at_base,
         slack=found.slack,
     )
+
+
+def _cheapest(solved: Callable[[bool], Any]) -> tuple[bool, Any]:
+    """A solution with rows along the axes of the body that carries the loop, unless those of another are better.
+
+    Rows that are redundant along axes that move with the loop need not be so along axes that stay.
+    """
+    try:
+        first = solved(True)
+    except ModelError:
+        return False, solved(False)
+    if len(first[1].rows) == len(first[0]):
+        return True, first
+    second = solved(False)
+    same = len(second[1].rows) == len(first[1].rows)
+    is_good = same and first[1].slack <= 10 * second[1].slack + 1e-12
+    return (True, first) if is_good else (False, second)
 
 
 def _positions(node: Node, q: Sequence[float], grouping: Grouping) -> tuple[tuple[str, Numbers], ...]:
