@@ -11,7 +11,7 @@ from kinetree.errors import AssemblyError
 from kinetree.model import Model
 from kinetree.model.configuration import refuse_unsound_node
 from kinetree.model.loop import Closed, LoopNode
-from kinetree.stages import function
+from kinetree.stages.own import function
 
 Array = np.ndarray
 
@@ -33,7 +33,7 @@ class Span(NamedTuple):
 
 
 def among_all(model: Model, x: Any) -> Any:
-    """Numbers (nv,) that belong to the independent velocities, among those (nu,) of all joints: zero elsewhere."""
+    """Numbers (nv,) of the independent velocities, among (nu,) of all joints: zero elsewhere."""
     if not model.loops:
         return x
     x = np.asarray(x) + np.zeros(model.nv)

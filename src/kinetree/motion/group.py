@@ -113,8 +113,8 @@ def refuse_split(model: Model, what: str) -> None:
     """ArgumentError if of a joint with quasi-velocities some are independent, and others not."""
     if not _is_whole(model):
         raise ArgumentError(
-            f"{what} knows no loops that leave some velocities of a ball or free joint independent, as in model "
-            f"{model.name!r}: use integrator='rk4' or 'discrete', or close the loop with spin='lock'"
+            f"{what} knows no loops that leave some velocities of a ball or free joint independent, as in "
+            f"model {model.name!r}: use integrator='rk4' or 'discrete', or close the loop with spin='lock'"
         )
 
 

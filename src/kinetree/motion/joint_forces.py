@@ -5,8 +5,8 @@ A time step that is implicit takes them as forces that fall with the velocity at
     tau(v+) = offset - slope v+        v+ = v + h a
 
 one slope for each velocity, so that they become inertia on the diagonal: (M + h slope) a = ... An explicit
-one takes them as they are now. The velocities are those of all joints, u = G v where loops make some depend on
-others: (M + h G^T slope G) a = ...
+one takes them as they are now. The velocities are those of all joints, u = G v where loops make some depend
+on others: (M + h G^T slope G) a = ...
 """
 
 from __future__ import annotations
