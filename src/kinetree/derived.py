@@ -113,9 +113,11 @@ def nullify_momentum(model: Model, q: Array, v: Array, momentum: Array | None) -
     Reference: Jain (2024) part 4 (nullifying the momentum).
     """
     roots = [body for body in model.bodies if body.parent == 0]
-    if len(roots) != 1 or not roots[0].joint.is_free:
+    moving = model.coordinate_index(roots[0].joint_name) if len(roots) == 1 else slice(0, 0)
+    if len(roots) != 1 or not roots[0].joint.is_free or moving.stop - moving.start < 6:
         raise ModelError(
-            f"nullify_momentum: model {model.name!r} does not float: it needs one root body on a free joint, "
+            f"nullify_momentum: model {model.name!r} does not float: it needs one root body on a free joint "
+            "that no loop ties to the world, "
             f"but has {', '.join(f'{b.name!r} on a {b.joint.type_name} joint' for b in roots) or 'no body'}"
         )
     base = roots[0].name
@@ -130,7 +132,6 @@ def nullify_momentum(model: Model, q: Array, v: Array, momentum: Array | None) -
             f"nullify_momentum: model {model.name!r} as a whole has no inertia about some axis: "
             "give its bodies inertia or size",
         )
-    moving = model.coordinate_index(roots[0].joint_name)
     result = np.array(v, object) if excess.dtype == object else np.array(v)
     result[moving] = v[moving] - np.array(whole.solve(excess.tolist()), excess.dtype)
     return result

@@ -22,8 +22,12 @@ Array = np.ndarray
 RANK_TOLERANCE = 1e-4  # singular values below this part of the largest one are taken for zero
 CLOSED = 1e-12  # in units of the loop's size
 SLACK = 1e-3  # more than this, and rows that seemed redundant contradict the others
-SAMPLES, TRIES, ITERATIONS = 24, 40, 80
+SAMPLES, TRIES, ITERATIONS, SOON = 24, 40, 80, 20  # samples that do not close soon are left out
+STRIDES, STRIDE = 6, 0.1  # of the ways along which rows that were left out are watched; rad or sizes
+PATIENCE = 12  # steps that bring nothing nearer
 LONGEST = 0.3  # of a step towards a closed position, rad or sizes
+UNWILLING = 1e-6  # preferred joints are independent unless there are no others
+ALIVE = 1e-2  # a reference has pivots of this part of what they usually are
 NEAR_BASE = 0.3  # joints next to the base are independent unless others are so much better
 
 
@@ -64,14 +68,21 @@ class Assembly:
         return out
 
     def closed(
-        self, q: Array, free: Sequence[int] | None = None, tolerance: float = CLOSED
+        self,
+        q: Array,
+        free: Sequence[int] | None = None,
+        tolerance: float = CLOSED,
+        iterations: int = ITERATIONS,
     ) -> tuple[Array, Array]:
         """Closed positions near q, by steps of least norm, and how far each is still open."""
         free = range(len(self.node.v_index)) if free is None else free
         phi, K = self.rows(q)
-        for _ in range(ITERATIONS):
+        least, idle = np.full(len(q), np.inf), 0
+        for _ in range(iterations):
             error = np.abs(phi).max(axis=1, initial=0.0)
-            if np.all(error < 0.01 * tolerance):
+            idle = 0 if np.any(error < 0.9 * least) else idle + 1
+            least = np.fmin(least, error)
+            if np.all(error < 0.01 * tolerance) or idle > PATIENCE:
                 break
             step = np.zeros((len(q), len(self.node.v_index)))
             finite = np.isfinite(K).all(axis=(1, 2)) & np.isfinite(phi).all(axis=1)
@@ -110,7 +121,7 @@ class Assembly:
         rng = np.random.default_rng(1)
         reach = np.linspace(0.0, 0.7, SAMPLES)[:, None]
         u = rng.uniform(-1.0, 1.0, (SAMPLES, len(self.node.v_index))) * reach
-        q, error = self.closed(self.moved(np.repeat(reference[None], SAMPLES, axis=0), u))
+        q, error = self.closed(self.moved(np.repeat(reference[None], SAMPLES, axis=0), u), iterations=SOON)
         return q[(error < 0.1 * SLACK) | (np.arange(SAMPLES) == 0)]
 
 
@@ -146,6 +157,13 @@ class Choice:
     is_complete = False
 
 
+class RigidError(ModelError):
+    """A loop that cannot move; `reference` is its closed position, `positions` the same by joint."""
+
+    reference: tuple[float, ...] = ()
+    positions: tuple[tuple[str, tuple[float, ...]], ...] = ()
+
+
 class Resolved(NamedTuple):
     """How a node with loops is solved; places are those of its rows and of the velocities of all joints."""
 
@@ -158,7 +176,12 @@ class Resolved(NamedTuple):
 
 
 def resolved(
-    assembly: Assembly, start: Array, required: Collection[int], label: Callable[[int], str], owner: str
+    assembly: Assembly,
+    start: Array,
+    required: Collection[int],
+    label: Callable[[int], str],
+    owner: str,
+    preferred: Collection[int] = (),
 ) -> Resolved:
     """How a node with loops is solved.
 
@@ -166,25 +189,28 @@ def resolved(
         start: a position of all joints; the reference is the closed one nearest to it.
         required: velocities that are to be independent.
         label: what a velocity is called.
+        preferred: velocities that are independent where they can be.
     """
     width, rows = len(assembly.node.v_index), len(assembly.ties)
+    if width == 0:
+        phi, _ = assembly.rows(start[None])
+        _refuse_open(assembly, float(np.abs(phi).max(initial=0.0)), 0.1 * SLACK, owner)
+        raise RigidError(f"{owner}: none of its joints can move")
     free = [j for j in range(width) if j not in required]
     reference, error = assembly.near(start, free)
-    if not error < 0.1 * SLACK:
+    if not error < 0.1 * SLACK and required:
         reference, error = assembly.near(start)
-    if not error < 0.1 * SLACK:
-        raise AssemblyError(
-            f"{owner} cannot be closed: from where it starts it comes no nearer than "
-            f"{error * assembly.size:.3g} m (or {error:.3g} rad). Check its frames and lengths"
-        )
+    _refuse_open(assembly, error, 0.1 * SLACK, owner)
     samples = assembly.samples(reference)
     _, K = assembly.rows(samples)
-    choice = Choice(K, _weights(assembly.node, required))
+    choice = Choice(K, _weights(assembly.node, required, preferred))
     if choice.rank == width:
-        raise ModelError(
+        error = RigidError(
             f"{owner} cannot move: its {rows} rows hold all {width} velocities of its joints. Leave a "
             "closure out, or close it by a joint with more freedom"
         )
+        error.reference = tuple(map(float, reference))
+        raise error
     if not choice.is_complete or len(required) > width - choice.rank:
         names = ", ".join(map(label, sorted(required)))
         freedom = "1 degree" if width - choice.rank == 1 else f"{width - choice.rank} degrees"
@@ -199,12 +225,21 @@ def resolved(
     return _settled(assembly, found, samples, owner)
 
 
-def _weights(node: Node, required: Collection[int]) -> Array:
+def _refuse_open(assembly: Assembly, error: float, most: float, owner: str) -> None:
+    if not error < most:
+        raise AssemblyError(
+            f"{owner} cannot be closed: from where it starts it comes no nearer than "
+            f"{error * assembly.size:.3g} m (or {error:.3g} rad). Check its frames and lengths"
+        )
+
+
+def _weights(node: Node, required: Collection[int], preferred: Collection[int]) -> Array:
     """How willingly each velocity is made a dependent one."""
     weights = np.ones(len(node.v_index))
     for m in node.members:
         if m.body and m.carrier < 0 and isinstance(m.coupling, Own):
             weights[m.coupling.v_start : m.coupling.v_start + m.coupling.nv] = NEAR_BASE
+    weights[list(preferred)] *= UNWILLING
     weights[list(required)] = 0.0
     return weights
 
@@ -213,16 +248,47 @@ def _settled(assembly: Assembly, found: Resolved, samples: Array, owner: str) ->
     """The same with a reference that closes the rows that are kept, and the slack of the others."""
     kept = Assembly(assembly.node, [assembly.ties[r] for r in found.rows], assembly.size)
     q, error = kept.closed(np.vstack([found.reference, samples]), found.dependent)
-    if not error[0] < CLOSED:
+    if not error.min() < CLOSED:
         raise AssemblyError(
             f"{owner} cannot be closed where its joints stand: {error[0]:.3g} in units of its size"
         )
-    phi, _ = assembly.rows(q[error < CLOSED])
-    slack = float(np.abs(phi).max(initial=0.0)) if len(found.rows) < len(assembly.ties) else 0.0
+    alive = (error < CLOSED) & (_liveliness(kept, found, q) > ALIVE)
+    if not alive.any():
+        raise ModelError(f"{owner} has dead points wherever it was tried: choose other independent joints")
+    best = int(np.argmax(alive))  # the first one, unless it is at a dead point: then the nearest that is not
+    slack = 0.0
+    if len(found.rows) < len(assembly.ties):
+        phi, _ = assembly.rows(np.vstack([q[error < CLOSED], _walked(kept, found, q[best])]))
+        slack = float(np.abs(phi).max(initial=0.0))
     if slack > SLACK:
         raise AssemblyError(
             f"{owner} is over-determined: rows that seem to add nothing to the others open by {slack:.3g} of "
             f"its size ({slack * assembly.size:.3g} m) when it moves. Correct the frames, or close it by a "
             "joint with more freedom"
         )
-    return found._replace(reference=tuple(map(float, q[0])), slack=slack)
+    return found._replace(reference=tuple(map(float, q[best])), slack=slack)
+
+
+def _walked(kept: Assembly, found: Resolved, start: Array) -> Array:
+    """Positions on several ways from one, along which only the rows that are kept are closed."""
+    rng = np.random.default_rng(2)
+    u = np.zeros((SAMPLES, len(kept.node.v_index)))
+    u[:, list(found.independent)] = rng.uniform(-1.0, 1.0, (SAMPLES, len(found.independent))) * STRIDE
+    q, seen = np.repeat(start[None], SAMPLES, axis=0), [start[None]]
+    for _ in range(STRIDES):
+        trial, error = kept.closed(kept.moved(q, u), found.dependent, iterations=SOON)
+        sound = (error < CLOSED) & (_liveliness(kept, found, trial) > ALIVE)
+        q = np.where(sound[:, None], trial, q)
+        seen.append(q)
+    return np.vstack(seen)
+
+
+def _liveliness(kept: Assembly, found: Resolved, q: Array) -> Array:
+    """The least pivot of K_d at each of some positions, in units of what it usually is."""
+    _, K = kept.rows(q)
+    A, least = K[:, :, list(found.dependent)], np.full(len(q), np.inf)
+    for k, (pivot, j) in enumerate(zip(found.pivots, found.dependent, strict=True)):
+        least = np.minimum(least, np.abs(A[:, k, k]) / (pivot * kept.scales[j] / kept.units[k]))
+        divisor = np.where(A[:, k, k] == 0.0, 1.0, A[:, k, k])[:, None, None]
+        A = A - A[:, :, k, None] * A[:, k, None, :] / divisor
+    return least

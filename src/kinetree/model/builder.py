@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kinetree.errors import ModelError
@@ -13,7 +14,7 @@ from kinetree.model.closures import (
     JointClosure,
     RelationClosure,
     RodClosure,
-    freedoms,
+    has_rows,
     refuse_useless,
 )
 from kinetree.model.grouping import refuse_undrivable
@@ -49,7 +50,7 @@ class ModelBuilder:
         self._body_index: dict[str, int] = {validate.WORLD: 0}
         self._joint_index: dict[str, int] = {}
         self._frame_names: set[str] = set()
-        self._closures: list[Closure] = []
+        self.closures: list[Closure] = []
         self._independent: list[tuple[str, int]] = []
         self._start: dict[str, Any] = {}
 
@@ -197,9 +198,7 @@ class ModelBuilder:
         here, there = self._ends(body_a, body_b, owner)
         pose, pose_b = validate.pose(at, f"{owner}: at"), validate.pose(other, f"{owner}: other")
         refuse_useless(joint, owner)
-        try:
-            freedoms(joint)
-        except TypeError:
+        if not has_rows(joint):
             self.add_body(name, body_a, joint, pose)
             here, joint, pose = len(self._bodies), Fixed(), validate.IDENTITY
         return self._close(JointClosure(name, here, there, joint, pose, pose_b), independent, owner)
@@ -258,7 +257,7 @@ class ModelBuilder:
         return self._close(RelationClosure(name, ends[0], ends[1], numbers), independent, owner)
 
     def _loop_name(self, name: Any, a: Any, b: Any) -> str:
-        known = [closure.name for closure in self._closures]
+        known = [closure.name for closure in self.closures]
         if name is None:
             name = first = f"{a or validate.WORLD}-{b or validate.WORLD}"
             while name in known:
@@ -272,14 +271,20 @@ class ModelBuilder:
         return ends
 
     def _close(self, closure: Closure, independent: Any, owner: str) -> ModelBuilder:
-        self._closures.append(closure)
-        for one in (independent,) if isinstance(independent, str) else tuple(independent):
+        self.closures.append(closure)
+        self.require((independent,) if isinstance(independent, str) else tuple(independent), owner)
+        return self
+
+    def require(self, independent: Iterable[Any], owner: str) -> None:
+        """Make joints, or (joint, degree of freedom), independent ones of their loops."""
+        for one in independent:
             joint, k = (one, None) if isinstance(one, str) else one
             if joint not in self._joint_index:
                 raise validate.unknown(joint, "joint", self._joint_index, f"{owner}, independent")
             count = self._bodies[self._joint_index[joint] - 1].joint.nv
+            if k is not None and k not in range(count):
+                raise ModelError(f"{owner}, independent: joint '{joint}' has {count} velocities, but no number {k}")
             self._independent += [(joint, k)] if k is not None else [(joint, n) for n in range(count)]
-        return self
 
     def build(self, check: str = "physical", report: Any = None) -> Model:
         """The model.
@@ -288,13 +293,18 @@ class ModelBuilder:
             check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
             report: kept as `model.report`, for what a loader has to say about the file.
         """
+        tree = self.tree(check, report)
+        return loops.closed_model(tree, self.closures, self._independent, self._start)
+
+    def tree(self, check: str = "physical", report: Any = None) -> Model:
+        """The model without what closes its loops; arguments as for `build`."""
         validate.refuse_unknown_check(check, f"model '{self.name}': build")
         if check == "physical":
             validate.refuse_unphysical(self._bodies, self._rotors, self.name)
         parts = tuple(self._bodies), tuple(self._rotors), tuple(self._frames)
         model = Model(self.name, self.gravity, *parts, report)
         model.nodes  # noqa: B018  mimic joints are resolved now, so that their mistakes show now
-        return loops.closed_model(model, self._closures, self._independent, self._start)
+        return model
 
     def _known_body(self, name: Any, owner: str) -> int:
         """The index of a body that was added before."""

@@ -1,7 +1,8 @@
 """What closes a loop: a joint between two bodies of one tree, a rod, or a relation between two coordinates.
 
 A closure is a few rows phi(q) = 0. `ties` writes them for the members of a node: each row is a product of
-points and directions that members carry, or a polynomial of coordinates (`ties.py`).
+points and directions that members carry, or a polynomial of coordinates (`ties.py`). With `at_base` two points
+that meet do so along the axes of the body that carries the loop, which costs least.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from kinetree.errors import ModelError
 from kinetree.joints import Joint
 from kinetree.joints.axis import perpendiculars
 from kinetree.model.coupling import Coupling
-from kinetree.model.ties import Angle, Carried, Offset, Polynomial, Rod, Tie
+from kinetree.model.ties import PREDECESSOR, Angle, Carried, Offset, Polynomial, Rod, Tie
 from kinetree.model.topology import Topology
 from kinetree.spatial import vector as vec
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
 
 Locate = Callable[[int], int]  # body -> member of the node, or its predecessor
+Place = Callable[[int], tuple[int, Pose | None]]  # body -> its new number, and pose in the body of that number
 AXES = vec.IDENTITY
 
 
@@ -42,6 +44,11 @@ class JointClosure:
         return self.body, self.other
 
     @property
+    def kind(self) -> str:
+        """What it is, for messages."""
+        return f"{self.joint.type_name} joint"
+
+    @property
     def count(self) -> int:
         return 6 - self.joint.nv
 
@@ -52,14 +59,25 @@ class JointClosure:
     def meeting(self, topology: Topology) -> int:
         return topology.common_ancestor(self.body, self.other)
 
-    def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
+    def placed(self, place: Place, prefix: str = "") -> JointClosure:
+        """The same between bodies with other numbers, after which its name begins with a prefix."""
+        (body, at), (other, there) = place(self.body), place(self.other)
+        pose = self.placement if at is None else at @ self.placement
+        pose_b = self.other_placement if there is None else there @ self.other_placement
+        return JointClosure(prefix + self.name, body, other, self.joint, pose, pose_b)
+
+    def ties(
+        self, locate: Locate, coupling: Mapping[int, Coupling], size: float, at_base: bool = False
+    ) -> list[Tie]:
         turns, slides = freedoms(self.joint)
         a, b = locate(self.body), locate(self.other)
         A, B = self.placement, self.other_placement
         here, there = Carried(a, A.p, True), Carried(b, B.p, True)
-        rows: list[Tie] = [
-            Offset((Carried(a, _turned(A, c)), here, there), (), size) for c in _across(slides)
-        ]
+        if at_base and not slides:
+            across = [Carried(PREDECESSOR, c) for c in AXES]
+        else:
+            across = [Carried(a, _turned(A, c)) for c in _across(slides)]
+        rows: list[Tie] = [Offset((c, here, there), (), size) for c in across]
         for c, d, cosine in _right_angles(turns):
             rows.append(Angle((Carried(a, _turned(A, c)), Carried(b, _turned(B, d))), (cosine,), 1.0))
         return rows
@@ -81,6 +99,10 @@ class RodClosure:
         return self.body, self.other
 
     @property
+    def kind(self) -> str:
+        return "rod"
+
+    @property
     def count(self) -> int:
         return 1
 
@@ -91,7 +113,16 @@ class RodClosure:
     def meeting(self, topology: Topology) -> int:
         return topology.common_ancestor(self.body, self.other)
 
-    def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
+    def placed(self, place: Place, prefix: str = "") -> RodClosure:
+        """As `JointClosure.placed`."""
+        (body, at), (other, there) = place(self.body), place(self.other)
+        point = self.point if at is None else at.apply(self.point)
+        point_b = self.other_point if there is None else there.apply(self.other_point)
+        return RodClosure(prefix + self.name, body, other, self.length, point, point_b)
+
+    def ties(
+        self, locate: Locate, coupling: Mapping[int, Coupling], size: float, at_base: bool = False
+    ) -> list[Tie]:
         ends = (
             Carried(locate(self.body), self.point, True),
             Carried(locate(self.other), self.other_point, True),
@@ -113,6 +144,10 @@ class RelationClosure:
         return self.body, self.other
 
     @property
+    def kind(self) -> str:
+        return f"polynomial of {len(self.coefficients)} terms"
+
+    @property
     def count(self) -> int:
         return 1
 
@@ -123,7 +158,13 @@ class RelationClosure:
     def meeting(self, topology: Topology) -> int:
         return topology.common_ancestor(topology.parent(self.body), topology.parent(self.other))
 
-    def ties(self, locate: Locate, coupling: Mapping[int, Coupling], size: float) -> list[Tie]:
+    def placed(self, place: Place, prefix: str = "") -> RelationClosure:
+        """As `JointClosure.placed`."""
+        return RelationClosure(prefix + self.name, place(self.body)[0], place(self.other)[0], self.coefficients)
+
+    def ties(
+        self, locate: Locate, coupling: Mapping[int, Coupling], size: float, at_base: bool = False
+    ) -> list[Tie]:
         return [Polynomial((), self.coefficients, 1.0, coupling[self.body], coupling[self.other])]
 
 
@@ -150,6 +191,15 @@ def freedoms(joint: Joint) -> tuple[list[Vector] | None, list[Vector]]:
         elif turns is not None:
             turns.append(step.axis)
     return turns, slides
+
+
+def has_rows(joint: Joint) -> bool:
+    """Whether rows can be written for a joint that closes a loop."""
+    try:
+        freedoms(joint)
+    except TypeError:
+        return False
+    return True
 
 
 def _across(slides: list[Vector]) -> list[Vector]:
@@ -188,4 +238,4 @@ def refuse_useless(joint: Joint, owner: str) -> None:
         raise ModelError(f"{owner}: a {joint.type_name} joint leaves all motions free and closes no loop")
 
 
-__all__ = ["Closure", "JointClosure", "RelationClosure", "RodClosure", "freedoms"]
+__all__ = ["Closure", "JointClosure", "RelationClosure", "RodClosure", "freedoms", "has_rows"]

@@ -183,6 +183,7 @@ class InLoop(Coupling):
     """A joint that depends on others by a loop: its coordinates stand in q, its velocities follow."""
 
     inner: Coupling  # in terms of the velocities of all joints
+    places: tuple[int | None, ...] = ()  # where those of its velocities that are independent stand in v
 
     def positions(self, q: Any) -> tuple[Number, ...]:
         return self.inner.positions(q)
@@ -198,7 +199,7 @@ class InLoop(Coupling):
         return ("in a loop", self.inner.structure)
 
     def among(self, q_place: Mapping[int, int], v_place: Mapping[int, int]) -> InLoop:
-        return InLoop(self.inner.among(q_place, v_place))
+        return InLoop(self.inner.among(q_place, v_place), self.places)
 
 
 def spread(S: Subspace, G: Rows, width: int) -> Subspace:

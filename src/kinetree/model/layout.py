@@ -54,7 +54,8 @@ class Layout(NamedTuple):
             own = ranges[self.follows[i].leader if i in self.follows else i]
             free = all(j in place for j in own)
             identity = {k: k for k in range(self.nq)}
-            couplings.append(coupling.among(identity, place) if free else InLoop(coupling))
+            places = () if i in self.follows else tuple(place.get(j) for j in own)
+            couplings.append(coupling.among(identity, place) if free else InLoop(coupling, places))
         return self._replace(
             nv=len(independent), v_start=starts, couplings=tuple(couplings), widths=widths
         )

@@ -44,8 +44,12 @@ class Carried(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """One velocity of the joint of a member: the jets of w_j and l_j."""
+    """One velocity of the joint of a member: the jets of w_j and l_j.
 
+    Joints that follow one another, as mimic joints do, share a velocity.
+    """
+
+    velocity: int
     member: int
     turn: Jet
     shift: Jet
@@ -67,7 +71,7 @@ class Motions:
         self.X: dict[int, Transform] = {}
         self.origin: dict[int, Jet] = {PREDECESSOR: still}
         self.turning: dict[int, list[Jet]] = {PREDECESSOR: [{0: vec.ZERO, 1: vec.ZERO} for _ in along]}
-        self.joints: dict[int, dict[int, Joined]] = {PREDECESSOR: {}}
+        self.joints: dict[int, list[Joined]] = {PREDECESSOR: []}
         self._carried: dict[Carried, tuple[Jet, Columns]] = {}
         for k, m in enumerate(node.members):
             if k in members:
@@ -81,7 +85,7 @@ class Motions:
         rates = [self.node._own_derivative(m, self.q, w) for w in self.along] if is_turning else []
         second = self.node._own_second_derivative(m, self.q, *self.along) if len(rates) == 2 else None
         self._move(k, m, S, rates)
-        self.joints[k] = dict(self.joints[m.carrier])
+        self.joints[k] = list(self.joints[m.carrier])
         for j in sorted({place for row in m.coupling.G(self.q) for place, _ in row}):
             parts = [
                 S.columns[j],
@@ -90,7 +94,7 @@ class Motions:
             ]
             turn = self._direction(k, [X.turned_back(part.angular) for part in parts])
             shift = self._direction(k, [X.turned_back(part.linear) for part in parts])
-            self.joints[k][j] = Joined(k, turn, shift)
+            self.joints[k].append(Joined(j, k, turn, shift))
 
     def _move(self, k: int, m: Any, S: Any, rates: list[Any]) -> None:
         """The velocities of a member along each direction, and how its origin moves."""
@@ -145,20 +149,20 @@ class Motions:
         if k == PREDECESSOR:
             return {mask: what.vector if mask == 0 else vec.ZERO for mask in self.masks}, {}
         arm = self._direction(k, [self.X[k].turned_back(what.vector)])
-        if not what.is_point:
-            return arm, {
-                j: {s: _turned(own.turn, arm, s) for s in self.masks} for j, own in self.joints[k].items()
-            }
-        jet = {s: vec.add(self.origin[k][s], x) for s, x in arm.items()}
+        jet = {s: vec.add(self.origin[k][s], x) for s, x in arm.items()} if what.is_point else arm
         columns: Columns = {}
-        for j, own in self.joints[k].items():
-            lever = (
-                arm
-                if own.member == k
-                else {s: vec.sub(x, self.origin[own.member][s]) for s, x in jet.items()}
-            )
-            columns[j] = {s: vec.add(own.shift[s], _turned(own.turn, lever, s)) for s in self.masks}
+        for own in self.joints[k]:
+            j, column = own.velocity, self._column(own, arm, jet, what)
+            columns[j] = {s: vec.add(columns[j][s], x) for s, x in column.items()} if j in columns else column
         return jet, columns
+
+    def _column(self, own: Joined, arm: Jet, jet: Jet, what: Carried) -> Jet:
+        """What one velocity of one joint does to a point, w_j x lever + l_j, or to a direction, w_j x arm."""
+        if not what.is_point:
+            return {s: _turned(own.turn, arm, s) for s in self.masks}
+        at_joint = own.member == what.member
+        lever = arm if at_joint else {s: vec.sub(x, self.origin[own.member][s]) for s, x in jet.items()}
+        return {s: vec.add(own.shift[s], _turned(own.turn, lever, s)) for s in self.masks}
 
 
 def _turned(turn: Jet, arm: Jet, s: int) -> Vector:
@@ -230,7 +234,7 @@ class Tie(ABC):
     @property
     def structure(self) -> tuple:
         """What is left without the numbers."""
-        return (type(self), tuple((c.member, c.is_point) for c in self.carried), len(self.numbers))
+        return (type(self), tuple((c.member, c.is_point) for c in self.carried), len(self.numbers), self.unit)
 
     @property
     def parameters(self) -> tuple[Number, ...]:
@@ -315,7 +319,7 @@ class Polynomial(Tie):
 
     @property
     def structure(self) -> tuple:
-        return (type(self), self.x.structure, self.y.structure, len(self.numbers))
+        return (type(self), self.x.structure, self.y.structure, len(self.numbers), self.unit)
 
     @property
     def parameters(self) -> tuple[Number, ...]:
