@@ -15,6 +15,7 @@ for derivatives up to the order 2^steps - 1).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -361,7 +362,7 @@ class Factors:
         self.reciprocals: list[Number] = []
         for k, upper in enumerate(self.rows):
             self.pivots.append(upper[k])
-            self.reciprocals.append(1 / upper[k])
+            self.reciprocals.append(_reciprocal(upper[k]))
             for row in self.rows[k + 1 :]:
                 if not _is_zero(row[k]):
                     row[k] = row[k] * self.reciprocals[k]
@@ -380,6 +381,14 @@ class Factors:
             if not _is_zero(x[i]):
                 x[i] = x[i] * self.reciprocals[i]
         return x
+
+
+def _reciprocal(x: Number) -> Number:
+    """1 / x; infinite at a dead point, which its pivot tells."""
+    try:
+        return 1 / x
+    except ZeroDivisionError:
+        return math.inf
 
 
 def _less(x: Number, a: Number, b: Number) -> Number:
