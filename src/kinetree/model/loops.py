@@ -132,23 +132,31 @@ def find(
 def restored(model: Model, loops: Sequence[Loop]) -> Model:
     """The model with loops that are solved already; ModelError where that does not fit the model."""
     grouping = model.remade(loops=unresolved([c for loop in loops for c in loop.closures]))._grouping
-    homes: set[int] = set()
+    homes: dict[int, Loop] = {}
     for loop in loops:
-        owner = f"model '{model.name}': loop '{loop.name}'"
         own = {_home(_unresolved(closure), grouping) for closure in loop.closures}
-        if len(own) > 1 or own & homes:
-            raise ModelError(f"{owner}: closures that share joints make one loop, and others do not")
-        homes |= own
-        _refuse_misfit(loop, grouping.nodes[own.pop()], grouping, owner)
-    made = model.remade(loops=tuple(loops))
-    names = {_home(loop, grouping): loop.name for loop in loops}
-    for node in made.nodes:
-        if isinstance(node, LoopNode) and not all(x >= 1 for x in node.soundness(node.reference)):
+        if len(own) > 1 or own & homes.keys():
             raise ModelError(
-                f"model '{model.name}': loop '{names[node.number]}' is open at its reference, or at a dead "
+                f"model '{model.name}': loop '{loop.name}': closures that share joints make one loop, and "
+                "others do not"
+            )
+        homes[own.pop()] = loop
+    for home, loop in homes.items():
+        _refuse_misfit(loop, grouping.nodes[home], grouping, f"model '{model.name}': loop '{loop.name}'")
+    made = model.remade(loops=tuple(loops))
+    for node in made.nodes:
+        if isinstance(node, LoopNode) and not _is_sound(node):
+            raise ModelError(
+                f"model '{model.name}': loop '{homes[node.number].name}' is open at its reference, or at a dead "
                 f"point: {_LEAVE}"
             )
     return made
+
+
+def _is_sound(node: LoopNode) -> bool:
+    """Whether a node is closed at its reference, and away from dead points."""
+    with np.errstate(all="ignore"):
+        return all(x >= 1 for x in node.soundness([np.float64(x) for x in node.reference]))
 
 
 def _refuse_misfit(loop: Loop, node: Node, grouping: Grouping, owner: str) -> None:
