@@ -11,6 +11,7 @@ from kinetree import functions as of
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.model import Model
+from kinetree.spanning import spanned
 from kinetree.spatial import Factored, Matrix
 from kinetree.stages import function
 from kinetree.stages.own import FUNCTIONS, OwnFunction
@@ -248,11 +249,14 @@ def passive_force(model: Model, q: Array, v: Array, *, smoothing: float = 0.0) -
 
         a = forward_dynamics(model, q, v, tau_motor + passive_force(model, q, v))
 
-    With `smoothing` (a velocity) the sign is tanh(v / smoothing), which integrators like better. Cost O(N).
+    With `smoothing` (a velocity) the sign is tanh(v / smoothing), which integrators like better. Joints that
+    depend on others by loops act as G^T tau (`loop_matrix`). Cost O(N).
     """
-    signs = [ops.tanh(x / smoothing) if smoothing else ops.sign(x) for x in v]
-    slide = np.array(signs, v.dtype) * model.friction
-    return -model.damping * v - slide - model.stiffness * _stretch(model, q)
+    span = spanned(model, q)
+    tree, u = span.tree, span.velocities(v)
+    signs = [ops.tanh(x / smoothing) if smoothing else ops.sign(x) for x in u]
+    slide = np.array(signs, u.dtype) * tree.friction
+    return span.force(-tree.damping * u - slide - tree.stiffness * _stretch(tree, span.q))
 
 
 @function("q -> energy")
@@ -263,8 +267,9 @@ def spring_energy(model: Model, q: Array) -> Any:
 
     Cost O(N).
     """
-    stretch = _stretch(model, q)
-    return ops.dot(model.stiffness * stretch, stretch) / 2
+    tree, q, _ = spanned(model, q)
+    stretch = _stretch(tree, q)
+    return ops.dot(tree.stiffness * stretch, stretch) / 2
 
 
 def _stretch(model: Model, q: Array) -> Array:

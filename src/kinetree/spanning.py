@@ -11,13 +11,13 @@ from kinetree.errors import AssemblyError
 from kinetree.model import Model
 from kinetree.model.configuration import refuse_unsound_node
 from kinetree.model.loop import Closed, LoopNode
-from kinetree.stages import function
+from kinetree.stages.own import function
 
 Array = np.ndarray
 
 
 class Span(NamedTuple):
-    """A model at a position: its tree with all loops cut, q closed, and G; None for an identity."""
+    """A model at a position: its tree with all loops cut, q closed, and u = G v; None for an identity."""
 
     tree: Model
     q: Array
@@ -30,6 +30,25 @@ class Span(NamedTuple):
     def force(self, f: Array) -> Array:
         """The generalised force of forces along the velocities of all joints."""
         return f if self.G is None else self.G.T @ f
+
+
+def among_all(model: Model, x: Any) -> Any:
+    """Numbers (nv,) of the independent velocities, among (nu,) of all joints: zero elsewhere."""
+    if not model.loops:
+        return x
+    x = np.asarray(x) + np.zeros(model.nv)
+    found = np.zeros(model.nu, x.dtype)
+    found[independent(model)] = x
+    return found
+
+
+def independent(model: Model) -> Array:
+    """Where the velocities in v stand among those of all joints."""
+    places = np.zeros(model.nv, dtype=int)
+    for node in model.nodes:
+        own = node.solution.independent if isinstance(node, LoopNode) else range(len(node.v_index))
+        places[list(node.v_index)] = [node.u_index[k] for k in own]
+    return places
 
 
 def spanned(model: Model, q: Array) -> Span:

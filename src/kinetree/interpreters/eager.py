@@ -223,6 +223,8 @@ def eager_input(tree: EagerSweep, argument: Any, value: Any) -> Any:
         return CoordinateInput(tree, value, "q_index")
     if argument.shape == ("nv",):
         return CoordinateInput(tree, value, "v_index")
+    if argument.shape == ("nu",):
+        return CoordinateInput(tree, value, "u_index")
     return (0,) * argument.shape[0] if value is None else value
 
 

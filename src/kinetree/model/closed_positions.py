@@ -223,7 +223,8 @@ def _moved(node: LoopNode, q: Sequence[Array], dv: Sequence[Array]) -> list[Arra
     start = node.closed(q)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         units = _units(node)
-        reach = np.max([np.abs(u / s) for u, s in zip(start.velocities(dv), units, strict=True)], axis=0)
+        rates = zip(start.velocities(dv), units, strict=True)
+        reach = np.max(np.broadcast_arrays(*(np.abs(u / s) for u, s in rates)), axis=0)
         parts = np.nan_to_num(np.clip(np.ceil(reach / LONGEST), 1.0, PARTS), nan=1.0)
         x, step = list(start.q), [d / parts for d in dv]
         for k in range(int(np.max(parts, initial=1.0))):
@@ -268,7 +269,7 @@ def walked(model: Model, node: LoopNode, targets: Array, rng: np.random.Generato
         found, error = assembly.closed(ahead, closing.dependent)
         jump = np.max(np.abs(np.stack(_apart(node, ahead, found), axis=-1)) / units, axis=-1)
         pivots = zip(node.closed(list(found.T), 0).factors.pivots, closing.pivots, strict=True)
-        alive = np.min([np.abs(p) / usual for p, usual in pivots], axis=0)
+        alive = np.min(np.broadcast_arrays(*(np.abs(p) / usual for p, usual in pivots)), axis=0)
         fine = (error < CLOSED) & (jump < LONGEST) & (alive > ALIVE)
         fine &= ((found >= lower) & (found <= upper)).all(axis=-1)
         going = going[fine]

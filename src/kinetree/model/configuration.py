@@ -17,7 +17,7 @@ from kinetree.errors import ArgumentError, ModelError, ShapeError, StateError
 from kinetree.model import closed_positions as closing
 from kinetree.model.closed_positions import loop_nodes, refuse_open
 from kinetree.model.layout import described
-from kinetree.model.loop import own_joints
+from kinetree.model.loop import INTEGRATION_STEPS, own_joints
 from kinetree.model.node import Node
 from kinetree.model.parts import Body
 from kinetree.model.validate import shown
@@ -121,6 +121,16 @@ def normalize(model: Model, q: Any) -> np.ndarray:
         with np.errstate(invalid="ignore"):  # what is not finite becomes NaN
             scaled = np.moveaxis(own / size[..., None], -1, 0)  # no overflow, whatever the length
             out[..., place] = np.stack(quaternion_normalized(tuple(scaled)), axis=-1)
+    return out
+
+
+def snapped(model: Model, q: Any) -> np.ndarray:
+    """The position next to one that is off by a little: quaternions of unit length, loops closed."""
+    out = normalize(model, q)
+    for node in loop_nodes(model):
+        found = node.closed([_entry(out, k) for k in node.q_index], INTEGRATION_STEPS).q
+        for k, value in zip(node.q_index, found, strict=True):
+            out[..., k] = value
     return out
 
 

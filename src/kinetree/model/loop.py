@@ -362,7 +362,7 @@ class Factors:
         self.reciprocals: list[Number] = []
         for k, upper in enumerate(self.rows):
             self.pivots.append(upper[k])
-            self.reciprocals.append(math.inf if _is_zero(upper[k]) else 1 / upper[k])  # a dead point
+            self.reciprocals.append(_reciprocal(upper[k]))
             for row in self.rows[k + 1 :]:
                 if not _is_zero(row[k]):
                     row[k] = row[k] * self.reciprocals[k]
@@ -381,6 +381,14 @@ class Factors:
             if not _is_zero(x[i]):
                 x[i] = x[i] * self.reciprocals[i]
         return x
+
+
+def _reciprocal(x: Number) -> Number:
+    """1 / x; infinite at a dead point, which its pivot tells."""
+    try:
+        return 1 / x
+    except ZeroDivisionError:
+        return math.inf
 
 
 def _less(x: Number, a: Number, b: Number) -> Number:

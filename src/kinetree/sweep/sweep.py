@@ -248,6 +248,10 @@ class Sweep(ABC):
         found = wrenches.values if isinstance(wrenches, Stack) else (wrenches,)
         return stacked([CoriolisInertia.of_turning(f, p) for f, p in zip(found, points, strict=True)])
 
+    def reflected(self, i: Any, q: Any, x: Any) -> Matrix:
+        """Inertia along the velocities of all joints of node i, as the velocities of the node feel it."""
+        return self.node(i).reflected(q, x)
+
     def factored(self, i: Any, D: Matrix) -> Factored:
         """D ready to solve with; a singular D makes the result an error that names the joint."""
         result = Factored(D)
