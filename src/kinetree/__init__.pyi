@@ -610,7 +610,7 @@ def augmented_dynamics(
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
-        added (..., nv): inertia added along each velocity, kg m^2 or kg; none if left out.
+        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
@@ -952,7 +952,7 @@ def augmented_innovations(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         x (..., nv): any vector over the velocities.
-        added (..., nv): inertia added along each velocity, kg m^2 or kg; none if left out.
+        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -981,7 +981,7 @@ def augmented_innovations_response(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         x (..., nv): any vector over the velocities.
-        added (..., nv): inertia added along each velocity, kg m^2 or kg; none if left out.
+        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -1546,7 +1546,8 @@ def joint_wrenches(
 
         f_i = I_i a_i + v_i x* I_i v_i - f_ext,i + sum X_c^T f_c
 
-    It holds up everything outboard. What a drive adds on its predecessor belongs to that body. Cost O(N).
+    It holds up everything outboard. What a drive adds on its predecessor belongs to that body. In a loop what
+    closes it carries its part (`loop_wrenches`), so that dependent joints give no force. Cost O(N).
 
     Args:
         model: the robot.
@@ -1913,7 +1914,7 @@ def constrained_dynamics(
         tau (..., nv): generalised forces, N m or N.
         constraints: what is kept: one or several constraints.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
-        added (..., nv): inertia added along each velocity, kg m^2 or kg; none if left out.
+        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
         period (...): time in which what has drifted is pulled back, s; nothing is pulled back if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
@@ -2338,7 +2339,8 @@ def passive_force(
 
         a = forward_dynamics(model, q, v, tau_motor + passive_force(model, q, v))
 
-    With `smoothing` (a velocity) the sign is tanh(v / smoothing), which integrators like better. Cost O(N).
+    With `smoothing` (a velocity) the sign is tanh(v / smoothing), which integrators like better. Joints that
+    depend on others by loops act as G^T tau (`loop_matrix`). Cost O(N).
 
     Args:
         model: the robot.
@@ -2683,6 +2685,42 @@ def loop_matrix(
         G (..., nu, nv)
 
     Reference: constraint embedding, Jain (2012); Chignoli and others (arXiv 2311.13732).
+    """
+
+def loop_wrenches(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The wrench [moment; force] on the second body of each closure, through what closes the loop there.
+
+        K_d^T lambda = (S^T F)_d        F what each body needs to move as it does
+
+    In the axes of that body, about its origin, in the order of `model.closure_names`; on the first body acts
+    the opposite. They make the forces of dependent joints zero. Rows that are redundant carry nothing: where
+    a loop is over-determined, forces depend on how stiff its bodies are, and these are one of the
+    possibilities. A relation between coordinates has no wrench. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        f (..., nc, 6)
+
+    Reference: multipliers of constraint embedding, Jain (2012).
     """
 
 def relative_placement(

@@ -6,12 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kinetree import functions as of
 from kinetree import ops
 from kinetree.errors import AssemblyError
 from kinetree.model import Model
+from kinetree.model.closed_positions import loop_nodes
+from kinetree.model.closure_forces import multipliers, pulls
 from kinetree.model.configuration import refuse_unsound_node
 from kinetree.model.loop import Closed, LoopNode
+from kinetree.spatial import Force
 from kinetree.stages.own import function
+from kinetree.sweep.numbers import tree_of
 
 Array = np.ndarray
 
@@ -67,7 +72,7 @@ def spanned(model: Model, q: Array) -> Span:
         for k, row in zip(node.u_index, closed.G, strict=True):
             for i, value in row:
                 G[k, node.v_index[i]] = value
-    return Span(model.spanning_tree, x, G)
+    return Span(tree_of(model), x, G)
 
 
 def _closed(model: Model, node: LoopNode, q: list[Any]) -> Closed:
@@ -93,4 +98,39 @@ def loop_matrix(model: Model, q: Array) -> Array:
     return np.eye(model.nv) if G is None else G
 
 
-__all__ = ["loop_matrix"]
+@function("q, v, a, f_ext? -> f(nc, 6)")
+def loop_wrenches(model: Model, q: Array, v: Array, a: Array, f_ext: Array | None) -> Array:
+    """The wrench [moment; force] on the second body of each closure, through what closes the loop there.
+
+        K_d^T lambda = (S^T F)_d        F what each body needs to move as it does
+
+    In the axes of that body, about its origin, in the order of `model.closure_names`; on the first body acts
+    the opposite. They make the forces of dependent joints zero. Rows that are redundant carry nothing: where
+    a loop is over-determined, forces depend on how stiff its bodies are, and these are one of the
+    possibilities. A relation between coordinates has no wrench. Cost O(N).
+
+    Reference: multipliers of constraint embedding, Jain (2012).
+    """
+    span = spanned(model, q)
+    change = np.zeros(model.nu, np.result_type(q, v, a)) + span.velocities(a)
+    for node in loop_nodes(model):
+        rates = [v[k] for k in node.v_index]
+        drift = node.closed([q[k] for k in node.q_index]).drift(rates, rates)
+        for k, value in zip(node.u_index, drift, strict=True):
+            change[k] = change[k] + value
+    tau = of.inverse_dynamics(span.tree, span.q, span.velocities(v), change, f_ext)
+    found = []
+    for loop in model.loops:
+        node = model.nodes[model.location(model.joint_index(loop.dependent[0][0]))[0]]
+        assert isinstance(node, LoopNode)
+        closed = node.closed([q[k] for k in node.q_index])
+        parts = pulls(closed, multipliers(closed, [tau[k] for k in node.u_index]))
+        totals = [Force()] * len(loop.closures)
+        for (closure, _), tie, wrenches in zip(loop.rows, closed.closing.rows, parts, strict=True):
+            if wrenches:
+                totals[closure] = totals[closure] + wrenches[tie.ends[1]]
+        found += [list(total.components) for total in totals]
+    return np.array(found).reshape(-1, 6)
+
+
+__all__ = ["loop_matrix", "loop_wrenches"]

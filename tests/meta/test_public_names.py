@@ -91,6 +91,7 @@ FUNCTIONS = {
     "motor_torques": "tau",
     "rotor_ratios": "",
     "loop_matrix": "q",
+    "loop_wrenches": "q v a f_ext=",
     "inverse_dynamics_derivatives": "q v a f_ext= hold=body",
     "forward_dynamics_derivatives": "q v tau f_ext= hold=body",
     "inverse_dynamics_second_derivatives": "q v a f_ext=",

@@ -40,6 +40,11 @@ def loop_nodes(model: Model) -> list[LoopNode]:
     return [node for node in model.nodes if isinstance(node, LoopNode)] if model.loops else []
 
 
+def closure_names(model: Model) -> tuple[str, ...]:
+    """What closes loops, by name."""
+    return tuple(closure.name for loop in model.loops for closure in loop.closures)
+
+
 def assembly_of(model: Model, node: LoopNode) -> Assembly:
     """The loops of a node, to be closed in numbers."""
     return model.memo(

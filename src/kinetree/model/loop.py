@@ -15,7 +15,6 @@ for derivatives up to the order 2^steps - 1).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +23,7 @@ from typing import Any
 from kinetree import ops
 from kinetree.joints.base import CoordinateJoint
 from kinetree.model.coupling import Coupling, Own, Row, Rows, times
+from kinetree.model.elimination import Factors, is_zero
 from kinetree.model.node import Member, Node
 from kinetree.model.ties import PREDECESSOR, Jet, Motions, Tie
 from kinetree.spatial import Matrix
@@ -243,7 +243,7 @@ class Closed:
         q = list(self.q)
         for m, own in own_joints(self.node):
             step = tuple(u[own.v_start : own.v_start + own.nv])
-            if not all(map(_is_zero, step)):
+            if not all(map(is_zero, step)):
                 q[own.q_start : own.q_start + own.nq] = m.joint.integrate(own.positions(self.q), step)
         return q
 
@@ -353,56 +353,9 @@ class Through(Coupling):
         raise TypeError("a coupling through loops belongs to its node")
 
 
-class Factors:
-    """A square matrix as L U, in the order that it is given: no pivoting, so that it can be traced."""
-
-    def __init__(self, rows: Sequence[Sequence[Number]]):
-        self.rows = [list(row) for row in rows]
-        self.pivots: list[Number] = []
-        self.reciprocals: list[Number] = []
-        for k, upper in enumerate(self.rows):
-            self.pivots.append(upper[k])
-            self.reciprocals.append(_reciprocal(upper[k]))
-            for row in self.rows[k + 1 :]:
-                if not _is_zero(row[k]):
-                    row[k] = row[k] * self.reciprocals[k]
-                    for j in range(k + 1, len(row)):
-                        row[j] = _less(row[j], row[k], upper[j])
-
-    def solved(self, b: Sequence[Number]) -> list[Number]:
-        """The x of A x = b."""
-        x = list(b)
-        for i, row in enumerate(self.rows):
-            for j in range(i):
-                x[i] = _less(x[i], row[j], x[j])
-        for i in reversed(range(len(x))):
-            for j in range(i + 1, len(x)):
-                x[i] = _less(x[i], self.rows[i][j], x[j])
-            if not _is_zero(x[i]):
-                x[i] = x[i] * self.reciprocals[i]
-        return x
-
-
-def _reciprocal(x: Number) -> Number:
-    """1 / x; infinite at a dead point, which its pivot tells."""
-    try:
-        return 1 / x
-    except ZeroDivisionError:
-        return math.inf
-
-
-def _less(x: Number, a: Number, b: Number) -> Number:
-    """x - a b."""
-    return x if _is_zero(a) or _is_zero(b) else x - a * b
-
-
 def _times(rows: Sequence[dict[int, Jet]], mask: int, x: dict[int, Number]) -> list[Number]:
     """A derivative of K times a column."""
     return [sum((column[mask] * x[j] for j, column in row.items() if j in x), 0) for row in rows]
-
-
-def _is_zero(x: Number) -> bool:
-    return ops.is_literal(x) and x == 0
 
 
 def reached(node: Node, ties: Sequence[Tie]) -> frozenset[int]:

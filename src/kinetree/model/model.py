@@ -48,9 +48,7 @@ class Model:
         postures: tuple[Posture, ...] = (),
         loops: tuple[Loop, ...] = (),
     ):
-        parts = {
-            "bodies": bodies, "rotors": rotors, "frames": frames, "postures": postures, "loops": loops,
-        }  # fmt: skip
+        parts = {"bodies": bodies, "rotors": rotors, "frames": frames, "postures": postures, "loops": loops}
         self.__dict__.update(name=name, gravity=gravity, report=report, _memo={}, **parts)
 
     name: str
@@ -222,6 +220,7 @@ class Model:
         return configuration.rate(self, q, v)
 
     assemble, spanning = closed_positions.assemble, closed_positions.spanning
+    closure_names = property(closed_positions.closure_names)
 
     # --- tree --------------------------------------------------------------------------------------
     @cached_property

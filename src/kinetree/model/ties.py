@@ -227,6 +227,18 @@ class Tie(ABC):
     def row(self, motions: Motions) -> tuple[Jet, Columns]:
         """phi and its columns, with derivatives."""
 
+    def pull(self, motions: Motions) -> tuple[Vector, Vector] | None:
+        """The moment and force dphi on the second end, about the origin of the body that carries the node.
+
+        None for a row that does not act on bodies.
+        """
+        return None
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The members that the row connects."""
+        return self.carried[-2].member, self.carried[-1].member
+
     def changed(self, member: int, C: Transform) -> Tie:
         """The same row after the frame of a member was changed by C."""
         return replace(self, carried=tuple(c.changed(member, C) for c in self.carried))
@@ -258,6 +270,10 @@ class Offset(Tie):
         c, a, b = map(motions.carried, self.carried)
         return _product(c, _between(a, b))
 
+    def pull(self, motions: Motions) -> tuple[Vector, Vector]:
+        c, _, b = (motions.carried(one)[0][0] for one in self.carried)
+        return vec.cross(b, c), c
+
 
 class Angle(Tie):
     """c . d - cosine: two directions keep their angle. Carried: c, d."""
@@ -267,6 +283,10 @@ class Angle(Tie):
     def row(self, motions: Motions) -> tuple[Jet, Columns]:
         jet, columns = _product(*map(motions.carried, self.carried))
         return jet | {0: jet[0] - self.numbers[0]}, columns
+
+    def pull(self, motions: Motions) -> tuple[Vector, Vector]:
+        c, d = (motions.carried(one)[0][0] for one in self.carried)
+        return vec.cross(d, c), vec.ZERO
 
 
 class Rod(Tie):
@@ -284,6 +304,11 @@ class Rod(Tie):
             {s: x * half for s, x in (jet | {0: jet[0] - length * length}).items()},
             {j: {s: x * half for s, x in column.items()} for j, column in columns.items()},
         )
+
+    def pull(self, motions: Motions) -> tuple[Vector, Vector]:
+        a, b = (motions.carried(one)[0][0] for one in self.carried)
+        along = vec.scale(vec.sub(b, a), 1 / self.numbers[0])
+        return vec.cross(b, along), along
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,12 @@ def origin(model: Model) -> tuple[Model, dict[str, Any]]:
     return base, {name: value for name, value in given.items() if value is not None}
 
 
+def tree_of(model: Model) -> Model:
+    """The model with its loops cut, and the same numbers."""
+    base, given = origin(model)
+    return with_numbers(base.spanning_tree, **given)
+
+
 def holds_expressions(model: Model) -> bool:
     """True if some numbers of the model are known only when a program runs."""
 

@@ -23,6 +23,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kinetree.errors import ModelError, TraceError
+from kinetree.model.closure_forces import multipliers, pulls
+from kinetree.model.loop import LoopNode
 from kinetree.model.node import NOTHING, Node, stacked
 from kinetree.spatial import CoriolisInertia, Detached, Factored, Force, Matrix, Motion, Partials, Stack
 from kinetree.spatial import vector as vec
@@ -214,6 +216,24 @@ class Sweep(ABC):
                 step = X.values[m] @ X.values[member.carrier].inverse()
                 parts[member.carrier] = parts[member.carrier] + parts[m].carried(step)
         return Stack(parts)
+
+    def held(self, i: Any, q: Any, X: Any, F: Any) -> Any:
+        """The wrench through the joint of each body of node i that holds what its bodies need, F.
+
+        What closes loops holds its part, so that dependent joints give no force along their motions.
+        """
+        node = self.node(i)
+        if not isinstance(node, LoopNode):
+            return self.gathered(i, X, F)
+        closed, frames = node.closed(q), self.frame_of(i)
+        _, S = node.spanning.kinematics(closed.q)
+        needed = _each(S, lambda s, f: s.tagged(f), frames).T @ F
+        parts = list(F.values if isinstance(F, Stack) else (F,))
+        for wrenches in pulls(closed, multipliers(closed, needed)):
+            for member, wrench in wrenches.items():
+                if member >= 0:
+                    parts[member] = parts[member] - wrench.tagged(frames[member])
+        return self.gathered(i, X, stacked(parts))
 
     def inertia(self, i: Any) -> Any:
         """The inertia of node i. In common frames call `joint` first."""
