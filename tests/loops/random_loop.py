@@ -195,7 +195,6 @@ def _planar(rng: np.random.Generator) -> Mechanism:
 
 def _in_plane(rng: np.random.Generator, body: Any, normal: Array) -> Any:
     """The same with a joint that moves in a plane, if its type can."""
-    if body.type == "prismatic":
-        other = np.cross(normal, unit_vector(rng, 0.0))
-        return replace(body, axis=other / np.linalg.norm(other))
-    return replace(body, axis=normal)
+    other = np.cross(normal, unit_vector(rng, 0.0))
+    other /= np.linalg.norm(other)
+    return replace(body, axis=other if body.type == "prismatic" else normal, axis2=other)

@@ -21,7 +21,7 @@ from kinetree.model.parts import Frame
 MACHINES = (
     "four_bar", "slider_crank", "gripper", "differential", "parallel_ankle", "delta", "cassie_leg", "stewart",
 )  # fmt: skip
-LOOPS = max(8, round(24 * scale()))
+LOOPS = max(8, round(16 * scale()))
 
 
 @cache
@@ -47,7 +47,7 @@ def test_random_loops(seed):
     assert loops.trial(5 * seed + 1) in ("multipliers", "nothing to close", "next to a dead point")
 
 
-@pytest.mark.parametrize("name", LAWS.keys() - COSTLY)
+@pytest.mark.parametrize("name", sorted(LAWS.keys() - COSTLY - loops.OF_TREES))
 @pytest.mark.parametrize("on", ["gripper", "parallel_ankle"])
 def test_laws(on, name):
     LAWS[name](_case(on))

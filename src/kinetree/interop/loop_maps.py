@@ -1,7 +1,7 @@
 """Maps of models with loops: the twin has the tree, with coordinates for all joints and its loops open.
 
-Positions are those of all joints on both sides. With u = G v the velocities of all joints, velocities there are
-w = T G v, and everything else follows.
+Positions are those of all joints on both sides. With u = G v the velocities of all joints, velocities there
+are w = T G v, and everything else follows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ class LoopMaps(Maps):
 
     def __init__(self, model: Model, tree: Maps) -> None:
         super().__init__(
-            (model.nq, model.nv), (tree.nq_there, tree.nv_there), tree.pieces, tree.neutral, tree.joints, tree.notes
+            (model.nq, model.nv),
+            (tree.nq_there, tree.nv_there),
+            tree.pieces,
+            tree.neutral,
+            tree.joints,
+            tree.notes,
         )
         self.model, self.tree = model, tree
         self.own = [0] * model.nv  # where the independent velocities stand among those of all joints

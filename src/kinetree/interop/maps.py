@@ -36,8 +36,8 @@ class Maps:
     Every argument belongs to the side that the conversion starts from. All functions take leading batch axes.
     Velocities there are w = T(q) v, with T from `velocity_map`. A twin in which mimic joints or screws have
     coordinates of their own has more velocities than the model: T is then tall, positions, velocities and
-    accelerations satisfy the coupling, and forces act on the coordinate that is followed. So it is with joints
-    of loops, which are open there: forces act on the independent ones.
+    accelerations satisfy the coupling, and forces act on the coordinate that is followed. So it is with
+    joints of loops, which are open there: forces act on the independent ones.
 
     Attributes:
         joints: joint here -> joints there, by name.

@@ -51,8 +51,8 @@ def to_mjcf(model: Model, *, strict: bool = True) -> str:
 
     Universal, cylindrical, planar, helical and carried free joints j become several joints j/1, j/2, ... of
     one body. Mimic joints, and the sliding part of helical ones, have coordinates of their own in MuJoCo,
-    tied by `equality joint` constraints, which are soft there. So are loops, which become `connect`, `weld` and
-    `joint` constraints.
+    tied by `equality joint` constraints, which are soft there. So are loops, which become `connect`, `weld`
+    and `joint` constraints.
 
     Args:
         strict: refuse what MuJoCo cannot hold exactly: rotors, and armatures that differ between the degrees

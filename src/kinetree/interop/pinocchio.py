@@ -33,8 +33,8 @@ CHARTS = {("free", 7): FREE_TWIST, ("planar", 4): PlanarBody(), ("planar_twist",
 def to_pinocchio(model: Model, *, strict: bool = True, mimic: str = "joint") -> Twin:
     """The `pinocchio.Model` of a kinetree model, and the maps between their coordinates.
 
-    Loops are open there: its coordinates are those of all joints, and the maps close them. Bodies become frames
-    of type BODY, fixed joints frames of type FIXED_JOINT, with their names; a
+    Loops are open there: its coordinates are those of all joints, and the maps close them. Bodies become
+    frames of type BODY, fixed joints frames of type FIXED_JOINT, with their names; a
     cylindrical joint j becomes two joints j/1 (angle) and j/2 (displacement).
 
     Args:

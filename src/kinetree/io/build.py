@@ -72,13 +72,17 @@ def named_configurations(robot: Description, model: Model, log: Log) -> tuple[Po
         if missing := [name for name in own if name not in rows]:
             log.add("ignored", key.where, f"no position of {', '.join(map(repr, missing))}: neutral")
         posture = Posture(key.name, tuple(rows.items()))
-        closed = posture if not model.loops or is_closed(model, posture) else assembled_posture(model, posture)
+        closed = (
+            posture if not model.loops or is_closed(model, posture) else assembled_posture(model, posture)
+        )
         if closed is None:
             log.add("loop-key", key.where, "a loop cannot be closed nearby: the configuration was left out")
             continue
         if closed is not posture:
             moved = np.abs(model.positions(dict(closed.positions)) - model.positions(rows)).max()
-            log.add("loop-key", key.where, f"a loop was closed by moving joints, by up to {moved:.2g} rad or m")
+            log.add(
+                "loop-key", key.where, f"a loop was closed by moving joints, by up to {moved:.2g} rad or m"
+            )
         found.append(closed)
     return tuple(found)
 

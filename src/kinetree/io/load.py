@@ -21,7 +21,14 @@ from kinetree.io.tree import BASES
 from kinetree.model import Model
 
 # findings that make the model move otherwise than what the file describes
-_WRONG = ("motion-massless", "unsupported", "loop-open", "inertia-mesh", "attribute-unknown", "element-unknown")
+_WRONG = (
+    "motion-massless",
+    "unsupported",
+    "loop-open",
+    "inertia-mesh",
+    "attribute-unknown",
+    "element-unknown",
+)
 
 
 def load(
@@ -60,8 +67,8 @@ def load(
             places.
         density: kg/m^3 of the geometry of URDF links without `<inertial>`, from which their inertia is then
             computed; None leaves them without mass. MJCF says it itself.
-        loops: "close" closes loops (`<connect>`, `<weld>` and polynomials of MJCF, `<loop>` of URDF+, joints on
-            a link that another one carries in SDF and USD); "ignore" leaves them open, and says so.
+        loops: "close" closes loops (`<connect>`, `<weld>` and polynomials of MJCF, `<loop>` of URDF+, joints
+            on a link that another one carries in SDF and USD); "ignore" leaves them open, and says so.
         xacro_args: the arguments of a xacro template, {} if it has none; needs the package `xacro`. Templates
             can run any code: give them only for files that you trust. None refuses templates.
 

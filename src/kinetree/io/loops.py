@@ -21,7 +21,9 @@ from kinetree.spatial.vector import cross, mat_vec, sub
 CHOICES = ("close", "ignore")
 HINTS = ("independent", "reference")
 _AT_ZERO = 1e-9  # m or rad
-_MOST = 128  # closures of one file, and velocities of all its loops: finding how they are solved takes a while
+_MOST = (
+    128  # closures of one file, and velocities of all its loops: finding how they are solved takes a while
+)
 
 
 def leave_open(robot: Description, log: Log) -> None:
@@ -57,7 +59,9 @@ def _carry(robot: Description) -> None:
         link = Link(links.claim(f"{closure.ends[1]}@{closure.name}"), closure.where, virtual=True)
         name = joints.claim(closure.name)
         robot.links[link.name] = link
-        robot.joints[name] = Joint(name, closure.where, closure.motion, closure.ends[0], link.name, closure.placement)
+        robot.joints[name] = Joint(
+            name, closure.where, closure.motion, closure.ends[0], link.name, closure.placement
+        )
         closure.ends, closure.motion, closure.placement = (link.name, closure.ends[1]), Fixed(), HERE
 
 
@@ -122,7 +126,7 @@ def close_loops(robot: Description, model: Model, closings: Sequence[Closing], l
 
 
 def hints(model: Model) -> Iterator[tuple[str, dict[str, str]]]:
-    """What files say beside of the joints of loops: which velocities are independent, and where it is closed."""
+    """What files say beside of joints of loops: which velocities are independent, and a closed position."""
     for loop in model.loops:
         for joint, row in loop.reference:
             chosen = [k for name, k in loop.independent if name == joint]

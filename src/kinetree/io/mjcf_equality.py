@@ -1,8 +1,8 @@
 """MJCF `<equality>`: joints that follow others, and what closes loops.
 
-A polynomial of degree one between two joints is a mimic joint. Other polynomials, `<connect>` and `<weld>` are
-closures. MuJoCo counts from the pose that the file draws: where only one body is given a place, the other one
-has it there.
+A polynomial of degree one between two joints is a mimic joint. Other polynomials, `<connect>` and `<weld>`
+are closures. MuJoCo counts from the pose that the file draws: where only one body is given a place, the other
+one has it there.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ class Equalities:
             what = f"<{element.tag}> holds a body at {min(held)!r}, which no joint moves"
             self._leave_out(element, f"{what}: it moves as if it were free")
             return
-        motion: Motion | None = Fixed() if element.tag == "weld" and self._scale(element) != 0.0 else Spherical()
+        motion: Motion | None = (
+            Fixed() if element.tag == "weld" and self._scale(element) != 0.0 else Spherical()
+        )
         if label and label.partition(PART)[0] in self.written:
             name = label.partition(PART)[0]
             motion = self._written(name, element) if label == name else None
@@ -122,8 +124,8 @@ class Equalities:
         if sites[0] is not None or sites[1] is not None:
             found = [self.sites.get(prefix + (name or "")) for name in sites]
             if None in found or bodies[0] is not None:
-                self.log.add("value", element.where, f"constraint between sites {sites[0]!r} and {sites[1]!r}",
-                    "Name two sites of the model, and no bodies.")  # fmt: skip
+                problem = f"constraint between sites {sites[0]!r} and {sites[1]!r}"
+                self.log.add("value", element.where, problem, "Name two sites of the model, and no bodies.")
                 return None
             a, b = (frame for frame in found if frame is not None)
             return (a.link, a.placement), (b.link, b.placement)
@@ -165,7 +167,9 @@ class Equalities:
             return
         coefficients = parse_numbers(element.get("polycoef") or "0 1 0 0 0")
         if isinstance(coefficients, str):
-            log.add("number", element.where, f"polycoef contains {shorten(coefficients)!r}, not a finite number")
+            log.add(
+                "number", element.where, f"polycoef contains {shorten(coefficients)!r}, not a finite number"
+            )
             return
         c = (*coefficients, *_FOLLOW[len(coefficients) :])
         reason, is_mimic = _kind(robot, follower, leader, c)

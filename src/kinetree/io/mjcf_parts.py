@@ -130,9 +130,7 @@ def _step(part: Joint, parts: list[Joint], k: int) -> Step | None:
     return step._replace(positions=(0,), ratio=ratio) if leader == parts[0].name and not offset else None
 
 
-def _row(
-    joint: Joint, parts: list[Joint], positions: dict[str, tuple[float, ...]]
-) -> tuple[float, ...]:
+def _row(joint: Joint, parts: list[Joint], positions: dict[str, tuple[float, ...]]) -> tuple[float, ...]:
     """The positions of a joint in a key, from those of its parts."""
     row = list(joint.motion.neutral())
     for part, step in zip(parts, joint.motion.steps or (), strict=True):

@@ -105,7 +105,8 @@ RULES: dict[str, Rule] = {
         "Correct what closes it, or hold it by a constraint in your simulation."),
     "loop-independent": Rule("warning", "a velocity that is marked as independent depends on others",
         "Mark as many joints as the loop has degrees of freedom."),
-    "loop-key": Rule("note", "a loop is open in this configuration", "Write positions in which it is closed."),
+    "loop-key": Rule("note", "a loop is open in this configuration",
+        "Write positions in which it is closed."),
     "loop-redundant": Rule("note", "rows that add nothing are left out", "Nothing to do."),
     # inertia
     "mass-negative": Rule("error", "negative mass accelerates against the force", _FIX, True),

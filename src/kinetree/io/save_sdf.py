@@ -202,13 +202,13 @@ class _Writer:
         kind = LOOPS.get(closure.joint.type_name) if isinstance(closure, JointClosure) else None
         if kind is None:
             raise ModelError(
-                f"a {closure.kind} cannot close a loop in SDF, which has {', '.join(LOOPS.values())}: save the "
-                "model as JSON"
+                f"a {closure.kind} cannot close a loop in SDF, which has {', '.join(LOOPS.values())}: save "
+                "the model as JSON"
             )
         if not is_closed_at_zero(self.model, closure):
             raise ModelError(
-                "it is open where all joints are at their origin, and so SDF draws a robot: choose the origins so "
-                "that it is closed there, or save the model as MJCF or JSON"
+                "it is open where all joints are at their origin, and so SDF draws a robot: choose the "
+                "origins so that it is closed there, or save the model as MJCF or JSON"
             )
         names = {0: "world"} | {i: self.bodies[name] for i, name in enumerate(self.model.body_names, 1)}
         ends, pose = (closure.body, closure.other), closure.other_placement

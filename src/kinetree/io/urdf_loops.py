@@ -41,7 +41,9 @@ def read_loops(robot: Description, root: Element, renamed: dict[str, str], log: 
             robot.independent += [(joint.name, k) for k in range(joint.motion.nv)]
 
 
-def _ends(robot: Description, element: Element, renamed: dict[str, str], log: Log) -> list[tuple[str, Pose]] | None:
+def _ends(
+    robot: Description, element: Element, renamed: dict[str, str], log: Log
+) -> list[tuple[str, Pose]] | None:
     found = []
     for tag in ENDS:
         end = element.find(tag)
@@ -58,9 +60,7 @@ def _ends(robot: Description, element: Element, renamed: dict[str, str], log: Lo
     return found
 
 
-def _read_loop(
-    robot: Description, element: Element, renamed: dict[str, str], names: Names, log: Log
-) -> None:
+def _read_loop(robot: Description, element: Element, renamed: dict[str, str], names: Names, log: Log) -> None:
     kind, ends = element.get("type") or "", _ends(robot, element, renamed, log)
     if kind not in _TYPES:
         problem = f"type {shorten(kind)!r} of a loop is unknown"
@@ -91,12 +91,11 @@ def _read_coupling(
     paths = [_path(carriers, link) for link, _ in ends]
     known = [{id(joint) for joint in path} for path in paths[::-1]]
     sides = [[j for j in path if id(j) not in other and not j.is_fixed] for path, other in zip(paths, known)]
-    scalar = [side[0] if len(side) == 1 and side[0].motion.nv == 1 else None for side in sides]
-    if scalar[0] is None or scalar[1] is None or ratio == 0.0:
+    leader, follower = (side[0] if len(side) == 1 and side[0].motion.nv == 1 else None for side in sides)
+    if leader is None or follower is None or ratio == 0.0:
         problem = "<coupling> is read between two joints with one degree of freedom: this one is not modelled"
         log.add("unsupported", element.where, problem)
         return
-    leader, follower = scalar
     if _is_independent(follower) and not _is_independent(leader):
         leader, follower, ratio = follower, leader, 1.0 / ratio
     if follower.mimic is not None:

@@ -205,12 +205,12 @@ def resolved(
     _, K = assembly.rows(samples)
     choice = Choice(K, _weights(assembly.node, required, preferred))
     if choice.rank == width:
-        error = RigidError(
+        rigid = RigidError(
             f"{owner} cannot move: its {rows} rows hold all {width} velocities of its joints. Leave a "
             "closure out, or close it by a joint with more freedom"
         )
-        error.reference = tuple(map(float, reference))
-        raise error
+        rigid.reference = tuple(map(float, reference))
+        raise rigid
     if not choice.is_complete or len(required) > width - choice.rank:
         names = ", ".join(map(label, sorted(required)))
         freedom = "1 degree" if width - choice.rank == 1 else f"{width - choice.rank} degrees"

@@ -283,7 +283,9 @@ class ModelBuilder:
                 raise validate.unknown(joint, "joint", self._joint_index, f"{owner}, independent")
             count = self._bodies[self._joint_index[joint] - 1].joint.nv
             if k is not None and k not in range(count):
-                raise ModelError(f"{owner}, independent: joint '{joint}' has {count} velocities, but no number {k}")
+                raise ModelError(
+                    f"{owner}, independent: joint '{joint}' has {count} velocities, but no number {k}"
+                )
             self._independent += [(joint, k)] if k is not None else [(joint, n) for n in range(count)]
 
     def build(self, check: str = "physical", report: Any = None) -> Model:

@@ -23,7 +23,9 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
 
 Locate = Callable[[int], int]  # body -> member of the node, or its predecessor
-Place = Callable[[int], tuple[int, Pose | None]]  # body -> its new number, and pose in the body of that number
+Place = Callable[
+    [int], tuple[int, Pose | None]
+]  # body -> its new number, and pose in the body of that number
 AXES = vec.IDENTITY
 
 
@@ -160,7 +162,9 @@ class RelationClosure:
 
     def placed(self, place: Place, prefix: str = "") -> RelationClosure:
         """As `JointClosure.placed`."""
-        return RelationClosure(prefix + self.name, place(self.body)[0], place(self.other)[0], self.coefficients)
+        return RelationClosure(
+            prefix + self.name, place(self.body)[0], place(self.other)[0], self.coefficients
+        )
 
     def ties(
         self, locate: Locate, coupling: Mapping[int, Coupling], size: float, at_base: bool = False

@@ -31,7 +31,8 @@ def solved_again(
         The model, and the positions of the joints of loops that cannot move now; these are left out.
     """
     nodes = {model.location(i)[0] for i in changed}
-    kept, stale = [], []
+    kept: list[Loop] = []
+    stale: list[Loop] = []
     for loop in model.loops:
         (stale if node_of(model, loop) in nodes else kept).append(loop)
     positions = {joint: row for loop in stale for joint, row in loop.reference} | dict(start or {})
@@ -86,8 +87,8 @@ def within(model: Model, number: Mapping[int, int], what: str) -> tuple[Loop, ..
         for count, closure in zip(inside, loop.closures, strict=True):
             if count < 2:
                 raise ModelError(
-                    f"model '{model.name}': {what} would cut the loop '{closure.name}': lock its joints first, or "
-                    "take a larger subtree"
+                    f"model '{model.name}': {what} would cut the loop '{closure.name}': lock its joints "
+                    "first, or take a larger subtree"
                 )
         placed = (closure.placed(lambda body: (number[body], None)) for closure in loop.closures)
         found.append(loop._replace(closures=tuple(placed)))
@@ -97,5 +98,7 @@ def within(model: Model, number: Mapping[int, int], what: str) -> tuple[Loop, ..
 def are_cut(model: Model, inside: Collection[int]) -> bool:
     """Whether a loop has one end among some bodies and the other end elsewhere."""
     return any(
-        sum(body in inside for body in closure.bodies) == 1 for loop in model.loops for closure in loop.closures
+        sum(body in inside for body in closure.bodies) == 1
+        for loop in model.loops
+        for closure in loop.closures
     )

@@ -111,17 +111,22 @@ def _add(builder: ModelBuilder, entry: dict[str, Any], owner: str) -> None:
     if "coefficients" in entry:
         check_keys(entry, "name joint leader coefficients", what, needed="joint leader")
         builder.add_relation(
-            entry["joint"], entry["leader"], numbers_of(entry["coefficients"], f"{what}: coefficients"), name=name
+            entry["joint"],
+            entry["leader"],
+            numbers_of(entry["coefficients"], f"{what}: coefficients"),
+            name=name,
         )
     elif "length" in entry:
         check_keys(entry, "name body other length point other_point", what, needed="body other")
-        points = (numbers_of(entry.get(key, (0, 0, 0)), f"{what}: {key}") for key in ("point", "other_point"))
-        builder.add_distance(entry["body"], entry["other"], entry["length"], *points, name=name)
+        at, other = (
+            numbers_of(entry.get(key, (0, 0, 0)), f"{what}: {key}") for key in ("point", "other_point")
+        )
+        builder.add_distance(entry["body"], entry["other"], entry["length"], at=at, other=other, name=name)
     else:
         known = "name body other type parameters placement other_placement"
         check_keys(entry, known, what, needed="body other type")
-        poses = (pose_of(entry.get(key), what) for key in ("placement", "other_placement"))
-        builder.add_loop(entry["body"], entry["other"], joint_of(entry, what), *poses, name=name)
+        A, B = (pose_of(entry.get(key), what) for key in ("placement", "other_placement"))
+        builder.add_loop(entry["body"], entry["other"], joint_of(entry, what), at=A, other=B, name=name)
 
 
 def _solution(entry: dict[str, Any], closures: tuple[Closure, ...], owner: str) -> Loop | None:

@@ -119,7 +119,9 @@ def find(
     for index, group in by_node.items():
         try:
             with np.errstate(all="ignore"):
-                found.append(_resolve(grouping.nodes[index], group, required, preferred, start, grouping, owner))
+                found.append(
+                    _resolve(grouping.nodes[index], group, required, preferred, start, grouping, owner)
+                )
         except ModelError as error:
             if refused is None:
                 raise
@@ -130,22 +132,31 @@ def find(
 def restored(model: Model, loops: Sequence[Loop]) -> Model:
     """The model with loops that are solved already; ModelError where that does not fit the model."""
     grouping = model.remade(loops=unresolved([c for loop in loops for c in loop.closures]))._grouping
-    homes: set[int] = set()
+    homes: dict[int, Loop] = {}
     for loop in loops:
-        owner = f"model '{model.name}': loop '{loop.name}'"
         own = {_home(_unresolved(closure), grouping) for closure in loop.closures}
-        if len(own) > 1 or own & homes:
-            raise ModelError(f"{owner}: closures that share joints make one loop, and others do not")
-        homes |= own
-        _refuse_misfit(loop, grouping.nodes[own.pop()], grouping, owner)
+        if len(own) > 1 or own & homes.keys():
+            raise ModelError(
+                f"model '{model.name}': loop '{loop.name}': closures that share joints make one loop, and "
+                "others do not"
+            )
+        homes[own.pop()] = loop
+    for home, loop in homes.items():
+        _refuse_misfit(loop, grouping.nodes[home], grouping, f"model '{model.name}': loop '{loop.name}'")
     made = model.remade(loops=tuple(loops))
     for node in made.nodes:
-        if isinstance(node, LoopNode) and not all(x >= 1 for x in node.soundness(node.reference)):
+        if isinstance(node, LoopNode) and not _is_sound(node):
             raise ModelError(
-                f"model '{model.name}': loop '{node.closing.name}' is open at its reference, or at a dead point: "
-                f"{_LEAVE}"
+                f"model '{model.name}': loop '{homes[node.number].name}' is open at its reference, or at a dead "
+                f"point: {_LEAVE}"
             )
     return made
+
+
+def _is_sound(node: LoopNode) -> bool:
+    """Whether a node is closed at its reference, and away from dead points."""
+    with np.errstate(all="ignore"):
+        return all(x >= 1 for x in node.soundness([np.float64(x) for x in node.reference]))
 
 
 def _refuse_misfit(loop: Loop, node: Node, grouping: Grouping, owner: str) -> None:
@@ -158,11 +169,23 @@ def _refuse_misfit(loop: Loop, node: Node, grouping: Grouping, owner: str) -> No
     widths = [(joint, len(row)) for joint, row in loop.reference]
     q = _positions(node, [0.0] * len(node.q_index), grouping)
     for fits, what in (
-        (sorted(chosen) == sorted(velocities), "independent and dependent must be the velocities of its joints"),
-        (sorted(loop.independent, key=place.get) == list(loop.independent), "independent must be in order"),
+        (
+            sorted(chosen) == sorted(velocities),
+            "independent and dependent must be the velocities of its joints",
+        ),
+        (
+            sorted(loop.independent, key=lambda velocity: place.get(velocity, 0)) == list(loop.independent),
+            "independent must be in order",
+        ),
         (len(loop.independent) > 0, "a velocity must be independent"),
-        (len(set(loop.rows)) == len(loop.rows) and set(loop.rows) <= known, "rows must be those of its closures"),
-        (len(loop.rows) == len(loop.dependent) == len(loop.pivots), "each dependent velocity has a row and a pivot"),
+        (
+            len(set(loop.rows)) == len(loop.rows) and set(loop.rows) <= known,
+            "rows must be those of its closures",
+        ),
+        (
+            len(loop.rows) == len(loop.dependent) == len(loop.pivots),
+            "each dependent velocity has a row and a pivot",
+        ),
         (all(0 < x < math.inf for x in loop.pivots), "pivots must be positive"),
         (widths == [(joint, len(row)) for joint, row in q], "reference must be a position of its joints"),
         (size / _SIZES <= loop.size <= size * _SIZES, f"size must be about {size:.3g} m"),
@@ -232,8 +255,8 @@ def _resolve(
     what = f"{owner}: loop {names}"
     if len(node.v_index) > LARGEST:
         raise ModelError(
-            f"{what} ties {len(node.v_index)} velocities to each other, and at most {LARGEST} are solved as one: "
-            "leave out closures, or hold them by constraints (kinetree.constrained_dynamics)"
+            f"{what} ties {len(node.v_index)} velocities to each other, and at most {LARGEST} are solved as "
+            "one: leave out closures, or hold them by constraints (kinetree.constrained_dynamics)"
         )
     size = size_of(node, closures, what)
     velocities = _velocities(node, grouping)
@@ -252,7 +275,9 @@ def _resolve(
         error.positions = _positions(node, error.reference, grouping)
         raise
     except np.linalg.LinAlgError:
-        raise AssemblyError(f"{what} cannot be solved: its frames and lengths are too large or too small") from None
+        raise AssemblyError(
+            f"{what} cannot be solved: its frames and lengths are too large or too small"
+        ) from None
     return Loop(
         closures=tuple(closures),
         independent=tuple(velocities[k] for k in found.independent),

@@ -60,7 +60,7 @@ def kept(model: Model, *before: tuple[Model, str]) -> Model:
 
 
 def closed(model: Model) -> Model:
-    """The model with the configurations in which its loops are closed; others are closed where they can be."""
+    """The model with its configurations closed, where they can be; others are left out."""
     if not (model.loops and model.postures):
         return model
     return carrying(model, tuple(p for p in (assembled(model, p) for p in model.postures) if p is not None))

@@ -318,11 +318,11 @@ def marked_nodes(model: Any, options: dict[str, Any]) -> frozenset[int]:
     bodies = {model.joint_index(name) for name in names}
     found = {model.location(body)[0] for body in bodies}
     for index in found:
-        members = [m for m in model.nodes[index].members if m.body and m.is_independent and m.joint.nv]
-        missing = [model.joint_names[m.body - 1] for m in members if m.body not in bodies]
+        moving = [m.body for m in model.nodes[index].members if m.body and model.layout.widths[m.body]]
+        missing = [model.joint_names[body - 1] for body in moving if body not in bodies]
         if missing:
             raise ModelError(
                 f"model {model.name!r}: joints {', '.join(map(repr, missing))} move together with one that "
-                "is given in accelerate (mimic joints couple them): name all of them, or none"
+                "is given in accelerate (mimic joints or loops couple them): name all of them, or none"
             )
     return frozenset(found)

@@ -120,8 +120,8 @@ def cassie_leg() -> Model:
     spring; a crank on the tarsus turns the foot by the plantar rod. v: hip roll, yaw and pitch, knee, crank,
     and the springs of shin and heel. The pelvis is the world.
 
-    Reference: lengths, masses, springs and motors of Cassie in the MuJoCo Menagerie, in round numbers, drawn in
-    one plane.
+    Reference: lengths, masses, springs and motors of Cassie in the MuJoCo Menagerie, in round numbers, drawn
+    in one plane.
     """
     drawing = Drawing("cassie_leg")
     roll, yaw, hip = (0.02, 0.0, 0.0), (-0.05, 0.0, 0.0), (-0.05, 0.0, -0.09)
