@@ -121,10 +121,10 @@ def loop_wrenches(model: Model, q: Array, v: Array, a: Array, f_ext: Array | Non
     tau = of.inverse_dynamics(span.tree, span.q, span.velocities(v), change, f_ext)
     found = []
     for loop in model.loops:
-        node = model.nodes[model.location(model.joint_index(loop.dependent[0][0]))[0]]
-        assert isinstance(node, LoopNode)
-        closed = node.closed([q[k] for k in node.q_index])
-        parts = pulls(closed, multipliers(closed, [tau[k] for k in node.u_index]))
+        home = model.nodes[model.location(model.joint_index(loop.dependent[0][0]))[0]]
+        assert isinstance(home, LoopNode)
+        closed = home.closed([q[k] for k in home.q_index])
+        parts = pulls(closed, multipliers(closed, [tau[k] for k in home.u_index]))
         totals = [Force()] * len(loop.closures)
         for (closure, _), tie, wrenches in zip(loop.rows, closed.closing.rows, parts, strict=True):
             if wrenches:

@@ -102,7 +102,7 @@ def test_joints_and_closures_hold_the_bodies(model, target, rng):
 
 
 def test_closing_joints_leave_their_motions_free(rng):
-    """The wrench through a closing joint has no component along its freedom: a hinge no moment about its axis."""
+    """The wrench through a closing joint does no work: that of a hinge has no moment about its axis."""
     model = four_bar()
     q, v = model.random_state(rng, 4)
     a = rng.normal(size=v.shape)

@@ -21,9 +21,9 @@ _DIMENSION = re.compile(r"\d+|[A-Za-z]\w*|\d+ [A-Za-z]\w*")
 class Argument:
     """An input or output array: its name, core shape, and whether it is optional.
 
-    A dimension is a number, or nq, nv, nu (velocities of all joints), nb (bodies), nr (rotors), nc (what closes
-    loops), triples (of velocities on one path), or the name of an option whose length it is ("frames"), or a multiple of one
-    ("6 frames").
+    A dimension is a number, or nq, nv, nu (velocities of all joints), nb (bodies), nr (rotors), nc (what
+    closes loops), triples (of velocities on one path), or the name of an option whose length it is
+    ("frames"), or a multiple of one ("6 frames").
     """
 
     name: str
