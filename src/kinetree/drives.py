@@ -50,8 +50,8 @@ def motor_torques(model: Model, tau: Array) -> Array:
     elsewhere = [r.joint for r, row in zip(model.rotors, ratios) if np.any(np.delete(row, own))]
     if elsewhere:
         raise ModelError(
-            f"motor_torques: joint {elsewhere[0]!r} of model {model.name!r} depends on others by a loop, so what "
-            "its motor does depends on the position: tau = (rotor_ratios(model) @ loop_matrix(model, q)).T @ motors"
+            f"motor_torques: joint {elsewhere[0]!r} of model {model.name!r} depends on others by a loop, so "
+            "what its motor does depends on q: tau = (rotor_ratios(model) @ loop_matrix(model, q)).T @ motors"
         )
     return np.linalg.pinv(ratios[:, own].T) @ tau
 

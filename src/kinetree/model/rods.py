@@ -38,15 +38,17 @@ def without_spin(body: Body, end: Vector, owner: str) -> Body:
     return body._replace(joint=joint, **checked)
 
 
-def rod_of(bodies: list[Body], ends: tuple[tuple[int, Vector], ...], joint: Any, owner: str) -> tuple[int, Vector]:
+def rod_of(
+    bodies: list[Body], ends: tuple[tuple[int, Vector], ...], joint: Any, owner: str
+) -> tuple[int, Vector]:
     """Which of two bodies is a rod with balls at both ends, and where its second ball is."""
     if isinstance(joint, Spherical):
         for body, point in ends:
             if body and isinstance(bodies[body - 1].joint, Spherical):
                 return body, point
     raise ModelError(
-        f"{owner}: spin='lock' is for a rod with balls at both ends: close it by Spherical(), and one of the two "
-        "bodies on a Spherical joint of its own"
+        f"{owner}: spin='lock' is for a rod with balls at both ends: close it by Spherical(), with one of the "
+        "two bodies on a Spherical joint of its own"
     )
 
 
