@@ -2636,7 +2636,8 @@ def motor_torques(
         tau = N^T tau_m        N the ratios of the rotors
 
     tau / n for a joint with one rotor; where several rotors drive a joint, the solution with the least
-    squares. Joints without a rotor are not served. Cost O(N).
+    squares. Joints without a rotor are not served. Rotors of joints that depend on others by a loop act as
+    tau = (N G)^T tau_m, which depends on the position: solve for it with `loop_matrix`. Cost O(N).
 
     Args:
         model: the robot.
@@ -2651,9 +2652,9 @@ def motor_torques(
     """
 
 def rotor_ratios(model: Model) -> _Array:
-    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv).
+    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nu).
 
-        omega_rotor = N v
+        omega_rotor = N u        u the velocities of all joints, v if there are no loops, else G v
 
     A joint that drives no rotor has a column of zeros.
     """

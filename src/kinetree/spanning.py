@@ -82,6 +82,20 @@ def _closed(model: Model, node: LoopNode, q: list[Any]) -> Closed:
     return node.closed(q)
 
 
+def motions(model: Model, q: Array, v: Array, a: Array) -> tuple[Span, Array, Array]:
+    """The tree at a position, with the velocities and accelerations of all its joints: G v and G a + G' v."""
+    span = spanned(model, q)
+    if span.G is None:
+        return span, v, a
+    change = span.velocities(a)
+    for node in loop_nodes(model):
+        rates = [v[k] for k in node.v_index]
+        drift = node.closed([q[k] for k in node.q_index]).drift(rates, rates)
+        for k, value in zip(node.u_index, drift, strict=True):
+            change[k] = change[k] + value
+    return span, span.velocities(v), change
+
+
 @function("q -> G(nu, nv)")
 def loop_matrix(model: Model, q: Array) -> Array:
     """How the velocities u of all joints follow from the independent ones, u = G v.
@@ -111,14 +125,8 @@ def loop_wrenches(model: Model, q: Array, v: Array, a: Array, f_ext: Array | Non
 
     Reference: multipliers of constraint embedding, Jain (2012).
     """
-    span = spanned(model, q)
-    change = np.zeros(model.nu, np.result_type(q, v, a)) + span.velocities(a)
-    for node in loop_nodes(model):
-        rates = [v[k] for k in node.v_index]
-        drift = node.closed([q[k] for k in node.q_index]).drift(rates, rates)
-        for k, value in zip(node.u_index, drift, strict=True):
-            change[k] = change[k] + value
-    tau = of.inverse_dynamics(span.tree, span.q, span.velocities(v), change, f_ext)
+    span, u, change = motions(model, q, v, a)
+    tau = of.inverse_dynamics(span.tree, span.q, u, change, f_ext)
     found = []
     for loop in model.loops:
         home = model.nodes[model.location(model.joint_index(loop.dependent[0][0]))[0]]

@@ -117,7 +117,7 @@ def start(model: Model, options: argparse.Namespace) -> tuple[Any, Any]:
             if at.stop - at.start != 1:
                 raise Misuse(f"joint '{name}' has {plural(at.stop - at.start, 'coordinate')}, not one")
             array[at] = value
-    return q, v
+    return model.assemble(q, fixed=tuple(options.q)) if model.loops and options.q else q, v
 
 
 def simulated(model: Model, q: Any, v: Any, options: argparse.Namespace) -> tuple[Trajectory, list[str]]:

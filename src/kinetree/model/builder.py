@@ -8,7 +8,7 @@ from typing import Any
 from kinetree.errors import ModelError
 from kinetree.joints import Fixed, Joint
 from kinetree.joints.axis import unit_axis
-from kinetree.model import loops, validate
+from kinetree.model import loops, rods, validate
 from kinetree.model.closures import (
     Closure,
     JointClosure,
@@ -175,6 +175,7 @@ class ModelBuilder:
         other: Any = None,
         independent: Any = (),
         name: str | None = None,
+        spin: str = "keep",
     ) -> ModelBuilder:
         """Close a loop: a joint between two bodies that are connected already; returns the builder.
 
@@ -189,6 +190,9 @@ class ModelBuilder:
             other: `Pose` of its successor side in `body_b`.
             independent: names of joints whose velocities are to stand in v; the rest is chosen.
             name: of the loop; that of both bodies by default.
+            spin: of a rod with balls at both ends, whose turning about its own line moves nothing else:
+                "keep" has it as one more degree of freedom; "lock" puts a universal joint in place of the
+                ball that carries the rod. A rod without mass (`add_distance`) has none.
         """
         name = self._loop_name(name, body_a, body_b)
         owner = f"model '{self.name}': loop '{name}'"
@@ -198,6 +202,10 @@ class ModelBuilder:
         here, there = self._ends(body_a, body_b, owner)
         pose, pose_b = validate.pose(at, f"{owner}: at"), validate.pose(other, f"{owner}: other")
         refuse_useless(joint, owner)
+        rods.refuse_unknown_spin(spin, owner)
+        if spin == "lock":
+            rod, end = rods.rod_of(self._bodies, ((here, pose.p), (there, pose_b.p)), joint, owner)
+            self._bodies[rod - 1] = rods.without_spin(self._bodies[rod - 1], end, owner)
         if not has_rows(joint):
             self.add_body(name, body_a, joint, pose)
             here, joint, pose = len(self._bodies), Fixed(), validate.IDENTITY

@@ -21,14 +21,16 @@ def multipliers(closed: Closed, tau: Sequence[Number]) -> list[Number]:
     return closed.factors.transposed_solved([tau[j] for j in closed.closing.dependent])
 
 
-def pulls(closed: Closed, force: Sequence[Number]) -> list[dict[int, Force]]:
+def pulls(closed: Closed, strengths: Sequence[Number]) -> list[dict[int, Force]]:
     """Of each row the wrench on the members that it connects, in the axes of each about its origin."""
     motions = Motions(closed.node, closed.members, closed.q)
     found: list[dict[int, Force]] = []
-    for tie, size in zip(closed.closing.rows, force, strict=True):
+    for tie, size in zip(closed.closing.rows, strengths, strict=True):
         pull, wrenches = tie.pull(motions), {}
-        for member, sign in () if pull is None else ((tie.ends[0], -1), (tie.ends[1], 1)):
-            wrench = Force(*pull) * (size if sign > 0 else -size)
-            wrenches[member] = wrench if member == PREDECESSOR else motions.X[member].inverse().T @ wrench
+        if pull is not None:
+            moment, force = pull
+            for member, strength in zip(tie.ends, (-size, size), strict=True):
+                wrench = Force(moment, force) * strength
+                wrenches[member] = wrench if member == PREDECESSOR else motions.X[member].inverse().T @ wrench
         found.append(wrenches)
     return found

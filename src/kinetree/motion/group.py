@@ -114,7 +114,7 @@ def refuse_split(model: Model, what: str) -> None:
     if not _is_whole(model):
         raise ArgumentError(
             f"{what} knows no loops that leave some velocities of a ball or free joint independent, as in "
-            f"model {model.name!r}: use integrator='rk4' or 'discrete', or close the loop with spin='lock'"
+            f"model {model.name!r}: use steps of 'rk4' or 'discrete', or close the loop with spin='lock'"
         )
 
 
