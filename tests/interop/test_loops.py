@@ -53,7 +53,9 @@ def contacts(pin, model, twin):
     for closure in (closure for loop in model.loops for closure in loop.closures):
         ends = []
         for body, pose in ((closure.body, closure.placement), (closure.other, closure.other_placement)):
-            frame = twin.frames[twin.getFrameId(model.body_names[body - 1], pin.FrameType.BODY)] if body else None
+            frame = (
+                twin.frames[twin.getFrameId(model.body_names[body - 1], pin.FrameType.BODY)] if body else None
+            )
             place = pin.SE3(np.array(pose.R, float), np.array(pose.p, float))
             ends += [frame.parentJoint, frame.placement * place] if frame else [0, place]
         kind = pin.ContactType.CONTACT_6D if closure.joint.nv == 0 else pin.ContactType.CONTACT_3D
@@ -113,7 +115,9 @@ def test_loops_of_a_mujoco_model_are_those_of_its_file(name):
     there = mujoco_maps(file, twin)
     Q, V = there.q(q), there.v(q, v)
     energy = eager("kinetic_energy", file, q, v)
-    assert eager("kinetic_energy", model, maps.q_back(Q), maps.v_back(Q, V)) == pytest.approx(energy, rel=1e-9)
+    assert eager("kinetic_energy", model, maps.q_back(Q), maps.v_back(Q, V)) == pytest.approx(
+        energy, rel=1e-9
+    )
     assert not from_mujoco(twin, loops="ignore").model.loops
 
 

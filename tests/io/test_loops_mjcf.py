@@ -152,7 +152,7 @@ def test_mujoco_finds_it_closed(name):
     model = kt.load(text)
     assert model.nv == freedom and model.loops
     assert not [f for f in model.report if f.rule == "loop-open"]
-    assert [f.rule for f in model.report.loops][0] == "loop"
+    assert model.report.loops[0].rule == "loop"
     check(model, text)
 
 
@@ -172,6 +172,17 @@ def test_a_weld_without_torque_is_a_point():
     text = four_bar('<weld body1="coupler" body2="rocker" torquescale="0" anchor="0 0 0.3"/>')
     model = kt.load(text)
     assert model.nv == 1 and model.loops[0].closures[0].joint == kt.Spherical()
+
+
+def test_a_rod_without_inertia_about_its_line_does_not_spin():
+    text, freedom = CLOSED["a rod between balls"]
+    slim = '<inertial pos="0.2 0 0" mass="2" diaginertia="0 0.02 0.02"/>'
+    thin = text.replace('type="ball"/>' + MASS, 'type="ball"/>' + slim)
+    assert thin != text
+    model = kt.load(thin)
+    assert model.nv == freedom - 1 and any("spinning" in f.problem for f in model.report.loops)
+    q, v = model.random_state(0)
+    assert np.isfinite(kt.forward_dynamics(model, q, v, np.zeros(model.nv), target="eager")).all()
 
 
 def test_motors_choose_the_independent_joints():
