@@ -13,6 +13,7 @@ from tests.io.peers import bare_mjcf
 import kinetree as kt
 from kinetree.errors import FileError, FileWarning
 from kinetree.interop import mujoco_maps
+from kinetree.interop.mujoco import mass_matrix_of
 from kinetree.io.lint import lint
 
 mujoco = pytest.importorskip("mujoco")
@@ -58,7 +59,7 @@ def equality_rows(twin, data, Q):
     return data.efc_pos[chosen].copy(), data.efc_J.reshape(-1, twin.nv)[chosen].copy()
 
 
-def check(model: kt.Model, text: str, tolerance: float = 1e-9, states: int = 4, spare: int = 0) -> None:
+def check(model: kt.Model, text: str, tolerance: float = 1e-9, states: int = 2, spare: int = 0) -> None:
     """MuJoCo finds random states of the model closed, and has no other freedom than its velocities.
 
     Args:
@@ -72,8 +73,16 @@ def check(model: kt.Model, text: str, tolerance: float = 1e-9, states: int = 4, 
     for _ in range(states):
         q, v = model.random_state(rng)
         Q, V = maps.q(q), maps.v(q, v)
+        data.qvel = V
         gap, J = equality_rows(twin, data, Q)
         assert np.abs(gap).max() < tolerance
+        if not any(f.rule == "inertia-mesh" for f in model.report):
+            M, bias = mass_matrix_of(mujoco, twin, data), np.array(data.qfrc_bias)
+            ours = kt.mass_matrix(model, q, target="eager")
+            assert np.abs(ours - maps.mass_matrix(q, M)).max() < 1e-10 * np.abs(ours).max()
+            force = kt.bias_force(model, q, v, target="eager")
+            size = np.abs(force).max() + np.abs(ours).max() * (10.0 + v @ v)
+            assert np.abs(force - maps.bias_force(q, v, M, bias)).max() < 1e-9 * size
         T = maps.velocity_map(q)
         assert np.abs(J @ T).max() < tolerance * 10
         rank = np.linalg.matrix_rank(J, 1e-5 * np.abs(J).max())
