@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-PAGES = [*sorted((DOCS / "tutorials").glob("*.md")), DOCS / "gallery.md", DOCS / "rotors.md"]
+PAGES = [*sorted((DOCS / "tutorials").glob("*.md")), DOCS / "gallery.md", DOCS / "rotors.md", DOCS / "loops.md"]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 
 

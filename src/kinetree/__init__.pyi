@@ -2685,7 +2685,7 @@ def loop_matrix(
     Returns:
         G (..., nu, nv)
 
-    Reference: constraint embedding, Jain (2012); Chignoli and others (arXiv 2311.13732).
+    Reference: constraint embedding, Jain (2012); Chignoli and others (2023).
     """
 
 def loop_wrenches(

@@ -106,7 +106,7 @@ def loop_matrix(model: Model, q: Array) -> Array:
     act as G^T: tau = G^T tau_motor. The identity for a model without loops. Cost O(N), and the cube of the
     dependent velocities of each loop.
 
-    Reference: constraint embedding, Jain (2012); Chignoli and others (arXiv 2311.13732).
+    Reference: constraint embedding, Jain (2012); Chignoli and others (2023).
     """
     G = spanned(model, q).G
     return np.eye(model.nv) if G is None else G

@@ -19,7 +19,8 @@ BLOCK = 20
 # Laws that say themselves how trees pass forces on; tests of the wrenches of loops are in tests/loops.
 OF_TREES = {
     "constraint_forces_are_what_the_joint_does_not_move_along", "joint_wrenches_balance_every_body",
-    "rotors_share_the_force_of_their_joint",
+    "rotors_share_the_force_of_their_joint", "wrenches_in_three_decompositions",
+    "external_wrenches_pass_through_the_joints",
 }  # fmt: skip
 ILL = 1e6  # of the loops' rows; what lies beyond stands next to a dead point
 

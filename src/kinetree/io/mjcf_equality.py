@@ -16,7 +16,7 @@ from kinetree.io.graph import between
 from kinetree.io.mjcf_spec import MAIN, Spec
 from kinetree.io.placement import HERE, ORIGIN
 from kinetree.io.report import Log, Where
-from kinetree.io.save_loops import LOOP, PART
+from kinetree.io.save_loops import LOOP, PART, RELATION
 from kinetree.io.text import CUSTOM
 from kinetree.io.xml import Element
 from kinetree.joints import Fixed, Spherical
@@ -151,9 +151,9 @@ class Equalities:
         given = vector(element, "relpose", 7, (0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0), self.log)
         if any(given[3:]):
             w, i, j, k = given[3:]
-            seen = Pose(Rotation.from_quaternion(_unit((i, j, k, w))), given[:3])
+            return Pose(Rotation.from_quaternion(_unit((i, j, k, w))), given[:3]), Pose(p=(x, y, z))
         anchor = Pose(p=(x, y, z))
-        return (seen @ anchor, anchor) if any((x, y, z)) else (seen, HERE)
+        return seen @ anchor, anchor
 
     def _read_joint(self, element: Element, prefix: str) -> None:
         """q1 - ref1 = c0 + c1 (q2 - ref2) + c2 ... : a mimic if only c0 and c1 are there."""
@@ -173,6 +173,7 @@ class Equalities:
             return
         c = (*coefficients, *_FOLLOW[len(coefficients) :])
         reason, is_mimic = _kind(robot, follower, leader, c)
+        is_mimic = is_mimic and self.written.get(element.get("name") or "") != RELATION
         problem = f"the constraint on joint {name!r} is not modelled: {reason}"
         if is_mimic and leader is not None:
             offset = c[0] + follower.reference - c[1] * leader.reference

@@ -17,6 +17,7 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import scale
 
 LOOP = "loop"
+RELATION = "relation"  # a polynomial that stays one, even if it is a straight line
 PART = "/+"  # behind the name of a loop: a further point of it
 _POINTS = (Fixed, Spherical, Revolute)
 _HIGHEST = 5  # coefficients of a polynomial in MJCF
@@ -46,6 +47,7 @@ def equalities(model: Model, joints: dict[int, str], notes: Notes) -> tuple[list
                 polycoef = numbers(given + [0.0] * (_HIGHEST - len(given)))
                 ends = {"joint1": joints[closure.body], "joint2": joints[closure.other]}
                 lines.append(element("joint", name=closure.name, **ends, polycoef=polycoef))
+                custom.append(element("text", name=f"{CUSTOM}{LOOP}:{closure.name}", data=RELATION))
             elif isinstance(closure, JointClosure) and isinstance(closure.joint, _POINTS):
                 _add_points(closure, loop, lines, sites, custom, owner)
             else:

@@ -72,11 +72,10 @@ def _check(model: Model) -> None:
                 f"only {', '.join(WRITTEN)}: save the model as JSON, kt.save(model, 'robot.json')"
             )
     for closure in (closure for loop in model.loops for closure in loop.closures):
-        kind = closure.joint.type_name if isinstance(closure, JointClosure) else closure.kind
-        if kind not in LOOPS:
+        if not isinstance(closure, JointClosure) or closure.joint.type_name not in LOOPS:
             raise ModelError(
-                f"loop '{closure.name}' of model '{model.name}' is closed by a {kind}, and URDF+ has only "
-                f"{', '.join(LOOPS)}: save the model as JSON, kt.save(model, 'robot.json')"
+                f"loop '{closure.name}' of model '{model.name}' is closed by a {closure.kind}, and URDF+ has "
+                f"only {', '.join(LOOPS)} ones: save the model as JSON, kt.save(model, 'robot.json')"
             )
     check_names_and_masses(model, "URDF")
 

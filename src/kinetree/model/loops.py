@@ -251,8 +251,8 @@ def _resolve(
     grouping: Grouping,
     owner: str,
 ) -> Loop:
-    names = " and ".join(repr(closure.name) for closure in closures)
-    what = f"{owner}: loop {names}"
+    more = f" and {len(closures) - 1} more" if len(closures) > 1 else ""
+    what = f"{owner}: loop {closures[0].name!r}{more}"
     if len(node.v_index) > LARGEST:
         raise ModelError(
             f"{what} ties {len(node.v_index)} velocities to each other, and at most {LARGEST} are solved as "
