@@ -22,6 +22,7 @@ Array = np.ndarray
 
 STEPS = 24  # of a random walk
 ALIVE = 0.2  # of a random walk: pivots that are less of what they usually are stand near dead points
+DYING = 0.02  # likewise, where small steps open a loop
 LONGEST = 0.25  # of a part of a long step, rad or sizes of the loop
 PARTS = 256  # the most parts of a long step
 ITERATIONS, FEW_ITERATIONS = 24, 4  # of a difference where the end of a step depends on the way
@@ -321,7 +322,7 @@ def refuse_open(model: Model, node: Node, q: Sequence[Any], caller: str = "") ->
             state, words = where
             raise AssemblyError(
                 f"{caller}{_loop(model, node)} is open by {_opening(node, _state(q, state))}{words}: "
-                "give a closed position, as model.assemble(q) makes it"
+                f"give a closed position, as model.assemble(q) makes it{_near_death(model, node, _state(q, state))}"
             )
     for number in node.deadness(q):
         where = _first_below(number)
@@ -332,6 +333,15 @@ def refuse_open(model: Model, node: Node, q: Sequence[Any], caller: str = "") ->
                 f"{_names(model, node, node.solution.independent)}{words}: these velocities do not say how "
                 f"the others move. {_better(model, node, _state(q, state))}"
             )
+
+
+def _near_death(model: Model, node: LoopNode, q: Sequence[float]) -> str:
+    """Words for a position next to a dead point: there small steps open a loop."""
+    pivots = zip(node.closed(q, 0).factors.pivots, node.solution.pivots, strict=True)
+    if min(abs(pivot) / usual for pivot, usual in pivots) > DYING:
+        return ""
+    names = _names(model, node, node.solution.independent)
+    return f". It is next to a dead point of {names}, beyond which these cannot move. {_better(model, node, q)}"
 
 
 def _first_below(number: Any) -> tuple[tuple[int, ...], str] | None:

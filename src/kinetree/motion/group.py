@@ -11,6 +11,7 @@ Where velocities are the rates of coordinates, u' = v. The series are cut: `term
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.model.closed_positions import loop_nodes
 from kinetree.model.configuration import snapped
+from kinetree.stages import function
 
 Array = np.ndarray
 Brackets = tuple[tuple[tuple[Any, ...], ...], ...]
@@ -73,7 +75,7 @@ class Exponential(NamedTuple):
         return self.model.nv
 
     def position(self, u: Array) -> Array:
-        return self.model.integrate(self.q, u)
+        return _called(moved, self.model.integrate, self.model, self.q, u)
 
     def rates(self, u: Any, at: Array, v: Array) -> Array:
         """u' where the position is `at` and the velocity v; u is None at q itself."""
@@ -94,10 +96,34 @@ class Ambient(NamedTuple):
         return self.model.nq
 
     def position(self, u: Array) -> Array:
-        return snapped(self.model, self.q + u)
+        return _called(put_back, partial(snapped, self.model), self.model, self.q + u)
 
     def rates(self, u: Any, at: Array, v: Array) -> Array:
-        return self.model.rate(at, v)
+        return _called(changing, self.model.rate, self.model, at, v)
+
+
+@function("q, increment(nv) -> q")
+def moved(model: Model, q: Array, increment: Array) -> Array:
+    """`model.integrate`, compiled."""
+    return model.integrate(q, increment)
+
+
+@function("q -> q")
+def put_back(model: Model, q: Array) -> Array:
+    """`snapped`, compiled."""
+    return snapped(model, q)
+
+
+@function("q, v -> rate(nq)")
+def changing(model: Model, q: Array, v: Array) -> Array:
+    """`model.rate`, compiled."""
+    return model.rate(q, v)
+
+
+def _called(compiled: Any, plain: Callable[..., Array], model: Model, *arrays: Array) -> Array:
+    """One of two ways to the same: compiled where loops make plain Python slow, and numbers are known."""
+    known = all(x.dtype.kind == "f" for x in arrays)
+    return compiled(model, *arrays) if model.loops and known else plain(*arrays)
 
 
 def chart(model: Model, q: Array, terms: int) -> Exponential | Ambient:
