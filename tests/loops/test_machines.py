@@ -1,4 +1,4 @@
-"""The machines of the zoo with loops: closed forms, the same machine written otherwise, and their own facts."""
+"""The machines of the zoo with loops: closed forms, machines written otherwise, their own facts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_machines_are_closed_as_they_are_drawn(name):
 
 
 def crank_and_slider(q, w, dw, r, l, e):
-    """Positions of the rod and the piston with two derivatives, for a crank about +y (turning x towards -z)."""
+    """Rod and piston with two derivatives, for a crank that turns about +y, x towards -z."""
     # pin of the crank at (r cos q, -r sin q); the piston pin at (x, e)
     z, dz, ddz = -r * math.sin(q), -r * w * math.cos(q), r * (w * w * math.sin(q) - dw * math.cos(q))
     s, ds, dds = (e - z) / l, -dz / l, -ddz / l  # sine of the rod's slope
@@ -73,7 +73,7 @@ def test_slider_crank_is_its_closed_form(offset):
 
 
 def _by_virtual_work(model, q, w, dw, r, l, e) -> float:
-    """The torque at the crank: sum of m (a - g) . dr/dq + I alpha dtheta/dq over all bodies, in the plane (x, z)."""
+    """The torque at the crank: sum of m (a - g) . dr/dq + I alpha dtheta/dq over all bodies."""
     crank, sizes = q[0], {body.name: body.inertia for body in model.bodies}
     turn = np.array([[0.0, 1.0], [-1.0, 0.0]])  # of a vector that turns about +y
 

@@ -69,7 +69,16 @@ def test_most_random_loops_can_be_checked_and_reach_every_corner():
     assert count > 120
     assert {f"closed by {kind}" for kind in (*CLOSING, "rod", "relation")} <= found
     assert {f"{kind} joint" for kind in ALL_TYPES} <= found
-    assert {"rotor", "mimic", "armature", "planar", "spatial", "1 closures", "2 closures", "3 closures"} <= found
+    assert {
+        "rotor",
+        "mimic",
+        "armature",
+        "planar",
+        "spatial",
+        "1 closures",
+        "2 closures",
+        "3 closures",
+    } <= found
 
 
 @pytest.mark.parametrize("name", ["four_bar", "parallel_ankle", "gripper", "stewart"])

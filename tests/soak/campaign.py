@@ -30,7 +30,9 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-CAMPAIGNS = ("trees", "files", "arguments", "fuzzer", "lifetimes", "interrupts", "caches", "exported", "loops")
+CAMPAIGNS = (
+    "trees", "loops", "files", "arguments", "fuzzer", "lifetimes", "interrupts", "caches", "exported",
+)  # fmt: skip
 LIMIT = 600.0  # seconds that a trial may take, on a busy machine too
 BLOCK = 100  # seeds that a worker takes at a time
 

@@ -1,6 +1,6 @@
 """A random mechanism with loops through everything that its open tree and multipliers say about it.
 
-Every function on one closed state; every tenth mechanism also takes the laws that tie the algorithms together.
+Every function on one closed state; every tenth mechanism also takes the laws that tie algorithms together.
 """
 
 from __future__ import annotations
