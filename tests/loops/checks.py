@@ -116,7 +116,9 @@ class Checked:
         terms += (heavy,)
         tau = t.G.T @ t.wrench_tree
         self.expect("inverse_dynamics", self.run("inverse_dynamics", q, v, a, self.f_ext), tau, *terms)
-        self.expect("gravity_force", self.run("gravity_force", q), t.G.T @ gravity, G.T @ np.abs(gravity), heavy)
+        self.expect(
+            "gravity_force", self.run("gravity_force", q), t.G.T @ gravity, G.T @ np.abs(gravity), heavy
+        )
         falling = t.run("inverse_dynamics", t.q, t.u, t.Gdot @ v)
         self.expect("bias_force", self.run("bias_force", q, v), t.G.T @ falling, *terms)
         free, _ = t.multipliers(tau)
