@@ -25,6 +25,12 @@ def mass_matrix_by_six_routes(c: Case) -> None:
     c.expect(found, c.M, 1e-12, what="by inverse dynamics")
 
 
+@law("loop_matrix")
+def mass_matrix_of_the_tree_with_loops_cut(c: Case) -> None:
+    G = c.of("loop_matrix")
+    c.expect(G.T @ kt.mass_matrix(c.model.spanning_tree, c.q) @ G, c.M, 1e-12)
+
+
 @law("inverse_dynamics", "inverse_dynamics_composite", "inverse_dynamics_inertial")
 def inverse_dynamics_by_three_routes(c: Case) -> None:
     for name in ("inverse_dynamics_composite", "inverse_dynamics_inertial"):

@@ -90,6 +90,8 @@ class Setting:
             return x + STEP * size * rng.choice([-1.0, 1.0], x.shape)
 
         inputs = {k: moved(x, max(1.0, float(np.abs(x).max(initial=0.0)))) for k, x in self.inputs.items()}
+        if self.model.loops and "q" in inputs:
+            inputs["q"] = self.model.assemble(inputs["q"])
         own = {"parameters": self.model.parameters, "gravity": np.array(self.model.gravity, float)}
         numbers = {k: moved(x, np.abs(x)) for k, x in own.items()}
         function = getattr(kt, self.algorithm.name)
