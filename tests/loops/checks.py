@@ -111,9 +111,12 @@ class Checked:
         bias, gravity = t.run("bias_force", t.q, t.u), t.run("gravity_force", t.q)
         moved = np.abs(t.M_tree) @ (G @ np.abs(a) + np.abs(t.Gdot) @ np.abs(v))
         terms = G.T @ moved, G.T @ np.abs(bias), G.T @ np.abs(gravity), G.T @ np.abs(t.wrench_tree)
+        weight = self.model.total_mass * np.linalg.norm(np.array(self.model.gravity, float))
+        heavy = weight * np.abs(t.run("center_of_mass_jacobian", t.q)).max(initial=0.0) * G.max(initial=0.0)
+        terms += (heavy,)
         tau = t.G.T @ t.wrench_tree
         self.expect("inverse_dynamics", self.run("inverse_dynamics", q, v, a, self.f_ext), tau, *terms)
-        self.expect("gravity_force", self.run("gravity_force", q), t.G.T @ gravity, G.T @ np.abs(gravity))
+        self.expect("gravity_force", self.run("gravity_force", q), t.G.T @ gravity, G.T @ np.abs(gravity), heavy)
         falling = t.run("inverse_dynamics", t.q, t.u, t.Gdot @ v)
         self.expect("bias_force", self.run("bias_force", q, v), t.G.T @ falling, *terms)
         free, _ = t.multipliers(tau)
@@ -127,7 +130,7 @@ class Checked:
         self.expect("mass_matrix_solve", self.run("mass_matrix_solve", q, t.M @ a), a, times=stiff)
         power = float(v @ self.run("inverse_dynamics", q, v, a))
         work = float(t.u @ t.run("inverse_dynamics", t.q, t.u, t.du))
-        self.expect("work", power, work, *(np.abs(v) @ x for x in terms))
+        self.expect("work", power, work, *(np.abs(v).sum() * np.abs(x).max(initial=0.0) for x in terms))
 
     def velocity_terms(self) -> None:
         """C, the rate of M and the Christoffel symbols, by derivatives through the closed loops."""

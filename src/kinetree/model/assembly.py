@@ -133,7 +133,7 @@ class Choice:
 
     def __init__(self, K: Array, weights: Array):
         singular = np.linalg.svd(K, compute_uv=False)
-        largest = np.maximum(singular[:, :1], 1e-300)
+        largest = np.maximum(singular[:, :1], 1.0)  # rows are in units of the loop: less of them all is noise
         self.rank = int(np.median((singular > RANK_TOLERANCE * largest).sum(axis=1)))
         self.rows: list[int] = []
         self.columns: list[int] = []
