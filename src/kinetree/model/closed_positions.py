@@ -320,9 +320,10 @@ def refuse_open(model: Model, node: Node, q: Sequence[Any], caller: str = "") ->
         where = _first_below(number)
         if where is not None:
             state, words = where
+            here = _state(q, state)
             raise AssemblyError(
-                f"{caller}{_loop(model, node)} is open by {_opening(node, _state(q, state))}{words}: "
-                f"give a closed position, as model.assemble(q) makes it{_near_death(model, node, _state(q, state))}"
+                f"{caller}{_loop(model, node)} is open by {_opening(node, here)}{words}: give a closed position, "
+                f"as model.assemble(q) makes it{_near_death(model, node, here)}"
             )
     for number in node.deadness(q):
         where = _first_below(number)
@@ -341,7 +342,7 @@ def _near_death(model: Model, node: LoopNode, q: Sequence[float]) -> str:
     if min(abs(pivot) / usual for pivot, usual in pivots) > DYING:
         return ""
     names = _names(model, node, node.solution.independent)
-    return f". It is next to a dead point of {names}, beyond which these cannot move. {_better(model, node, q)}"
+    return f". It is next to a dead point of {names}, which cannot go beyond it. {_better(model, node, q)}"
 
 
 def _first_below(number: Any) -> tuple[tuple[int, ...], str] | None:

@@ -47,8 +47,8 @@ def rod_of(
             if body and isinstance(bodies[body - 1].joint, Spherical):
                 return body, point
     raise ModelError(
-        f"{owner}: spin='lock' is for a rod with balls at both ends: close it by Spherical(), with one of the "
-        "two bodies on a Spherical joint of its own"
+        f"{owner}: spin='lock' is for a rod with balls at both ends: close it by Spherical(), with one of "
+        "the two bodies on a Spherical joint of its own"
     )
 
 

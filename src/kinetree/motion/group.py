@@ -20,7 +20,7 @@ from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.model.closed_positions import loop_nodes
 from kinetree.model.configuration import snapped
-from kinetree.stages import function
+from kinetree.stages.own import function
 
 Array = np.ndarray
 Brackets = tuple[tuple[tuple[Any, ...], ...], ...]
