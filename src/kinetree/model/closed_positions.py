@@ -322,7 +322,7 @@ def refuse_open(model: Model, node: Node, q: Sequence[Any], caller: str = "") ->
             state, words = where
             here = _state(q, state)
             raise AssemblyError(
-                f"{caller}{_loop(model, node)} is open by {_opening(node, here)}{words}: give a closed position, "
+                f"{caller}{_loop(model, node)} is open by {_opening(node, here)}{words}: give a closed one, "
                 f"as model.assemble(q) makes it{_near_death(model, node, here)}"
             )
     for number in node.deadness(q):
