@@ -1,8 +1,8 @@
 """A Delta robot that picks and places: inverse dynamics in the coordinates of its three motors.
 
-The path is planned for the platform. The loops are closed for the whole of it at once (`assemble`), Jacobians of
-the platform give the speeds and accelerations of the motors, and inverse dynamics gives their torques: exact, with
-the forearms, the gears' rotors and the closed loops, and for three numbers, not for twelve joints and nine forces.
+The path is planned for the platform. The loops are closed for the whole of it at once (`assemble`), Jacobians
+of the platform give the speeds and accelerations of the motors, inverse dynamics gives their torques: exact,
+with forearms, rotors and closed loops, and for three numbers instead of twelve joints and nine forces.
 
     python examples/delta_tracking.py
 """
@@ -22,7 +22,7 @@ KP, KD = 60.0**2, 2 * 60.0  # 1/s^2, 1/s: errors fade within 50 ms
 
 
 def path(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Position from the middle, velocity and acceleration (..., 3): over a hump and back, at rest at both ends."""
+    """Position from the middle, velocity and acceleration (..., 3): over a hump and back, with rests."""
     half = CYCLE / 2
     s, back = np.clip(np.mod(t, CYCLE) / half, 0, 2), np.mod(t, CYCLE) > half
     s = np.where(back, 2 - s, s)
@@ -59,12 +59,12 @@ def main(folder: Path = Path(".")) -> dict[str, float]:
     inertia = float(np.diag(kt.mass_matrix(robot, robot.neutral())).mean())
 
     def by_model(time, position, velocity):
-        k = int(round(time / DT))
+        k = round(time / DT)
         wanted = a[k] + KP * (q[k] - position)[arms] + KD * (v[k] - velocity)
         return kt.inverse_dynamics(robot, position, velocity, wanted)
 
     def by_servo(time, position, velocity):
-        k = int(round(time / DT))
+        k = round(time / DT)
         return inertia * (KP * (q[k] - position)[arms] + KD * (v[k] - velocity))
 
     runs, off = {}, {}

@@ -51,3 +51,10 @@ ENOUGH = {
 def test_count_is_among_the_best_known(on, name):
     assert GOLDEN[on][name]["flops"] <= ENOUGH[on, name]
     assert GOLDEN[on][name].get("sincos", 0) <= 7
+
+
+@pytest.mark.parametrize("on", counts.LOOPS)
+def test_a_loop_costs_little_more_than_its_open_tree(on):
+    """Forward dynamics in fewer degrees of freedom, closing included."""
+    closed, cut = (GOLDEN[where]["forward_dynamics"]["flops"] for where in (on, f"{on}, open"))
+    assert closed <= 2.5 * cut

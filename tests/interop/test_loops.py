@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.interop.robots import eager
+from tests.io.test_loops_mjcf import CLOSED
 from tests.loops.mechanisms import four_bar, slider_crank, spatial_linkage
 
 import kinetree as kt
-from kinetree.interop import to_mujoco, to_pinocchio
+from kinetree.interop import from_mujoco, mujoco_maps, to_mujoco, to_pinocchio
 
 MACHINES = {
     "four_bar": lambda: four_bar().replace(rotors="reflected"),
@@ -52,7 +53,9 @@ def contacts(pin, model, twin):
     for closure in (closure for loop in model.loops for closure in loop.closures):
         ends = []
         for body, pose in ((closure.body, closure.placement), (closure.other, closure.other_placement)):
-            frame = twin.frames[twin.getFrameId(model.body_names[body - 1], pin.FrameType.BODY)] if body else None
+            frame = (
+                twin.frames[twin.getFrameId(model.body_names[body - 1], pin.FrameType.BODY)] if body else None
+            )
             place = pin.SE3(np.array(pose.R, float), np.array(pose.p, float))
             ends += [frame.parentJoint, frame.placement * place] if frame else [0, place]
         kind = pin.ContactType.CONTACT_6D if closure.joint.nv == 0 else pin.ContactType.CONTACT_3D
@@ -98,6 +101,24 @@ def test_mujoco_pulls_towards_the_same_acceleration():
     mujoco.mj_forward(twin, data)
     ours = eager("forward_dynamics", model, q, v, tau)
     assert np.allclose(maps.a_back(data.qpos, data.qvel, data.qacc), ours, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_loops_of_a_mujoco_model_are_those_of_its_file(name):
+    mujoco = pytest.importorskip("mujoco")
+    text, freedom = CLOSED[name]
+    twin = mujoco.MjModel.from_xml_string(text)
+    model, maps = from_mujoco(twin)
+    assert (model.nv, len(model.loops)) == (freedom, 1) and len(maps.notes) == 1
+    file = kt.load(text, merge_fixed=False)
+    q, v = file.random_state(np.random.default_rng(0))
+    there = mujoco_maps(file, twin)
+    Q, V = there.q(q), there.v(q, v)
+    energy = eager("kinetic_energy", file, q, v)
+    assert eager("kinetic_energy", model, maps.q_back(Q), maps.v_back(Q, V)) == pytest.approx(
+        energy, rel=1e-9
+    )
+    assert not from_mujoco(twin, loops="ignore").model.loops
 
 
 def test_batches():

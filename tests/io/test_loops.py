@@ -155,7 +155,7 @@ def test_a_screw_closes_a_loop_by_a_body_of_its_own():
     joints += [joint("k", "revolute", "b", "c", "1 0 0"), joint("turn", "screw", "a", "c", "1 0 0")]
     model = kt.load(f'<sdf version="1.10"><model name="m">{parts}{"".join(joints)}</model></sdf>')
     assert model.nv == 2 and "turn" in model.joint_names, str(model.report)
-    q, v = model.random_state(0)
+    q, _ = model.random_state(0)
     slide, angle = (float(q[model.position_index(name)][0]) for name in ("j", "k"))
     assert slide == pytest.approx(0.5 / (2 * np.pi) * angle, abs=1e-12)
 

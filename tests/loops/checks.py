@@ -27,12 +27,14 @@ class Checked:
         self.q, (self.v, self.a) = q[: model.nq], rng.normal(size=(2, model.nv))
         self.f_ext, self.body = rng.normal(size=(model.nbodies, 6)), int(rng.integers(model.nbodies))
         self.truth = Projection(welded, q, self.v, self.a, self.f_ext)
-        self.run = run or (lambda name, *args, **more: getattr(kt, name)(model, *args, target="eager", **more))
+        self.run = run or (
+            lambda name, *args, **more: getattr(kt, name)(model, *args, target="eager", **more)
+        )
         self.tolerance = 1e-13 * self.truth.condition + 1e-12
         self.errors: dict[str, float] = {}
 
     def expect(self, name: str, found: Any, truth: Any, *sizes: Any, times: float = 1.0) -> None:
-        """Note an error in units of what is allowed; sizes of terms that add up to the truth count as well."""
+        """Note an error in units of what is allowed; sizes of terms that add up to the truth count too."""
         found, truth = np.asarray(found, float), np.asarray(truth, float)
         assert found.shape == truth.shape, f"{name}: shapes {found.shape} and {truth.shape}"
         assert np.isfinite(found).all(), f"{name}: not finite"
@@ -61,14 +63,22 @@ class Checked:
         u = np.abs(t.G) @ np.abs(self.v)
         J = t.run("partial_velocities", t.q)[:nb]
         reach = np.abs(J) @ u
-        for name in ("body_velocities", "momentum", "centroidal_momentum", "center_of_mass_velocity", "kinetic_energy"):
+        for name in (
+            "body_velocities",
+            "momentum",
+            "centroidal_momentum",
+            "center_of_mass_velocity",
+            "kinetic_energy",
+        ):
             truth = t.run(name, t.q, t.u)
             truth = truth[:nb] if name == "body_velocities" else truth
             weight = self.model.total_mass if "momentum" in name or "energy" in name else 1.0
             size = reach.max(initial=1.0) * weight * (1 + reach.max(initial=0.0) if "energy" in name else 1.0)
             self.expect(name, self.run(name, q, self.v), truth, size)
         self.expect("partial_velocities", self.run("partial_velocities", q), J @ t.G, np.abs(J) @ np.abs(t.G))
-        bend = np.abs(J) @ (np.abs(t.G) @ np.abs(self.a) + np.abs(t.Gdot) @ np.abs(self.v)) + (reach**2).max(initial=1)
+        bend = np.abs(J) @ (np.abs(t.G) @ np.abs(self.a) + np.abs(t.Gdot) @ np.abs(self.v)) + (reach**2).max(
+            initial=1
+        )
         A = t.run("body_accelerations", t.q, t.u, t.du)[:nb]
         self.expect("body_accelerations", self.run("body_accelerations", q, self.v, self.a), A, bend)
         self._jacobians(reach)
@@ -101,9 +111,14 @@ class Checked:
         bias, gravity = t.run("bias_force", t.q, t.u), t.run("gravity_force", t.q)
         moved = np.abs(t.M_tree) @ (G @ np.abs(a) + np.abs(t.Gdot) @ np.abs(v))
         terms = G.T @ moved, G.T @ np.abs(bias), G.T @ np.abs(gravity), G.T @ np.abs(t.wrench_tree)
+        weight = self.model.total_mass * np.linalg.norm(np.array(self.model.gravity, float))
+        heavy = weight * np.abs(t.run("center_of_mass_jacobian", t.q)).max(initial=0.0) * G.max(initial=0.0)
+        terms += (heavy,)
         tau = t.G.T @ t.wrench_tree
         self.expect("inverse_dynamics", self.run("inverse_dynamics", q, v, a, self.f_ext), tau, *terms)
-        self.expect("gravity_force", self.run("gravity_force", q), t.G.T @ gravity, G.T @ np.abs(gravity))
+        self.expect(
+            "gravity_force", self.run("gravity_force", q), t.G.T @ gravity, G.T @ np.abs(gravity), heavy
+        )
         falling = t.run("inverse_dynamics", t.q, t.u, t.Gdot @ v)
         self.expect("bias_force", self.run("bias_force", q, v), t.G.T @ falling, *terms)
         free, _ = t.multipliers(tau)
@@ -117,14 +132,16 @@ class Checked:
         self.expect("mass_matrix_solve", self.run("mass_matrix_solve", q, t.M @ a), a, times=stiff)
         power = float(v @ self.run("inverse_dynamics", q, v, a))
         work = float(t.u @ t.run("inverse_dynamics", t.q, t.u, t.du))
-        self.expect("work", power, work, *(np.abs(v) @ x for x in terms))
+        self.expect("work", power, work, *(np.abs(v).sum() * np.abs(x).max(initial=0.0) for x in terms))
 
     def velocity_terms(self) -> None:
         """C, the rate of M and the Christoffel symbols, by derivatives through the closed loops."""
         t, q, v, G = self.truth, self.q, self.v, np.abs(self.truth.G)
         C = t.run("coriolis_matrix", t.q, t.u)
         inertia = np.abs(t.run("composite_inertias", t.q)).max(initial=1.0)
-        speed = max(1.0, np.abs(t.u).max(initial=0), np.abs(t.run("body_velocities", t.q, t.u)).max(initial=0))
+        speed = max(
+            1.0, np.abs(t.u).max(initial=0), np.abs(t.run("body_velocities", t.q, t.u)).max(initial=0)
+        )
         sizes = G.T @ np.abs(C) @ G, G.T @ np.abs(t.M_tree) @ np.abs(t.Gdot), inertia * speed * (G.T @ G)
         found = self.run("coriolis_matrix", q, v)
         self.expect("coriolis_matrix", found, t.coriolis, *sizes)
@@ -132,7 +149,9 @@ class Checked:
         self.expect("C + C^T", found + found.T, t.M_partials @ v, *sizes)
         symbols = self.run("christoffel_symbols", q)
         self.expect("christoffel_symbols v", symbols @ v, t.coriolis, *sizes)
-        if all(body.joint.nq == body.joint.nv and body.joint.type_name != "planar_twist" for body in self._free()):
+        if all(
+            body.joint.nq == body.joint.nv and body.joint.type_name != "planar_twist" for body in self._free()
+        ):
             every = max((np.abs(t.G_rate(e)).max(initial=0.0) for e in np.eye(len(v))), default=0.0)
             bends = (G.T @ np.abs(t.M_tree)).max(initial=0.0) * every
             self.expect("christoffel_symbols", symbols, t.christoffel, *sizes, bends)
@@ -140,4 +159,8 @@ class Checked:
     def _free(self) -> list[Any]:
         """The bodies whose joints have independent velocities."""
         index = self.model.coordinate_index
-        return [b for b in self.model.bodies if b.mimic is None and index(b.joint_name).stop > index(b.joint_name).start]
+        return [
+            b
+            for b in self.model.bodies
+            if b.mimic is None and index(b.joint_name).stop > index(b.joint_name).start
+        ]

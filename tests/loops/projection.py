@@ -1,6 +1,6 @@
 """Models with loops by another way: the open tree, one weld for each closing joint, and multipliers.
 
-A joint that closes a loop is put into the tree, with a body without mass, and that body is welded to the other
+A joint that closes a loop is put into the tree, with a body without mass, which is welded to the other
 end. So one kind of row does for all joints: the difference of two twists. Their rates are taken by complex
 steps, null spaces and multipliers by dense linear algebra. Of the model with loops only its parts are read.
 """
@@ -105,7 +105,9 @@ class Welded:
         for trial in range(60):
             start = [np.array(b.joint.neutral() if trial == 0 else b.joint.random(rng), float) for b in added]
             if trial == 0:
-                start = [x if known[b.name] is None else known[b.name] for b, x in zip(added, start, strict=True)]
+                start = [
+                    x if known[b.name] is None else known[b.name] for b, x in zip(added, start, strict=True)
+                ]
             found, error = self._closed(np.concatenate([q, *start]), range(self.n, self.wide))
             if error < least:
                 best, least = found, error

@@ -19,7 +19,8 @@ import kinetree as kt
 
 Array = np.ndarray
 CLOSING = (
-    "fixed", "revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "planar_twist", "spherical",
+    "fixed", "revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "planar_twist",
+    "spherical",
 )  # fmt: skip
 
 

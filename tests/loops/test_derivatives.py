@@ -62,6 +62,8 @@ def test_rates_of_the_mass_matrix_are_complex_steps_through_the_closure(name):
     size = np.abs(found).max() + np.abs(case.run("mass_matrix", case.q)).max()
     assert np.abs(found - M).max() < 1e-13 * size
     moved = case.q + 1j * STEP * np.arange(case.model.nq)  # opens the loops
-    places = [case.model.position_index(joint).start for loop in case.model.loops for joint, _ in loop.independent]
+    places = [
+        case.model.position_index(joint).start for loop in case.model.loops for joint, _ in loop.independent
+    ]
     moved[places] = case.q[places]
     assert np.abs(np.imag(case.run("mass_matrix", moved))).max() / STEP < 1e-10 * size

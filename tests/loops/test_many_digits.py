@@ -99,7 +99,7 @@ def small(name: str) -> tuple[Welded, np.ndarray]:
 
 @pytest.mark.parametrize("name", ["four_bar", "parallel_ankle"])
 def test_fifty_digits(name):
-    """Not the digits of floats: the same bodies, closed and solved in fifty digits, meet multipliers there."""
+    """The same bodies, closed and solved in fifty digits, meet multipliers there."""
     welded, q = small(name)
     model, rng = welded.model, np.random.default_rng(9)
     with mpmath.workdps(DIGITS):

@@ -69,7 +69,16 @@ def test_most_random_loops_can_be_checked_and_reach_every_corner():
     assert count > 120
     assert {f"closed by {kind}" for kind in (*CLOSING, "rod", "relation")} <= found
     assert {f"{kind} joint" for kind in ALL_TYPES} <= found
-    assert {"rotor", "mimic", "armature", "planar", "spatial", "1 closures", "2 closures", "3 closures"} <= found
+    assert {
+        "rotor",
+        "mimic",
+        "armature",
+        "planar",
+        "spatial",
+        "1 closures",
+        "2 closures",
+        "3 closures",
+    } <= found
 
 
 @pytest.mark.parametrize("name", ["four_bar", "parallel_ankle", "gripper", "stewart"])
@@ -92,3 +101,30 @@ def test_explicit_constraints_on_the_tree_give_the_same_motion(name):
     tolerance = 1e-13 * truth.condition * np.linalg.cond(truth.M) * np.abs(expected).max()
     assert np.abs(a - expected[independent]).max() < tolerance
     assert np.abs(found - expected[: tree.nv]).max() < 100 * tolerance
+
+
+def test_mimic_joints_on_one_way_of_a_loop():
+    """A joint and one outboard of it that follows it move the same anchor: both count."""
+    assert loops.trial(55) == "multipliers"
+    bar = kt.Inertia(1.0, (0.1, 0.0, 0.0), np.diag([0.01, 0.02, 0.02]).tolist())
+    hinge, at = kt.Revolute((0, 1, 0)), kt.Pose(p=(0.3, 0, 0))
+    builder = kt.ModelBuilder("curling").add_body("lower", None, hinge, None, bar)
+    builder.add_body("upper", "lower", hinge, at, bar, mimic=("lower", 0.7, 0.2))
+    builder.add_body("slide", None, kt.Prismatic((1, 0, 0)), None, bar)
+    builder.add_body("rod", "slide", hinge, None, bar)
+    builder.add_loop("upper", "rod", hinge, at, kt.Pose(p=(0.5, 0, 0)), name="pin")
+    welded = Welded(builder.build())
+    rng = np.random.default_rng(0)
+    q, _ = welded.closed(welded.complete(welded.model.neutral(), rng))
+    assert not Checked(welded, q, rng).all().failures
+
+
+def test_a_closure_that_adds_nothing():
+    """A second slide along the first: all its five rows are redundant, and noise decides nothing."""
+    bar = kt.Inertia(1.0, (0.1, 0.2, 0.0), np.diag([0.01, 0.02, 0.02]).tolist())
+    builder = kt.ModelBuilder("twice").add_body("slide", None, kt.Prismatic((0, 0, 1)), None, bar)
+    builder.add_loop("slide", None, kt.Prismatic((0, 0, 1)), other=kt.Pose(p=(0, 0, 0.1)), name="again")
+    model = builder.build()
+    assert model.nv == 1 and sum(loop.redundant for loop in model.loops) == 5
+    found = kt.forward_dynamics(model, model.neutral(), [0.3], [0.0], target="eager")
+    assert abs(found[0] + 9.81) < 1e-14

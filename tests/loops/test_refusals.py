@@ -114,7 +114,9 @@ def test_symbols_are_substituted_first():
 
 def test_too_many_independent_joints():
     builder = links(0.3, 0.7)
-    builder.add_loop("coupler", "rocker", HINGE, at(0.8), at(0.6), independent=("crank", "rocker"), name="bars")
+    builder.add_loop(
+        "coupler", "rocker", HINGE, at(0.8), at(0.6), independent=("crank", "rocker"), name="bars"
+    )
     with says(ModelError, "bars", "1 degree of freedom", "crank", "rocker"):
         builder.build()
 
@@ -176,7 +178,7 @@ def test_dead_points_say_so(target):
 
 
 def _in_line() -> float:
-    """The angle of the crank, from upright, at which the coupler's pin on the rocker is farthest: 0.10 + 0.25 away."""
+    """The angle of the crank, from upright, at which the rocker's pin is farthest away: 0.10 + 0.25 m."""
     far, ground, rocker = 0.35, 0.25, 0.20
     angle = np.arccos((far**2 + ground**2 - rocker**2) / (2 * far * ground))
     return float(np.pi / 2 - angle)

@@ -18,7 +18,14 @@ assert functions  # importing it fills the registry
 NAMES = sorted(REGISTRY)
 MACHINES = ("four_bar", "gripper", "parallel_ankle", "random 11")  # planar, mimic, spatial, anything
 WAYS = ("eager batch", "unrolled", "unrolled, all passes", "looped", "looped, all passes")
-MAIN = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix", "christoffel_symbols", "jacobian")
+MAIN = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "mass_matrix",
+    "coriolis_matrix",
+    "christoffel_symbols",
+    "jacobian",
+)
 
 
 @cache
@@ -45,7 +52,8 @@ def test_every_algorithm_on_one_machine_in_one_way(name):
 
 
 @pytest.mark.parametrize(("machine", "name", "way"), [
-    ("four_bar", "forward_dynamics", "compiled unrolled"), ("four_bar", "coriolis_matrix", "compiled unrolled"),
+    ("four_bar", "forward_dynamics", "compiled unrolled"),
+    ("four_bar", "coriolis_matrix", "compiled unrolled"),
     ("gripper", "inverse_dynamics", "compiled looped"), ("gripper", "mass_matrix", "compiled unrolled"),
 ])  # fmt: skip
 def test_machine_code(machine, name, way):

@@ -15,8 +15,8 @@ from tests.soak import campaign
 from kinetree.compiler.runtime import cache, threads
 
 FEW = {
-    "trees": 6, "files": 100, "arguments": 60, "lifetimes": 8, "interrupts": 1, "caches": 20, "exported": 1,
-    "devices": 2,
+    "trees": 6, "loops": 4, "files": 100, "arguments": 60, "lifetimes": 8, "interrupts": 1, "caches": 20,
+    "exported": 1, "devices": 2,
 }  # fmt: skip
 NEEDED = {"interrupts": hasattr(os, "fork"), "caches": hasattr(os, "mkfifo"), "exported": shutil.which("gcc")}
 

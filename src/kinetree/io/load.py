@@ -88,7 +88,7 @@ def load(
     log = Log(repair, strict=True)
     robot = format_of(document, format).read(document, log)
     if isinstance(robot, Model):
-        return robot
+        return robot if loops == "close" else robot.spanning_tree
     if geom_frames:
         frames_of_geoms(robot, log)
     if document.package_dirs and robot.document is not None:

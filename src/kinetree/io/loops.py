@@ -10,17 +10,20 @@ from kinetree.io.description import WORLD, Closure, Description, Joint, Link, Na
 from kinetree.io.placement import HERE, norm
 from kinetree.io.report import Log
 from kinetree.io.text import numbers
-from kinetree.joints import Fixed, Prismatic, Revolute, Spherical
+from kinetree.joints import Fixed, Prismatic, Revolute, Spherical, Universal
+from kinetree.joints.axis import perpendiculars
 from kinetree.model import Model, ModelBuilder
 from kinetree.model.closures import Closure as Closing
 from kinetree.model.closures import JointClosure, has_rows
 from kinetree.model.loops import closed_model, total_velocities
 from kinetree.model.parts import Loop
-from kinetree.spatial.vector import cross, mat_vec, sub
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.vector import cross, dot, mat_vec, scale, sub, sym_vec
 
 CHOICES = ("close", "ignore")
 HINTS = ("independent", "reference")
 _AT_ZERO = 1e-9  # m or rad
+_SLENDER = 1e-12  # of the other moments: a rod without inertia about its line
 _MOST = (
     128  # closures of one file, and velocities of all its loops: finding how they are solved takes a while
 )
@@ -48,6 +51,7 @@ def choose_closures(robot: Description, log: Log) -> None:
             kept.append(closure)
     robot.closures = kept
     _carry(robot)
+    _stop_spins(robot, carriers, log)
 
 
 def _carry(robot: Description) -> None:
@@ -63,6 +67,37 @@ def _carry(robot: Description) -> None:
             name, closure.where, closure.motion, closure.ends[0], link.name, closure.placement
         )
         closure.ends, closure.motion, closure.placement = (link.name, closure.ends[1]), Fixed(), HERE
+
+
+def _stop_spins(robot: Description, carriers: dict[str, Joint], log: Log) -> None:
+    """Put a universal joint in place of the ball of a rod that has no inertia about its own line.
+
+    Nothing resists the spin of such a rod with balls at both ends, and nothing feels it.
+    """
+    carrying = {joint.parent for joint in robot.joints.values()}
+    for closure in robot.closures:
+        for link, place in zip(closure.ends, (closure.placement, closure.other), strict=True):
+            joint = carriers.get(link)
+            balls = isinstance(closure.motion, Spherical) and joint and isinstance(joint.motion, Spherical)
+            length = norm(place.p)
+            if (
+                not balls
+                or joint is None
+                or link in carrying
+                or joint.armature
+                or joint.stiffness
+                or not length
+            ):
+                continue
+            line = scale(place.p, 1 / length)
+            moments = (robot.links[link].inertia or Inertia.zero()).second
+            if abs(dot(line, sym_vec(moments, line))) <= _SLENDER * max(map(abs, moments)):
+                joint.motion = Universal(*perpendiculars(line))
+                problem = (
+                    f"rod {link!r} has no inertia about its line: a universal joint keeps it from spinning"
+                )
+                log.add("loop", closure.where, problem)
+                break
 
 
 def _why_not(robot: Description, carriers: dict[str, Joint], closure: Closure) -> str:

@@ -184,7 +184,7 @@ class Equalities:
             label = element.get("name")
             named = self.names.claim(prefix + label if label else f"{follower.name}-{leader.name}")
             closure = Closure(named, element.where, (follower.name, leader.name))
-            closure.coefficients = _counted_from_zero(c, follower.reference, leader.reference)
+            closure.coefficients = counted_from_zero(c, follower.reference, leader.reference)
             closure.problem = problem
             robot.closures.append(closure)
 
@@ -209,7 +209,7 @@ def _kind(
     return "", True
 
 
-def _counted_from_zero(c: tuple[float, ...], own: float, led: float) -> tuple[float, ...]:
+def counted_from_zero(c: tuple[float, ...], own: float, led: float) -> tuple[float, ...]:
     """The coefficients of own + c(y - led) as a polynomial of y."""
     degree = max((k for k, x in enumerate(c) if x), default=0)
     out = [0.0] * (degree + 1)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.errors import AssemblyError, ModelError
+from kinetree.joints import CoordinateJoint
 from kinetree.model.coupling import Own
 from kinetree.model.loop import reached
 from kinetree.model.node import Node
@@ -26,6 +27,7 @@ SAMPLES, TRIES, ITERATIONS, SOON = 24, 40, 80, 20  # samples that do not close s
 STRIDES, STRIDE = 6, 0.1  # of the ways along which rows that were left out are watched; rad or sizes
 PATIENCE = 12  # steps that bring nothing nearer
 LONGEST = 0.3  # of a step towards a closed position, rad or sizes
+WILLING = 10.0  # of the velocities of balls, which are no rates of coordinates: dependent unless much worse
 UNWILLING = 1e-6  # preferred joints are independent unless there are no others
 ALIVE = 1e-2  # a reference has pivots of this part of what they usually are
 GOOD_ENOUGH = 0.2  # pivots above this part of the largest one are as good
@@ -131,7 +133,7 @@ class Choice:
 
     def __init__(self, K: Array, weights: Array):
         singular = np.linalg.svd(K, compute_uv=False)
-        largest = np.maximum(singular[:, :1], 1e-300)
+        largest = np.maximum(singular[:, :1], 1.0)  # rows are in units of the loop: less of them all is noise
         self.rank = int(np.median((singular > RANK_TOLERANCE * largest).sum(axis=1)))
         self.rows: list[int] = []
         self.columns: list[int] = []
@@ -247,8 +249,10 @@ def _weights(node: Node, required: Collection[int], preferred: Collection[int]) 
     """How willingly each velocity is made a dependent one."""
     weights = np.ones(len(node.v_index))
     for m in node.members:
-        if m.body and m.carrier < 0 and isinstance(m.coupling, Own):
-            weights[m.coupling.v_start : m.coupling.v_start + m.coupling.nv] = NEAR_BASE
+        if m.body and isinstance(m.coupling, Own):
+            own = slice(m.coupling.v_start, m.coupling.v_start + m.coupling.nv)
+            weights[own] *= NEAR_BASE if m.carrier < 0 else 1.0
+            weights[own] *= 1.0 if isinstance(m.joint, CoordinateJoint) else WILLING
     weights[list(preferred)] *= UNWILLING
     weights[list(required)] = 0.0
     return weights

@@ -147,8 +147,8 @@ def restored(model: Model, loops: Sequence[Loop]) -> Model:
     for node in made.nodes:
         if isinstance(node, LoopNode) and not _is_sound(node):
             raise ModelError(
-                f"model '{model.name}': loop '{homes[node.number].name}' is open at its reference, or at a dead "
-                f"point: {_LEAVE}"
+                f"model '{model.name}': loop '{homes[node.number].name}' is open at its reference, or at a "
+                f"dead point: {_LEAVE}"
             )
     return made
 

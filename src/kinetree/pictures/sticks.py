@@ -57,7 +57,8 @@ def sticks(model: Model, q: Any) -> Sticks:
         if body:
             add(body, at(T[body], point))
     for closure in (c for loop in model.loops for c in loop.closures if isinstance(c, RodClosure)):
-        lines.append(tuple(at(T[body], point) for body, point in _ends(closure)))
+        start, end = (at(T[body], point) for body, point in _ends(closure))
+        lines.append((start, end))
         owners.append(max(closure.bodies))
     shape = (len(lines), 2, 3)
     return Sticks(np.array(lines).reshape(shape), np.array(owners, int), T[1:, :3, 3], centers.reshape(-1, 3))
