@@ -94,7 +94,7 @@ def _without_fixed(nodes: Sequence[Node]) -> list[Node]:
 
 
 def _on_changed(node: Node, C: Transform) -> Node:
-    """The node after the frame of the body that carries it was changed by C: its loops know points of that."""
+    """The node after the frame of its carrier was changed by C: its loops know points of that body."""
     if node.closing is None:
         return node
     return node._replace(closing=node.closing.changed(PREDECESSOR, C))

@@ -1,8 +1,8 @@
 """What closes a loop: a joint between two bodies of one tree, a rod, or a relation between two coordinates.
 
 A closure is a few rows phi(q) = 0. `ties` writes them for the members of a node: each row is a product of
-points and directions that members carry, or a polynomial of coordinates (`ties.py`). With `at_base` two points
-that meet do so along the axes of the body that carries the loop, which costs least.
+points and directions that members carry, or a polynomial of coordinates (`ties.py`). With `at_base` two
+points that meet do so along the axes of the body that carries the loop, which costs least.
 """
 
 from __future__ import annotations

@@ -164,6 +164,8 @@ def refuse_unsound(model: Model, body: Body, q: Sequence[Any], caller: str = "")
     NaN passes, and infinities come out as NaN like it: only finite positions are refused. Symbols have no
     value yet.
     """
+    if not body.joint.quaternions:
+        return
     with np.errstate(over="ignore", invalid="ignore"):
         numbers = body.joint.soundness(tuple(q))
     for soundness in numbers:

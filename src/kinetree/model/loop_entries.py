@@ -90,8 +90,8 @@ def from_dict(data: Any, check: str | None) -> Model:
     owner, check = f"model '{builder.name}'", data.get("check", "physical") if check is None else check
     entries, solved = entries_of(data, "loops", owner), []
     for entry in entries:
-        known = f"closures slack at_base {' '.join(_SOLUTION)}"
-        check_keys(entry, known, f"{owner}: a loop", needed="closures")
+        keys = f"closures slack at_base {' '.join(_SOLUTION)}"
+        check_keys(entry, keys, f"{owner}: a loop", needed="closures")
         before = len(builder.closures)
         for closure in entries_of(entry, "closures", f"{owner}: a loop"):
             _add(builder, closure, owner)

@@ -292,7 +292,7 @@ def _resolve(
 
 
 def _cheapest(solved: Callable[[bool], Any]) -> tuple[bool, Any]:
-    """A solution with rows along the axes of the body that carries the loop, unless those of another are better.
+    """A solution with rows along the axes of the body that carries the loop, unless others are better.
 
     Rows that are redundant along axes that move with the loop need not be so along axes that stay.
     """
