@@ -93,14 +93,8 @@ def test_stiff_dampers_and_springs_of_dependent_joints_are_stable():
 def test_implicit_steps_know_all_freedoms_of_a_loop():
     """(M + h G^T D G) a = tau - G^T D u - bias, for a loop with several degrees of freedom."""
     b = kt.ModelBuilder("damped ankle")
-<<<<<<< HEAD
-    b.add_body(
-        "foot", None, kt.Universal((0, 1, 0), (1, 0, 0)), at(0, 0, -0.3), link(0.2), damping=(3.0, 5.0)
-    )
-=======
     ball = kt.Universal((0, 1, 0), (1, 0, 0))
     b.add_body("foot", None, ball, at(0, 0, -0.3), link(0.2), damping=(3.0, 5.0))
->>>>>>> loopsapi
     for side, y in (("left", 0.05), ("right", -0.05)):
         b.add_body(side, None, HINGE, at(-0.04, y, -0.05), link(0.06), damping=0.7)
         b.add_distance(side, "foot", 0.26, (-0.05, 0, 0), (-0.08, y, 0.02))
@@ -230,15 +224,8 @@ def test_spin_of_what_is_no_rod():
     b = kt.ModelBuilder("x")
     b.add_body("a", None, HINGE, at(), link(0.3))
     b.add_body("b", None, HINGE, at(0.5), link(0.3))
-<<<<<<< HEAD
-    for spin, joint, words in (
-        ("lock", kt.Spherical(), "rod with balls"),
-        ("stay", HINGE, "'keep' or 'lock'"),
-    ):
-=======
     wrong = (("lock", kt.Spherical(), "rod with balls"), ("stay", HINGE, "'keep' or 'lock'"))
     for spin, joint, words in wrong:
->>>>>>> loopsapi
         with pytest.raises(ModelError, match=words):
             b.add_loop("a", "b", joint, spin=spin)
     with pytest.raises(ModelError, match="stiffness"):
