@@ -10,7 +10,7 @@ from kinetree import functions as of
 from kinetree.derived import bias_force_hessian, mass_matrix_partials, passive_force
 from kinetree.model import Model
 from kinetree.model.coupling import Own
-from kinetree.motion import step
+from kinetree.motion import group, step
 from kinetree.stages import function
 from kinetree.stages.transforms import jacobian_of, vjp_of
 from kinetree.sweep import choice
@@ -132,6 +132,7 @@ def linearize(
     if passive:
         along_q, along_v = jacobian_of(passive_force)(model, q, v)
         dq, dv = dq + inverse @ along_q, dv + inverse @ along_v
+    group.refuse_split(model, "linearize in continuous time")
     A = np.zeros((2 * n, 2 * n), dq.dtype)
     A[:n, :n], A[:n, n:] = _turning(model, v), np.eye(n)
     A[n:, :n], A[n:, n:] = dq, dv

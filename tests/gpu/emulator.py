@@ -24,19 +24,32 @@ SHARED = 227 << 10
 DECLARATIONS = """declare i32 @thread_number()
 declare i32 @block_number()
 declare void @block_barrier()
+define internal float @rough.f(float %b) {
+  %y = fdiv float 1.0, %b
+  ret float %y
+}
+define internal double @rough.d(double %b) {
+  %y = fdiv double 1.0, %b
+  %bits = bitcast double %y to i64
+  %upper = and i64 %bits, -4294967296
+  %rough = bitcast i64 %upper to double
+  ret double %rough
+}
 define internal void @arriving.commit.group() { ret void }
 define internal void @arriving.wait.group(i32 %n) { ret void }
 """ + "\n".join(
-    f"define internal void @arriving.ca.shared.global.{size}(ptr %to, ptr %from) {{\n"
+    f"define internal void @arriving.{way}.shared.global.{size}(ptr %to, ptr %from) {{\n"
     f"  %x = load {kind}, ptr %from, align {size}\n  store {kind} %x, ptr %to, align {size}\n  ret void\n}}"
-    for size, kind in ((4, "i32"), (8, "i64"), (16, "<2 x i64>"))
+    for size, kind, way in ((4, "i32", "ca"), (8, "i64", "ca"), (16, "<2 x i64>", "cg"))
 )
 BUILT_IN = {
     NVIDIA.thread: "call i32 @thread_number()",
     NVIDIA.block: "call i32 @block_number()",
     NVIDIA.barrier: "call void @block_barrier()",
+    NVIDIA.meeting: "call void @block_barrier()",
     NVIDIA.declarations: DECLARATIONS,
     "@llvm.nvvm.cp.async.": "@arriving.",
+    "@llvm.nvvm.rcp.approx.ftz.": "@rough.",
     "define ptx_kernel": "define",
     "addrspace(1)": "",
     "addrspace(3)": "",
@@ -132,6 +145,9 @@ class FakeDriver:
         self.launches = self.loads = 0
         self.fails: dict[str, int] = {}
         self.homes: dict[int, int] = {}  # the device of a piece of memory, if that is not the first
+        self.streams = 16
+        self.awaited: list[int] = []  # streams that were waited for
+        self.late: list[tuple[int, bytes]] = []  # copies that are still on their way on the common stream
 
     def __getattribute__(self, name: str) -> Any:
         if name.startswith("cu"):
@@ -145,7 +161,18 @@ class FakeDriver:
     def cuInit(self, _: Any) -> int:
         return 0
 
-    cuCtxPushCurrent_v2 = cuCtxPopCurrent_v2 = cuStreamSynchronize = cuStreamDestroy_v2 = cuInit
+    cuCtxPushCurrent_v2 = cuCtxPopCurrent_v2 = cuInit
+
+    def _arrive(self, stream: Any) -> None:
+        """What is done on a stream comes behind what was begun on it; other streams do not wait for it."""
+        while not stream and self.late:
+            to, data = self.late.pop(0)
+            ctypes.memmove(to, data, len(data))
+
+    def cuStreamSynchronize(self, stream: Any) -> int:
+        self._arrive(stream)
+        self.awaited.append(stream)
+        return 0
 
     def cuFuncSetAttribute(self, *_: Any) -> int:
         return 0
@@ -158,7 +185,8 @@ class FakeDriver:
         return 0
 
     def cuStreamCreate(self, found: Any, _: int) -> int:
-        found._obj.value = 17
+        self.streams += 1
+        found._obj.value = self.streams
         return 0
 
     # -- facts
@@ -207,17 +235,25 @@ class FakeDriver:
 
     cuMemFreeHost = cuMemFree_v2
 
-    def cuMemcpyHtoD_v2(self, to: int, source: int, size: int, *_: Any) -> int:
+    def cuMemcpyHtoD_v2(self, to: int, source: int, size: int) -> int:
+        """Returns when it has read the source, as the driver does."""
+        self.late.append((to, ctypes.string_at(source, size)))
+        return 0
+
+    def cuMemcpyHtoDAsync_v2(self, to: int, source: int, size: int, stream: Any = 0) -> int:
+        self._arrive(stream)
         ctypes.memmove(to, source, size)
         return 0
 
-    cuMemcpyDtoH_v2 = cuMemcpyHtoDAsync_v2 = cuMemcpyDtoHAsync_v2 = cuMemcpyHtoD_v2
+    cuMemcpyDtoH_v2 = cuMemcpyDtoHAsync_v2 = cuMemcpyHtoDAsync_v2
 
-    def cuMemsetD32Async(self, to: int, value: int, count: int, _: Any) -> int:
+    def cuMemsetD32Async(self, to: int, value: int, count: int, stream: Any) -> int:
+        self._arrive(stream)
         np.ctypeslib.as_array((ctypes.c_uint32 * count).from_address(to))[:] = value
         return 0
 
-    def cuMemcpy2DAsync_v2(self, found: Any, _: Any) -> int:
+    def cuMemcpy2DAsync_v2(self, found: Any, stream: Any) -> int:
+        self._arrive(stream)
         facts = found._obj
         for k in range(facts.height):
             source, target = facts.source + k * facts.source_pitch, facts.target + k * facts.target_pitch
@@ -242,7 +278,8 @@ class FakeDriver:
         return 0
 
     def cuLaunchKernel(self, function: Any, blocks: int, *rest: Any) -> int:
-        threads, arguments = rest[2], rest[7]
+        threads, stream, arguments = rest[2], rest[6], rest[7]
+        self._arrive(stream)
         numbers = [ctypes.c_int64.from_address(p).value for p in arguments]
         self.modules[function.value].run(numbers, blocks, threads)
         self.launches += 1

@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.compiler.emit.llvm import gpu_kernel, sincos
+from kinetree.compiler.runtime import cuda, cuda_kernels
+from kinetree.compiler.runtime.cuda_arrays import View
 from kinetree.errors import CompileError, KinetreeError, ShapeError, SingularError
 from kinetree.stages.targets import cuda_code, cuda_host
 from kinetree.stages.targets.cuda_code import same_bits
+
+PROOF = cuda_code.PROOF
 
 
 @pytest.fixture
@@ -65,7 +70,7 @@ def test_coordinates_first(fake, arm, states):
 
 def test_large_angles_nan_and_singular_states(fake, arm):
     q = np.linspace(-3, 3, 5 * 7).reshape(5, 7)
-    q[1] = 1e9
+    q[1] = 1e18
     q[3, 2] = np.nan
     kernel = kt.compile(kt.mass_matrix, arm, target="cuda")
     assert same_bits(kernel(q), kt.mass_matrix(arm, q))
@@ -162,3 +167,142 @@ def test_nothing_is_left_behind(fake, arm):
         kt.inverse_dynamics(arm, *(kt.cuda.array(x) for x in (q, v, v)))
     gc.collect()
     assert abs(len(fake.memory) - before[0]) <= 4 and len(fake.modules) <= before[1] + 2
+
+
+def interrupted(monkeypatch, call):
+    """Between the first two launches of a kernel, as another thread would."""
+    real, calls = cuda_kernels.Launcher.launch, [call]
+
+    def launch(self, *given):
+        real(self, *given)
+        if calls:
+            calls.pop()()
+
+    monkeypatch.setattr(cuda_kernels.Launcher, "launch", launch)
+
+
+def test_threads_that_meet_large_angles(fake, arm, monkeypatch):
+    """A call that another one cuts into still has the kernel for large angles run behind its own."""
+    q, other = np.full((3, 7), 1e18), np.full((4, 7), 2e18)
+    kernel = kt.compile(kt.mass_matrix, arm, target="cuda")
+    arrays, found = [kt.cuda.array(x) for x in (q, other)], []
+    kernel(arrays[0])
+    interrupted(monkeypatch, lambda: found.append(kernel(arrays[1])))
+    found.append(kernel(arrays[0]))
+    for x, result in zip((other, q), found, strict=True):
+        assert same_bits(result.numpy(), kt.mass_matrix(arm, x))
+
+
+def test_threads_hear_of_their_own_states(fake, arm, monkeypatch):
+    """The good call that cuts into one with a bad state."""
+    solve = kt.compile(kt.forward_dynamics, arm, target="cuda", inputs=("parameters",))
+    numbers = np.broadcast_to(arm.parameters, (9, 7, 10)).copy()
+    zeros = kt.cuda.array(np.zeros((9, 7)))
+    good = [zeros, zeros, zeros, kt.cuda.array(numbers)]
+    numbers[6] = 0
+    bad = [zeros, zeros, zeros, kt.cuda.array(numbers)]
+    expected = solve(*good).numpy()
+    found = []
+    interrupted(monkeypatch, lambda: found.append(solve(*good)))
+    with pytest.raises(SingularError, match="state 6"):
+        solve(*bad)
+    assert same_bits(found[0].numpy(), expected) and same_bits(solve(*good).numpy(), expected)
+
+
+def test_memory_of_kernels_that_may_still_run_is_not_used_again(fake, arm):
+    """Tables, work arrays and notes go back to the driver, which waits; so does what others were shown."""
+    q, v = (kt.cuda.array(x) for x in arm.random_state(1, 5))
+    kernel = kt.compile(kt.forward_dynamics, arm, target="cuda", mode="looped")
+    kernel(q, v, v)
+    loaded = kernel.placed(cuda.device())
+    notes = kernel.code._notes[0, 0]
+    used = {loaded.tables.pointer, *(n.memory.pointer for n in notes), *(n.work(0) for n in notes)}
+    shown = kt.cuda.array(np.zeros(3))
+    used.add(shown.__cuda_array_interface__["data"][0])
+    assert used <= set(fake.memory)
+    del kernel, loaded, notes, shown
+    arm._memo.clear()
+    gc.collect()
+    assert not used & {p for pieces in cuda.device().kept.values() for p in pieces}
+    assert not used & set(fake.memory)
+
+
+def test_a_stream_that_an_array_names_is_waited_for(fake, arm):
+    """As version 3 of the array interface asks."""
+
+    class Theirs:
+        def __init__(self, x, stream):
+            self.held = kt.cuda.array(x)
+            self.__cuda_array_interface__ = {**self.held.__cuda_array_interface__, "stream": stream}
+
+    q, v = arm.random_state(1, 5)
+    for stream, waits in ((None, False), (1, False), (23, True)):
+        fake.awaited.clear()
+        found = kt.inverse_dynamics(arm, *(Theirs(x, stream) for x in (q, v, v)))
+        assert (23 in fake.awaited) == waits
+        assert same_bits(found.numpy(), kt.inverse_dynamics(arm, q, v, v))
+
+
+def test_calls_from_the_host_use_few_streams(fake, arm):
+    q, v = arm.random_state(1, 5)
+    kernel = kt.compile(kt.inverse_dynamics, arm, target="cuda")
+    for _ in range(5):
+        kernel(q, v, v)
+    gc.collect()
+    assert len(kernel.code._notes) <= cuda_host.LANES and fake.streams <= 16 + cuda_host.LANES
+
+
+def test_what_is_kept_for_streams_is_bounded(fake, arm):
+    arrays = [kt.cuda.array(x) for x in arm.random_state(1, 5)]
+    views = [View.of(x) for x in arrays]
+    kernel, out = kt.compile(kt.kinetic_energy, arm, target="cuda"), kt.cuda.array(np.zeros(5))
+    for stream in range(100, 100 + 3 * cuda_code.STREAMS):
+        kernel.start(views, [View.of(out)], cuda.device(), stream)
+    assert len(kernel.code._notes) <= cuda_code.STREAMS + 1
+
+
+@pytest.mark.parametrize("mode", [None, "looped"])
+def test_a_proof_goes_on_to_a_next_tile(fake, arm, monkeypatch, mode):
+    """What the loop over tiles does is proved too, and its ragged end."""
+    monkeypatch.setattr(cuda_code, "PROOF", PROOF)
+    shapes, real = [], cuda_kernels.Launcher.launch
+
+    def launch(self, arguments, blocks, stream=0):
+        shapes.append((arguments[-3], blocks, self.threads))
+        real(self, arguments, blocks, stream)
+
+    monkeypatch.setattr(cuda_kernels.Launcher, "launch", launch)
+    kt.compile(kt.kinetic_energy, arm, target="cuda", mode=mode).placed(cuda.device())
+    for count, blocks, tile in shapes:
+        assert blocks == 2 and count > 2 * tile and count % tile
+
+
+def test_a_call_that_is_interrupted_waits_for_what_it_began(fake, arm, states, monkeypatch):
+    monkeypatch.setattr(cuda_host, "CHUNK", 40 * 28 * 8)
+    kernel = kt.compile(kt.inverse_dynamics, arm, target="cuda", dtype=str(states[0].dtype))
+    kernel(*states)
+    begun, real = [], cuda_code.Code.start
+
+    def start(self, form, pointers, where, stream):
+        if begun:
+            fake.awaited.clear()
+            raise KeyboardInterrupt
+        begun.append(stream)
+        return real(self, form, pointers, where, stream)
+
+    monkeypatch.setattr(cuda_code.Code, "start", start)
+    with pytest.raises(KeyboardInterrupt):
+        kernel(*states)
+    assert begun[0] in fake.awaited
+
+
+def test_large_angles_are_part_of_the_proof(fake, arm, monkeypatch):
+    """A kernel that is wrong for them alone is refused."""
+    real = sincos.define_large
+
+    def wrong(space=""):
+        return real(space).replace("%upper0 = lshr i128 %normal, 75", "%upper0 = lshr i128 %size, 75")
+
+    monkeypatch.setattr(gpu_kernel.sincos, "define_large", lambda space="": wrong(space) if space else real())
+    with pytest.raises(CompileError, match="differs from what the CPU computes"):
+        kt.compile(kt.mass_matrix, arm, target="cuda")(np.zeros(7))

@@ -1,45 +1,40 @@
 """Kernels on a GPU against machine code of the CPU, bit by bit: every function, many trees, all sizes.
 
-These tests run where there is a GPU; `KINETREE_GPU_TREES` says on how many random trees (60 for a full run).
+These tests run where there is a GPU. The whole matrix is a campaign: `tests/soak/devices.py`.
 """
 
 from __future__ import annotations
 
 import functools
-import math
+import gc
 import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import Any
 
 import numpy as np
 import pytest
-from tests.gpu.test_emission import NAMES, job
+from tests.gpu.jobs import NAMES
+from tests.soak import devices
 
 import kinetree as kt
 from kinetree.compiler.runtime import cuda
 from kinetree.errors import ShapeError, SingularError
-from kinetree.stages import TARGETS
 from kinetree.stages.targets.cuda_code import same_bits
 
 pytestmark = pytest.mark.skipif(
     not cuda.is_available(), reason="no GPU here: these comparisons run where there is one"
 )
-TREES = int(os.environ.get("KINETREE_GPU_TREES", "3"))
-BATCHES = (1, 31, 1000)
-LARGEST, NUMBERS = 100_000, 1 << 26  # states of the largest batch; numbers that it may hold
+LAUNCHES = int(os.environ.get("KINETREE_GPU_LAUNCHES", "1000000"))
+COMPILATIONS = int(os.environ.get("KINETREE_GPU_COMPILATIONS", "10000"))
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(TREES))
-def test_the_bits_of_the_cpu(name, seed):
-    for mode in (None, "looped"):
-        j = job(name, mode, seed)
-        gpu, cpu = TARGETS["cuda"].executable(j), TARGETS["cpu"].executable(j)
-        numbers = sum(math.prod(s) for part in j.shapes for s in part)
-        large = min(LARGEST, NUMBERS // numbers) if seed < 6 else 200
-        for count in (*BATCHES, large):
-            few = j.samples(min(count, 5000), seed)
-            states = [np.resize(x, (count, *x.shape[1:])) for x in few]
-            for a, b in zip(_tuple(gpu(*states)), _tuple(cpu(*states)), strict=True):
-                assert same_bits(np.asarray(a), np.asarray(b)), (mode, count)
+@pytest.mark.parametrize(("seed", "kind"), [(1, ()), (2, ("looped",)), (10, (None, "float32"))])
+def test_the_bits_of_the_cpu(name, seed, kind):
+    """A few trees; `python -m tests.soak.campaign devices` has them all."""
+    devices.check(devices.Unit(seed, name, *kind))
 
 
 @pytest.mark.parametrize("make", [kt.zoo.arm7, kt.zoo.quadruped, kt.zoo.humanoid])
@@ -58,7 +53,7 @@ def test_robots(make, dtype):
 def test_nan_singular_and_large_angles():
     arm = kt.zoo.arm7()
     kernel = kt.compile(kt.mass_matrix, arm, target="cuda")
-    q = np.full((3, 7), 1e9)
+    q = np.full((3, 7), 1e18)
     np.testing.assert_array_equal(kernel(q), kt.mass_matrix(arm, q))
     q[1, 2] = np.nan
     assert np.isnan(kernel(q)[1]).all() and np.isfinite(kernel(q)[[0, 2]]).all()
@@ -137,25 +132,93 @@ def test_simulations(integrator, dtype):
     assert same_bits(there.q, here.q) and same_bits(there.tau, here.tau.astype(dtype))
 
 
-@pytest.mark.soak
-def test_no_leak():
+def test_many_threads():
+    """Calls of one kernel from several threads: with guards, with large angles, from the host and there."""
     arm = kt.zoo.arm7()
-    q, v = (kt.cuda.array(x) for x in arm.random_state(0, 256))
-    out = kt.cuda.array(np.zeros((256, 7)))
+    solve, mass = (kt.compile(f, arm, target="cuda") for f in (kt.forward_dynamics, kt.mass_matrix))
+    q, v = arm.random_state(5, 8 * 300)
+    q[::3] *= 1e18
+    here = kt.mass_matrix(arm, q), kt.forward_dynamics(arm, q, v, v)
+
+    def check(number: int) -> bool:
+        part = slice(300 * (number % 8), 300 * (number % 8 + 1))
+        put = kt.cuda.array if number % 2 else np.asarray
+        x, y = put(q[part]), put(v[part])
+        found = [np.asarray(r.numpy() if number % 2 else r) for r in (mass(x), solve(x, y, y))]
+        return all(same_bits(a, b[part]) for a, b in zip(found, here, strict=True))
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(check, range(2000)))
+
+
+class Taken:
+    """What this process has: memory of the host, and what the driver has given it and not got back."""
+
+    PAIRS = (
+        ("cuMemAlloc_v2", "cuMemFree_v2"), ("cuMemHostAlloc", "cuMemFreeHost"),
+        ("cuModuleLoadDataEx", "cuModuleUnload"), ("cuStreamCreate", "cuStreamDestroy_v2"),
+    )  # fmt: skip
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch):
+        self.counts = dict.fromkeys(self.PAIRS, 0)
+        library = cuda.driver()
+        for pair in self.PAIRS:
+            for name, step in zip(pair, (1, -1), strict=True):
+                monkeypatch.setattr(library, name, self._counted(pair, getattr(library, name), step))
+
+    def _counted(self, pair: tuple[str, str], function: Callable[..., int], step: int) -> Callable[..., int]:
+        def call(*arguments: Any) -> int:
+            self.counts[pair] += step
+            return function(*arguments)
+
+        return call
+
+    def now(self) -> dict[str, int]:
+        gc.collect()
+        with open("/proc/self/statm") as file:
+            host = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        found = {"host bytes": host, "device bytes": -cuda.free_bytes()}  # of all processes
+        return found | {pair[0]: count for pair, count in self.counts.items()}
+
+
+def check_flat(taken: Taken, work: Callable[[int], None], first: int, count: int, each: int = 0) -> None:
+    """What is taken stays as it was after the first calls; `each`: but for so many bytes of the host."""
+    work(first)
+    before = taken.now()
+    for k in range(10):
+        work(count // 10)
+        more = {name: value - before[name] for name, value in taken.now().items()}
+        print(f"{work.__name__}, {count // 10 * (k + 1)}: {more}", flush=True)
+    assert all(more[pair[0]] <= 8 for pair in taken.PAIRS)
+    assert more["host bytes"] < (16 << 20) + each * count
+
+
+@pytest.mark.soak
+def test_no_leak_over_launches(monkeypatch):
+    arm = kt.zoo.arm7()
+    numbers = (*arm.random_state(0, 256), np.zeros((256, 7)))
+    q, v, out = (kt.cuda.array(x) for x in numbers)
     kernel = kt.compile(kt.inverse_dynamics, arm, target="cuda")
-    kernel(q, v, v, out=out)
-    before = cuda.free_bytes()
-    for _ in range(int(os.environ.get("KINETREE_GPU_LAUNCHES", "1000000"))):
-        kernel(q, v, v, out=out)
-    assert cuda.free_bytes() >= before - (1 << 22)
-    before = 0
-    for k in range(int(os.environ.get("KINETREE_GPU_COMPILATIONS", "10000"))):
-        model = arm.replace(name=f"arm{k}")
-        kt.kinetic_energy(model, q, v)
-        if k == 200:
-            before = cuda.free_bytes()
-    assert cuda.free_bytes() >= before - (1 << 26)
+
+    def launch(count: int) -> None:
+        for k in range(count):
+            kernel(q, v, v, out=out)
+            if k % 100 == 0:
+                kernel(*numbers)  # from the host: streams, pinned memory, copies
+
+    check_flat(Taken(monkeypatch), launch, 2000, LAUNCHES)
 
 
-def _tuple(value):
-    return value if isinstance(value, tuple) else (value,)
+@pytest.mark.soak
+def test_no_leak_over_compilations(monkeypatch):
+    """Of models that differ in a mass: nothing comes from a cache."""
+    pendulum = kt.zoo.pendulum()
+    q, v = (kt.cuda.array(x) for x in pendulum.random_state(0, 256))
+    fresh = count(os.getpid() << 20)
+
+    def compile(times: int) -> None:
+        for _ in range(times):
+            model = pendulum.with_parameters(pendulum.parameters * (1.0 + 1e-12 * next(fresh)))
+            kt.kinetic_energy(model, q, v)
+
+    check_flat(Taken(monkeypatch), compile, 300, COMPILATIONS, 2048)

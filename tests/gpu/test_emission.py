@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import shutil
 import subprocess
+import sys
 
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from tests.targets.cases import tree
+from tests.gpu.jobs import NAMES, TREES, case_of, job
+from tests.soak import devices
 
 import kinetree as kt
-from kinetree import functions
 from kinetree.compiler.emit.llvm.gpu import AMD, emit_gpu
 from kinetree.compiler.runtime import cuda, cuda_kernels
-from kinetree.stages import Job, SweepFunction
-from kinetree.sweep import REGISTRY
+from kinetree.joints.base import JOINT_TYPES
+from kinetree.joints.revolute import Spin
 
-NAMES = sorted(functions.SWEEPS)
 HAS_GPU = cuda.is_available()
-
-
-def job(name: str, mode: str | None, seed: int = 1, dtype: str = "float64") -> Job:
-    setting = tree(seed).setting(name)
-    return Job(SweepFunction(REGISTRY[name]), setting.model, setting.present, setting.options, dtype, mode)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -61,3 +58,32 @@ def test_without_a_gpu_there_is_a_clear_error():
         kt.compile(kt.mass_matrix, kt.zoo.arm7(), target="cuda")
     with pytest.raises(kt.errors.KinetreeError, match="target='cpu'"):
         kt.cuda.array(np.zeros(3))
+
+
+def test_the_models_of_the_matrix_have_everything():
+    """Every joint type, rotors, mimic joints, several roots, no coordinates at all."""
+    models = [case_of(seed).model for seed in range(TREES + 1)]
+    types = {type(body.joint) for model in models for body in model.bodies}
+    ours = {kind for kind in JOINT_TYPES.values() if kind.__module__.startswith("kinetree.")}
+    assert types >= ours - {Spin}  # which is a rotor's
+    assert sum(bool(m.rotors) for m in models) > 10 and sum(m.nv == 0 for m in models) > 1
+    assert sum(any(len(n.members) > 1 for n in m.nodes) for m in models) > 20
+    assert sum(sum(b.parent == 0 for b in m.bodies) > 1 for m in models) > 10
+    assert len(devices.units()) == devices.COUNT == len(set(devices.units()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux how much memory there is")
+def test_assembling_leaves_nothing_behind():
+    """Passes of LLVM are given back, which llvmlite forgets."""
+
+    def resident() -> int:
+        gc.collect()
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    text = "define ptx_kernel void @states() { ret void }"
+    for k in range(250):
+        cuda_kernels.assemble(text, "sm_90")
+        if k == 50:
+            before = resident()
+    assert resident() - before < 1 << 20  # it was 6 million bytes

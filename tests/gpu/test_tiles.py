@@ -7,13 +7,13 @@ import ctypes
 import numpy as np
 import pytest
 from tests.gpu.emulator import Emulated
-from tests.gpu.test_emission import job
+from tests.gpu.jobs import job
 
 import kinetree as kt
 from kinetree.compiler.emit.llvm import gpu_plan
 from kinetree.compiler.ir.graph import Spoil
 from kinetree.compiler.passes.recompute import alive, is_input, numbers, recomputed
-from kinetree.compiler.passes.strands import one_strand, pressure, strands
+from kinetree.compiler.passes.strands import one_strand, pressure, put_aside, strands
 from kinetree.compiler.runtime import dlpack
 from kinetree.stages import TARGETS, Job
 from kinetree.stages.compile import job_for
@@ -64,7 +64,7 @@ def test_results_that_are_packed(count):
 def test_large_angles_are_left_to_the_other_kernel():
     j = job_for("test", kt.forward_dynamics, kt.zoo.arm7(), None, {}, "float64")
     states = j.samples(5)
-    states[0][2, 3] = 1e9
+    states[0][2, 3] = 1e18
     near, large = (Emulated(j.program(0), "float64", large=large) for large in (False, True))
     assert near(*states)[1][1] == 7
     found, notes = large(*states)
@@ -132,3 +132,35 @@ def test_capsules_are_given_back(monkeypatch):
     assert len(dlpack._held) == before + 1
     del nobody
     assert len(dlpack._held) == before
+
+
+@pytest.mark.parametrize(("count", "ahead"), [(1, False), (1, True), (3, False)])
+def test_numbers_that_are_put_aside(count, ahead):
+    j = job_for("test", kt.forward_dynamics, QUADRUPED, None, {}, "float32" if ahead else "float64")
+    program = j.program(0)
+    dealt = strands(program, *owners(j, program), count, 150, 4)
+    aside = put_aside(dealt, program, 40, 60)
+    assert min(aside.aside) > 0 and max(aside.aside) <= 60
+    check(j, Emulated(program, j.dtype, strands=aside, ahead=ahead), 70, (3, 40))
+
+
+@kt.function("q, v -> tau")
+def careless(model, q, v):
+    """A law that does not read all that it is given; its result could stand where the rest stands."""
+    return -2.0 * v + np.array([q[0], *[0.0] * (model.nv - 1)], object)
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize("function", [careless, kt.gravity_force, kt.inverse_dynamics], ids=lambda f: f.name)
+def test_nan_anywhere_is_nan_everywhere(function, ahead):
+    """Also where nothing reads it, in whole tiles and in the ragged last one, and for nobody else."""
+    j = job_for("test", function, kt.zoo.arm7(), None, {}, "float64")
+    kernel = Emulated(j.program(0), "float64", ahead=ahead)
+    for row, element in ((40, 0), (40, 3), (66, 6)):  # alone in its tile
+        for k in range(len(j.present)):
+            states = j.samples(70)
+            states[k][row, element] = (np.nan, np.inf)[k % 2]
+            expected = TARGETS["cpu"].executable(j)(*states)
+            assert np.isnan(expected).sum() == 7
+            found, notes = kernel(*states, blocks=1)
+            assert notes[0] == -1 and same_bits(found[0], expected)

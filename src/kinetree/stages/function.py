@@ -127,7 +127,7 @@ class Function(ABC):
     def _on_device(self, known: dict, names: tuple, args: tuple, keywords: dict) -> Any:
         """The kernel that such a call with arrays of a device has used before, if there was one."""
         if args and type(args[0]) is not ndarray and is_on_device(args[0]):
-            return known.get((names, "device", args[0].dtype))
+            return known.get((names, "device", _precision(args[0])))
         return None
 
     def _first_call(self, model: Model, args: tuple, keywords: dict, out: Any, target: str | None) -> Any:
@@ -157,7 +157,7 @@ class Function(ABC):
         given_in_order = (*self.order[: len(args)], *keywords)
         if target == "cuda" and tuple(arrays) == given_in_order and is_on_device(args[0] if args else None):
             known = model._memo.setdefault(self, {})
-            known[(len(args), *keywords), "device", args[0].dtype] = executable
+            known[(len(args), *keywords), "device", _precision(args[0])] = executable
         keywords = {} if out is None else {"out": out}
         return self._finished(executable(*arrays.values(), **keywords))
 
@@ -289,3 +289,8 @@ def _named(module: str, name: str) -> Any:
     """The function with this name: how functions are unpickled."""
     home = "kinetree" if module.partition(".")[0] == "kinetree" and name in MODULE_OF else module
     return getattr(importlib.import_module(home), name)
+
+
+def _precision(array: Any) -> Any:
+    """What an array of a device holds, as its library says it; not all say it in `dtype`."""
+    return array.dtype if hasattr(array, "dtype") else kind_of(array)

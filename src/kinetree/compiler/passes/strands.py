@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kinetree.compiler.ir.graph import Array, Spoil, Statement
+from kinetree.compiler.ir.graph import Array, Spoil, Statement, Store
 from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.park import Fetch, Put, parked, windows
 from kinetree.compiler.passes.recompute import alive, is_input, numbers, recomputed
 from kinetree.compiler.passes.store_early import only_for_guard
 from kinetree.ops import Expr
@@ -31,6 +32,7 @@ class Strands:
 
     phases: list[list[list[Statement]]]  # by phase and strand, in the program's order
     sent: dict[Expr, tuple[int, int]] = field(default_factory=dict)  # what others need: (strand, phase)
+    aside: list[int] = field(default_factory=list)  # numbers that each strand puts aside at a time
 
     @property
     def count(self) -> int:
@@ -79,6 +81,45 @@ def strands(
     for s in body:
         phases[phase[s]][owners[s]].append(s)
     return Strands(phases, sent)
+
+
+def overwritten(found: Strands, program: Program) -> dict[Array, Array]:
+    """Results that can stand where an input stood: each element is read for the last time before."""
+    places: dict[Array, Array] = {}
+    if found.count > 1:
+        return places
+    read: dict[tuple[Array, int], int] = {}
+    written: dict[Array, dict[int, int]] = {}
+    for when, s in enumerate(found.phases[0][0]):
+        if isinstance(s, (Put, Fetch)):
+            continue
+        read |= {(a.args[0], int(a.args[1])): when for a in numbers(s) if is_input(a)}
+        if isinstance(s, Store):
+            written.setdefault(s.array, {})[int(s.index)] = when
+    for result in program.outputs:
+        times = written.get(result, {})
+        for array in program.inputs:
+            fitting = array.size == result.size == len(times) and array not in places.values()
+            if fitting and all(read.get((array, k), -1) <= when for k, when in times.items()):
+                places[result] = array
+                break
+    return places
+
+
+def put_aside(found: Strands, program: Program, most: int, slots: int) -> Strands:
+    """The same strands, with numbers put aside where more than `most` are alive."""
+    phases: list[list[list]] = [[[] for _ in phase] for phase in found.phases]
+    gathered = {e for e in only_for_guard(program) if e.op == "min"}
+    aside = []
+    for w in range(found.count):
+        when = [k for k, phase in enumerate(found.phases) for _ in phase[w]]
+        body = [s for phase in found.phases for s in phase[w]]
+        free = windows(body, program.inputs, overwritten(found, program)) if found.count == 1 else {}
+        steps, count = parked(body, most, slots, set(found.sent), gathered, free)
+        aside.append(count)
+        for place, step in steps:
+            phases[when[place]][w].append(step)
+    return Strands(phases, found.sent, aside)
 
 
 def one_strand(program: Program) -> Strands:

@@ -33,7 +33,6 @@ SIGNATURES = {
     "cuCtxPopCurrent_v2": (_pointer,),
     "cuStreamSynchronize": (_pointer,),
     "cuStreamCreate": (_pointer, _int),
-    "cuStreamDestroy_v2": (_pointer,),
     "cuMemAlloc_v2": (_pointer, _size),
     "cuMemFree_v2": (_number,),
     "cuMemHostAlloc": (_pointer, _size, _int),
@@ -141,6 +140,7 @@ class Device:
     def __init__(self, number: int):
         self.number, self.library = number, driver()
         self.kept: dict[int, list[int]] = {}  # small pieces of memory that nobody uses, by size
+        self.streams: list[int] = []  # that nobody uses
         handle = ctypes.c_int()
         check(driver().cuDeviceGet(ctypes.byref(handle), number), f"device {number}")
         self.capability = tuple(self._attribute(handle, k) for k in (75, 76))
@@ -203,11 +203,12 @@ def device(number: int = 0) -> Device:
 class Memory:
     """Memory of a device, given back with its last reference.
 
-    Small pieces are kept for the next that asks for as much: the driver takes long to give and take.
+    Small pieces are kept for the next that asks for as much: the driver takes long to give and take. Not so
+    those with which a kernel may still run then (`kept` is False): the driver waits before it takes them.
     """
 
-    def __init__(self, where: Device, size: int):
-        self.device, self.size = where, size
+    def __init__(self, where: Device, size: int, kept: bool = True):
+        self.device, self.size, self.kept = where, size, kept
         self._room = max(256, 1 << (size - 1).bit_length()) if size <= SMALL else size
         with suppress(KeyError, IndexError):  # another thread may be faster
             self.pointer = where.kept[self._room].pop()
@@ -224,7 +225,7 @@ class Memory:
 
     def __del__(self) -> None:
         pointer = getattr(self, "pointer", 0)
-        if pointer and self._room <= SMALL and not _forked:
+        if pointer and self.kept and self._room <= SMALL and not _forked:
             kept = self.device.kept.setdefault(self._room, [])
             if len(kept) < KEPT:
                 kept.append(pointer)
@@ -232,11 +233,15 @@ class Memory:
         self.device.release("cuMemFree_v2", pointer)
 
     def put(self, array: np.ndarray) -> None:
-        """Copy an array from the host."""
+        """Copy an array from the host. It is there when this returns, for streams of all kinds.
+
+        The driver returns when it has read the array; streams that do not wait for the common one could be
+        faster than what is still on its way.
+        """
         if array.nbytes:
             with self.device.current():
                 status = driver().cuMemcpyHtoD_v2(self.pointer, array.ctypes.data, array.nbytes)
-                check(status, "copying to the device")
+                check(status or driver().cuStreamSynchronize(0), "copying to the device")
 
     def get(self, array: np.ndarray) -> np.ndarray:
         """Copy to an array of the host."""
@@ -253,11 +258,18 @@ class DeviceArray:
     `order`: the axes from the outermost in memory to the innermost, if that is not their own order.
     """
 
+    is_cuda = True  # as PyTorch's tensors say it
+
     def __init__(self, shape: tuple[int, ...], dtype: Any, where: Device, order: Sequence[int] = ()):
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.order = tuple(order)
         self.memory = Memory(where, math.prod(self.shape) * self.dtype.itemsize)
-        self.__cuda_array_interface__ = {
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """For other libraries, which may still compute with the memory when this object is gone."""
+        self.memory.kept = False
+        return {
             "shape": self.shape, "typestr": self.dtype.str, "data": (self.memory.pointer, False),
             "strides": self.strides if self.order else None, "version": 3,
         }  # fmt: skip
@@ -281,6 +293,7 @@ class DeviceArray:
 
     def __dlpack__(self, **_: Any) -> Any:
         """What is written is there already: calls that make such arrays wait for them."""
+        self.memory.kept = False
         steps = tuple(s // self.dtype.itemsize for s in self.strides)
         return dlpack.capsule(
             self, self.memory.pointer, self.shape, steps, self.dtype, self.memory.device.number

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.compiler.runtime import cuda, dlpack
+from kinetree.compiler.runtime import cuda, cuda_kernels, dlpack
 from kinetree.errors import ShapeError
 
 TORCH = {"torch.float32": "<f4", "torch.float64": "<f8"}
@@ -29,6 +29,10 @@ class View(NamedTuple):
             if kind is not None:
                 strides = None if array.is_contiguous() else array.stride()
                 return View(array.data_ptr(), tuple(array.shape), strides, kind)
+        if type(array) is cuda.DeviceArray:
+            size = array.dtype.itemsize
+            own = tuple([s // size for s in array.strides]) if array.order else None
+            return View(array.memory.pointer, array.shape, own, array.dtype.str)
         facts = array.__cuda_array_interface__
         strides, kind = facts.get("strides"), facts["typestr"]
         if strides is not None:
@@ -99,7 +103,20 @@ def readable(array: Any, stream: int) -> Any:
         raise ShapeError(
             "a tensor that requires derivatives goes through kinetree.bridges.torch: or give x.detach()"
         )
-    return array if hasattr(array, "__cuda_array_interface__") else dlpack.Taken(array, stream)
+    if isinstance(array, cuda.DeviceArray):
+        return array
+    if not hasattr(array, "__cuda_array_interface__"):
+        return dlpack.Taken(array, stream)
+    _wait_for(array, stream)
+    return array
+
+
+def _wait_for(array: Any, stream: int) -> None:
+    """Until what its library does with an array is done, if it names another stream for that."""
+    if not library_of(array):  # PyTorch and CuPy: what runs on their current stream comes in order
+        theirs = array.__cuda_array_interface__.get("stream")
+        if theirs is not None and int(theirs) != (stream or 1):  # 1 is the stream that others call 0
+            cuda_kernels.wait(cuda.device(_number(array)), int(theirs))
 
 
 def library_of(array: Any) -> str:
@@ -119,8 +136,8 @@ def device_of(name: str, arrays: Sequence[Any]) -> cuda.Device:
 
 
 def _number(array: Any) -> int:
-    if hasattr(array, "__cuda_array_interface__"):
-        return cuda.device_of(array.__cuda_array_interface__["data"][0])
+    if hasattr(array, "is_cuda") or hasattr(array, "__cuda_array_interface__"):
+        return cuda.device_of(View.of(array).pointer)
     return int(array.__dlpack_device__()[1])
 
 

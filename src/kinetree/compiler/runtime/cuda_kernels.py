@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -134,16 +135,24 @@ def copy_rows(
 
 
 class Stream:
-    """Work of a device that runs in order, beside that of other streams."""
+    """Work of a device that runs in order, beside that of other streams. The driver's streams are used again.
+
+    So they stay few: what is kept for each (notes of kernels) does not grow with the number of calls.
+    """
 
     def __init__(self, where: Device):
         self.device, handle = where, ctypes.c_void_p()
+        with suppress(IndexError):  # another thread may be faster
+            self.handle = where.streams.pop()
+            return
         with where.current():
             check(driver().cuStreamCreate(ctypes.byref(handle), 1), "a stream")
         self.handle = handle.value or 0
 
     def __del__(self) -> None:
-        self.device.release("cuStreamDestroy_v2", getattr(self, "handle", 0))
+        handle = getattr(self, "handle", 0)
+        if handle:
+            self.device.streams.append(handle)
 
 
 class Pinned:

@@ -13,6 +13,8 @@ from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
+from llvmlite.binding.ffi import ObjectRef
+from llvmlite.binding.newpassmanagers import NewPassManager
 
 from kinetree.compiler.emit.llvm.instructions import LIBRARY
 from kinetree.compiler.runtime import cache
@@ -76,7 +78,11 @@ def optimised(module: Any, machine: Any, level: int) -> Any:
     """A module after LLVM's own passes."""
     if level:
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level))
-        builder.getModulePassManager().run(module, builder)
+        manager = builder.getModulePassManager()
+        manager.run(module, builder)
+        if type(manager)._dispose is ObjectRef._dispose:  # llvmlite 0.44 to 0.50 never gives its passes back
+            NewPassManager._dispose(manager)
+            manager.detach()
     return module
 
 

@@ -14,7 +14,7 @@ def is_on_device(array: Any) -> bool:
     """Whether an array is in the memory of a GPU."""
     if isinstance(array, HOST):
         return False
-    torch_says = getattr(array, "is_cuda", None)
+    torch_says = getattr(array, "is_cuda", None)  # so do our own arrays
     if torch_says is not None:
         return bool(torch_says)
     try:

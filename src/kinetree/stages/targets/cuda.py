@@ -146,7 +146,10 @@ class CudaKernel:
         """Start the kernel on arrays that are known to be there; nobody looks at its guard."""
         form = self._form(views, targets)
         if form.states:
-            self.code.start(form, [v.pointer for v in (*views, *targets)], where, stream)
+            notes = self.code.start(form, [v.pointer for v in (*views, *targets)], where, stream)
+            if notes is not None:
+                notes.reset()
+                notes.give_back()
 
     def _form(self, views: list[View], targets: list[View] | None) -> Form:
         """What the arrays are, checked once for each form of call."""

@@ -19,28 +19,20 @@ import numpy as np
 from kinetree.compiler.emit.llvm.gpu import emit_gpu
 from kinetree.compiler.emit.llvm.layout import table_bytes
 from kinetree.compiler.ir.program import walk
+from kinetree.compiler.passes.recompute import is_input
 from kinetree.compiler.passes.spoil import refuse_silently
-from kinetree.compiler.passes.strands import pressure, strands
 from kinetree.compiler.runtime import cache, cuda, cuda_kernels
 from kinetree.errors import CompileError, KinetreeError
 from kinetree.ops import Expr
 from kinetree.stages.job import Job
 from kinetree.stages.target import TARGETS
-from kinetree.stages.targets.limbs import owners
+from kinetree.stages.targets.cuda_way import way_of
 
-PROOF = 96  # states on which a kernel proves itself
+PROOF = 300  # states on which a kernel proves itself: several tiles for each of two blocks, the last ragged
 LEVELS = (4, 1, 0)  # of optimisation in the driver: what fails its proof is tried lower
 WAVES = 8  # blocks on each processor where work arrays are in the device's memory
-AHEAD = (8, 0)  # the capability of devices on which rows arrive while others are computed
 MANY = 2**31 - 1  # blocks that a launch can have
-HEAVY = 24  # operations for each number of inputs and results, from which on arithmetic takes longer
-WIDE = 4  # results for each number of inputs, from which on few states fit into a block
-FEW_BYTES = 3 << 10  # of the results of a state, if they are to fit into shared memory as they are
-KEPT = {"float64": 95, "float32": 230}  # numbers alive at a time, beyond which some are computed again
-PRICE = 12  # operations that a number may cost which is computed again
-PARTED = {"float64": 180, "float32": 260}  # numbers beyond which limbs have warps of their own
-SEVERAL = {"float64": (5, 2), "float32": (3, 4)}  # such warps, and blocks that a processor shall hold then
-ROOMY = 5  # blocks of a processor that leave a thread many registers
+STREAMS = 64  # for which notes and work arrays are kept
 
 
 class Ptx(NamedTuple):
@@ -65,22 +57,23 @@ class Ptx(NamedTuple):
 
 
 class Notes:
-    """What kernels on one stream note: the first state that a guard refuses, and the last large angle.
+    """What a kernel on one stream notes: the first state that a guard refuses, and the last large angle.
 
-    Work arrays of a kernel are here too: what runs on another stream has others.
+    Work arrays of the kernel are here too: what runs on another stream has others. Whoever launches has taken
+    them out of `free`, so that threads do not read what is another's, and puts them back when they are read.
     """
 
-    def __init__(self, where: cuda.Device, stream: int):
-        self.device, self.stream = where, stream
-        self.memory, self.host = cuda.Memory(where, 16), cuda_kernels.Pinned(where, 16)
-        self._work = cuda.Memory(where, 0)
+    def __init__(self, where: cuda.Device, stream: int, free: list[Notes] | None = None):
+        self.device, self.stream, self._free = where, stream, free
+        self.memory, self.host = cuda.Memory(where, 16, kept=False), cuda_kernels.Pinned(where, 16)
+        self._work = cuda.Memory(where, 0, kept=False)
         self.numbers = self.host.bytes[:16].view(np.int64)
         self.reset()
 
     def work(self, size: int) -> int:
         """Where work arrays of so many bytes stand."""
         if size > self._work.size:
-            self._work = cuda.Memory(self.device, size)
+            self._work = cuda.Memory(self.device, size, kept=False)
         return self._work.pointer
 
     def reset(self) -> None:
@@ -100,10 +93,15 @@ class Notes:
         """The first state that was refused, once the stream is done; None if there is none."""
         cuda_kernels.wait(self.device, self.stream)
         worst = int(self.numbers[0])
-        if worst < 0:
-            return None
-        self.reset()
-        return worst
+        if worst >= 0:
+            self.reset()
+        self.give_back()
+        return worst if worst >= 0 else None
+
+    def give_back(self) -> None:
+        """Let the next launch on this stream have them."""
+        if self._free is not None:
+            self._free.append(self)
 
 
 class Loaded(NamedTuple):
@@ -114,6 +112,7 @@ class Loaded(NamedTuple):
     tile: int
     tables: cuda.Memory
     blocks: int  # at most
+    large_blocks: int  # of the kernel for large angles: as many as run at a time
     work_numbers: int  # of each thread, in memory of the device
 
 
@@ -124,10 +123,14 @@ class Code:
         self.job, self.dtype, self.silent = job, np.dtype(job.dtype), silent
         self.program = refuse_silently(job.program(0)) if silent else job.program(0)
         self.tables = table_bytes(self.program, str(self.dtype))
-        self.turns = any(isinstance(s, Expr) and s.op in ("sin", "cos") for s in walk(self.program.body))
+        statements = [s for s in walk(self.program.body) if isinstance(s, Expr)]
+        turned = [s.args[0] for s in statements if s.op in ("sin", "cos")]
+        inputs = [a.args for a in turned if type(a) is Expr and is_input(a)]
+        self.turns = bool(turned)
+        self.angles = {(x, k) for x, k in inputs if x.kind == "input" and type(k) is not Expr}
         self.guarded = self.program.guard is not None and not silent
         self._loaded: dict[tuple[int, str], Loaded] = {}
-        self._notes: dict[tuple[int, int], Notes] = {}  # by device and stream
+        self._notes: dict[tuple[int, int], list[Notes]] = {}  # that nobody uses, by device and stream
         self._epoch = itertools.count(1)
 
     # -- running
@@ -135,9 +138,13 @@ class Code:
     def start(self, form: Any, pointers: list[int], where: cuda.Device, stream: int) -> Notes | None:
         """Start the kernel for the arrays of a call; the notes to look at later, if it has a guard."""
         loaded = self.load(where, form.layout)
-        notes = self._notes.get((where.number, stream))
-        if notes is None:
-            notes = self._notes[where.number, stream] = Notes(where, stream)
+        if len(self._notes) > STREAMS:  # nobody says when a stream is gone
+            self._notes.clear()
+        free = self._notes.setdefault((where.number, stream), [])
+        try:
+            notes = free.pop()
+        except IndexError:  # other threads have them
+            notes = Notes(where, stream, free)
         arguments: list[int] = []
         for pointer, strides in zip(pointers, form.strides):
             arguments += (pointer, *strides)
@@ -145,7 +152,9 @@ class Code:
             self._launch(loaded, arguments, form.states, notes)
             if self.guarded:
                 notes.copy()
-        return notes if self.guarded else None
+                return notes
+        notes.give_back()
+        return None
 
     def _launch(self, loaded: Loaded, arguments: list[int], count: int, notes: Notes) -> None:
         blocks = min(-(-count // loaded.tile), loaded.blocks)
@@ -154,35 +163,11 @@ class Code:
         arguments += (loaded.tables.pointer, work, notes.memory.pointer, count, blocks, epoch)
         loaded.launcher.launch(arguments, blocks, notes.stream)
         if loaded.large is not None:
-            few = min(blocks, notes.device.processors * WAVES)
+            few = min(blocks, loaded.large_blocks)
             arguments[-2] = few
             loaded.large.launch(arguments, few, notes.stream)
 
     # -- code
-
-    def _way(self, where: cuda.Device) -> dict[str, Any]:
-        """How the program is best run on rows: by one warp or several, and whether rows arrive ahead.
-
-        One warp is best, unless it keeps too much alive, or results are so many that few states fit into a
-        block. Rows arrive ahead where there is much to compute, and no lack of memory near the processor.
-        """
-        if not self.program.is_straight:
-            return {}
-        sizes = [sum(math.prod(s) for s in part) for part in self.job.shapes]
-        kept, parted = KEPT[str(self.dtype)], PARTED[str(self.dtype)]
-        owner, weights = owners(self.job, self.program)
-        able = where.capability >= AHEAD
-        one = strands(self.program, owner, weights, 1, kept, PRICE)
-        if len(weights) > 1 and sizes[1] > WIDE * sizes[0]:
-            several = strands(self.program, owner, weights, len(weights))
-            return {"strands": several, "ahead": able and sizes[1] * self.dtype.itemsize < FEW_BYTES}
-        if len(weights) > 1 and pressure(one) > parted:
-            count, resident = SEVERAL[str(self.dtype)]
-            several = strands(self.program, owner, weights, min(count, len(weights)))
-            return {"strands": several, "resident": resident}
-        heavy = self.program.ops["flops"] > HEAVY * sum(sizes) and pressure(one) <= kept
-        resident = ROOMY if self.dtype == np.float32 and 45 < pressure(one) < 65 and not heavy else 0
-        return {"strands": one, "ahead": able and heavy, "resident": resident}
 
     def ptx(self, layout: str, where: cuda.Device, large: bool = False) -> Ptx:
         """The PTX for one layout of the arrays, from the cache if it is there."""
@@ -194,7 +179,7 @@ class Code:
             found = cache.load(name)
             if found is not None:
                 return Ptx.unpacked(found)
-        way = self._way(where) if layout == "rows" else {}
+        way = way_of(self.job, self.program, where) if layout == "rows" else {}
         made = emit_gpu(self.program, str(self.dtype), layout, large=large, shared=where.shared, **way)
         text = cuda_kernels.assemble(made.text, where.architecture)
         ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers, int(made.persistent))
@@ -210,16 +195,16 @@ class Code:
         near = self.ptx(layout, where)
         texts = [near, self.ptx(layout, where, True)] if self.turns else [near]
         blocks = where.processors * WAVES if near.work else MANY
-        constants = cuda.Memory(where, len(self.tables))
+        constants = cuda.Memory(where, len(self.tables), kept=False)
         constants.put(np.frombuffer(self.tables, np.uint8))
         known = self._level(near, where)
         for level in LEVELS if known is None else LEVELS[LEVELS.index(known) :]:
             launchers = [cuda_kernels.Launcher(t.text, where, level, t.threads, t.shared) for t in texts]
             if near.persistent:
                 blocks = where.processors * launchers[0].resident()
-            made = Loaded(
-                launchers[0], launchers[1] if self.turns else None, near.tile, constants, blocks, near.work
-            )
+            large = launchers[1] if self.turns else None
+            few = where.processors * min(WAVES, launchers[-1].resident())
+            made = Loaded(launchers[0], large, near.tile, constants, blocks, few, near.work)
             if self._proves_itself(made, where):
                 if level != LEVELS[0] and known is None:
                     self._keep_level(near, where, level)
@@ -244,9 +229,17 @@ class Code:
     def _keep_level(self, near: Ptx, where: cuda.Device, level: int) -> None:
         cache.store(self._name_of_level(near, where), str(level).encode())
 
-    def _tried(self) -> tuple[list[np.ndarray], Sequence[Any]]:
-        """States, and what the CPU computes for them; without those that the function refuses."""
+    def _tried(self, far: bool = False) -> tuple[list[np.ndarray], Sequence[Any]]:
+        """States, and what the CPU computes for them; without those that the function refuses.
+
+        `far`: every third has angles beyond those of the first kernel, as far as the program's are inputs.
+        """
         states, kernel = self.job.samples(PROOF), TARGETS["cpu"].executable(self.job)
+        if far:
+            most, rng = np.finfo(self.dtype).maxexp - 4, np.random.default_rng(1)
+            for array, k in sorted(self.angles, key=str):
+                column = states[self.program.inputs.index(array)].reshape(PROOF, -1)[::3, int(k)]
+                column *= np.exp2(rng.uniform(18.0, most, len(column)))
         with suppress(KinetreeError):
             return states, _several(kernel(*states))
         fine = []
@@ -263,7 +256,18 @@ class Code:
 
     def _proves_itself(self, made: Loaded, where: cuda.Device) -> bool:
         """Whether some states have the same bits on both sides, by each of the kernels."""
-        states, expected = self._tried()
+        near = self._agrees(made.launcher, made, where, *self._tried())
+        return near and (made.large is None or self._agrees(made.large, made, where, *self._tried(True)))
+
+    def _agrees(
+        self,
+        launcher: cuda_kernels.Launcher,
+        made: Loaded,
+        where: cuda.Device,
+        states: list[np.ndarray],
+        expected: Sequence[Any],
+    ) -> bool:
+        """Whether a kernel gives what is expected."""
         count = len(states[0]) if states else PROOF
         held = [cuda.array(x, where.number) for x in states]
         inputs, outputs = self.job.shapes
@@ -271,21 +275,17 @@ class Code:
         arguments: list[int] = []
         for array, shape in zip([*held, *results], [*inputs, *outputs], strict=True):
             arguments += (array.memory.pointer, math.prod(shape), 1)
+        for result in results:
+            result.memory.put(np.full(result.shape, 777.0, self.dtype))
         notes = Notes(where, 0)
-        blocks = min(-(-count // made.tile), made.blocks)
-        work = notes.work(made.work_numbers * blocks * made.launcher.threads * self.dtype.itemsize)
+        blocks = min(-(-count // made.tile), 2)  # so that blocks go on to a next tile too
+        work = notes.work(made.work_numbers * blocks * launcher.threads * self.dtype.itemsize)
+        # epoch 0 has been noted: the kernel for large angles runs too
         arguments += (made.tables.pointer, work, notes.memory.pointer, count, blocks, 0)
-        for launcher in (made.launcher, made.large):
-            if launcher is not None:  # epoch 0 has been noted: the one for large angles runs too
-                for result in results:
-                    result.memory.put(np.full(result.shape, 777.0, self.dtype))
-                with where.current():
-                    launcher.launch(arguments, blocks, 0)
-                cuda_kernels.wait(where)
-                pairs = zip(results, expected, strict=True)
-                if not all(same_bits(r.numpy(), np.asarray(e)) for r, e in pairs):
-                    return False
-        return True
+        with where.current():
+            launcher.launch(arguments, blocks, 0)
+        cuda_kernels.wait(where)
+        return all(same_bits(r.numpy(), np.asarray(e)) for r, e in zip(results, expected, strict=True))
 
 
 def _several(found: Any) -> tuple[Any, ...]:

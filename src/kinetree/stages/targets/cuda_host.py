@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,26 +101,33 @@ def from_host(code: Code, inputs: list[np.ndarray], results: list[np.ndarray], c
         worst.extend([] if found is None else [found])
 
     copiers = ThreadPoolExecutor(COPIERS)
-    for number, start in enumerate(range(0, count, step)):
-        lane = lanes[number % len(lanes)]
-        note(collect(lane))
-        if worst:
-            break
-        size = min(step, count - start)
-        for k, array in enumerate(inputs):
-            if each[k]:
-                copy(array[start : start + size], lane.part(starts[k], (size, *shapes[k]), code.dtype))
-        lane.copy(True, 0, starts[split])
-        pointers = [
-            lane.there.pointer + starts[k] if e else common[k].memory.pointer for k, e in enumerate(each)
-        ]
-        pointers += [lane.there.pointer + s for s in starts[split:-1]]
-        lane.start, lane.count = start, size
-        lane.notes = code.start(HostForm(size, strides), pointers, where, lane.stream.handle)
-        lane.copy(False, starts[split], starts[-1] - starts[split])
-    for lane in lanes:
-        note(collect(lane))
-    copiers.shutdown()
+    try:
+        for number, start in enumerate(range(0, count, step)):
+            lane = lanes[number % len(lanes)]
+            note(collect(lane))
+            if worst:
+                break
+            size = min(step, count - start)
+            for k, array in enumerate(inputs):
+                if each[k]:
+                    copy(array[start : start + size], lane.part(starts[k], (size, *shapes[k]), code.dtype))
+            for k, width in enumerate(widths[:split]):
+                lane.copy(True, starts[k], width * size)
+            pointers = [
+                lane.there.pointer + starts[k] if e else common[k].memory.pointer for k, e in enumerate(each)
+            ]
+            pointers += [lane.there.pointer + s for s in starts[split:-1]]
+            lane.start, lane.count = start, size
+            lane.notes = code.start(HostForm(size, strides), pointers, where, lane.stream.handle)
+            for k, width in enumerate(widths[split:], split):
+                lane.copy(False, starts[k], width * size)
+        for lane in lanes:
+            note(collect(lane))
+    finally:  # also if this is interrupted: memory and streams are used again by others
+        copiers.shutdown()
+        for lane in lanes:
+            with suppress(cuda.CudaError):
+                cuda_kernels.wait(where, lane.stream.handle)
     return min(worst, default=None)
 
 

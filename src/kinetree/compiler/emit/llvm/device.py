@@ -18,11 +18,13 @@ class Device:
     thread: str  # number of the thread in its block, i32
     block: str  # number of the block, i32
     barrier: str
+    meeting: str  # the same, where warps come from different places
     bounds: str  # the attribute that tells how many threads a block has
     resident: str  # the one that tells how many blocks a processor shall hold
-    arrive: str  # a copy to shared memory that goes on by itself: bytes, where to, where from
+    arrive: dict[int, str]  # copies to shared memory that go on by themselves, by size: where to, where from
     commit: str  # what has begun to arrive is one group
     wait: str  # until all but the last so many groups have arrived
+    reciprocal: dict[str, str]  # roughly 1 / {0}, by the kind of number
     declarations: str
 
 
@@ -34,19 +36,30 @@ NVIDIA = Device(
     "call i32 @llvm.nvvm.read.ptx.sreg.tid.x()",
     "call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()",
     "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+    "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 1)",
     '"nvvm.maxntid"="{0}"',
     '"nvvm.minctasm"="{0}"',
-    "call void @llvm.nvvm.cp.async.ca.shared.global.{0}(ptr addrspace(3) {1}, ptr addrspace(1) {2})",
+    {
+        size: f"call void @llvm.nvvm.cp.async.{way}.shared.global.{size}"
+        "(ptr addrspace(3) {0}, ptr addrspace(1) {1})"
+        for size, way in ((4, "ca"), (8, "ca"), (16, "cg"))
+    },
     "call void @llvm.nvvm.cp.async.commit.group()",
     "call void @llvm.nvvm.cp.async.wait.group(i32 {0})",
+    {
+        "float32": "call float @llvm.nvvm.rcp.approx.ftz.f(float {0})",
+        "float64": "call double @llvm.nvvm.rcp.approx.ftz.d(double {0})",
+    },
     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
     "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
     "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.8(ptr addrspace(3), ptr addrspace(1))\n"
-    "declare void @llvm.nvvm.cp.async.ca.shared.global.16(ptr addrspace(3), ptr addrspace(1))\n"
+    "declare void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.commit.group()\n"
-    "declare void @llvm.nvvm.cp.async.wait.group(i32 immarg)",
+    "declare void @llvm.nvvm.cp.async.wait.group(i32 immarg)\n"
+    "declare float @llvm.nvvm.rcp.approx.ftz.f(float)\n"
+    "declare double @llvm.nvvm.rcp.approx.ftz.d(double)",
 )
 AMD = Device(
     "amdgcn-amd-amdhsa",
@@ -56,11 +69,13 @@ AMD = Device(
     "call i32 @llvm.amdgcn.workitem.id.x()",
     "call i32 @llvm.amdgcn.workgroup.id.x()",
     "call void @llvm.amdgcn.s.barrier()",
+    "call void @llvm.amdgcn.s.barrier()",
     '"amdgpu-flat-work-group-size"="{0},{0}"',
     "",
+    {},
     "",
     "",
-    "",
+    {},
     "declare i32 @llvm.amdgcn.workitem.id.x()\n"
     "declare i32 @llvm.amdgcn.workgroup.id.x()\n"
     "declare void @llvm.amdgcn.s.barrier()",
@@ -70,7 +85,7 @@ AMD = Device(
 def declarations(number: Number) -> str:
     """The intrinsic functions that kernels use."""
     lines = []
-    for kind in sorted({number, Number("float64", 1)}, key=lambda k: k.dtype):
+    for kind in (Number("float32", 1), Number("float64", 1)):
         v, suffix = kind.vector, kind.suffix
         lines.append(f"declare {v} @llvm.fma.{suffix}({v}, {v}, {v})")
         lines += [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs", "floor")]

@@ -29,7 +29,8 @@ def emit_gpu(
     strands: Strands | None = None,
     shared: int = SHARED,
     ahead: bool = False,
-    resident: int = 0,
+    warps: int = 0,
+    arriving: bool = False,
 ) -> GpuModule:
     """The module of a program.
 
@@ -40,14 +41,15 @@ def emit_gpu(
         strands: what the warps of a block run, for robots with limbs.
         shared: bytes of shared memory that a block can have.
         ahead: the rows of a block's next tile arrive while it computes, as devices can from sm_80 on.
-        resident: blocks that a processor shall hold at a time, if not as many as registers allow.
+        arriving: rows arrive in shared memory by themselves, as devices can from sm_80 on.
+        warps: how many a processor shall hold at a time, if not as the driver likes best.
     """
     number = Number(dtype, 1)
     if layout == "rows" and fits(program):
         strands = strands or one_strand(program)
         plan = planned(program, number, strands, shared, 2 if ahead else 1)
         if plan is not None:
-            return Tiled(program, number, device, large, strands, plan, ahead, resident).module()
+            return Tiled(program, number, device, large, strands, plan, ahead, warps, arriving).module()
     return Scattered(program, number, layout != "any", device, large).module()
 
 

@@ -10,19 +10,23 @@ first has noted its epoch.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from kinetree.compiler.emit.llvm import elementary, sincos
+from kinetree.compiler.emit.llvm import elementary, reciprocal, sincos
 from kinetree.compiler.emit.llvm.body import Printer
 from kinetree.compiler.emit.llvm.device import Device, attributes, declarations
 from kinetree.compiler.emit.llvm.layout import layout
-from kinetree.compiler.emit.llvm.types import Number
+from kinetree.compiler.emit.llvm.types import Number, literal
 from kinetree.compiler.ir.graph import Array, Part
-from kinetree.compiler.ir.program import Program
+from kinetree.compiler.ir.program import Program, walk
 from kinetree.ops import Expr
+
+TURNS = ("sin", "cos")  # operations for which there is a second kernel
+EXACT = (1.0, -1.0, 2.0, -2.0)  # numerators by which a reciprocal can be multiplied without rounding
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,10 @@ class GpuKernel(Printer):
     def __init__(self, program: Program, number: Number, device: Device, large: bool):
         super().__init__(program, number, layout(program, number, 0, 1), {}, True)
         self.device, self.large = device, large
+        turns = any(isinstance(s, Expr) and s.op in TURNS for s in walk(program.body))
+        self.rough = device.reciprocal.get(number.dtype, "") if turns and not large else ""
+        self.divides = False
+        self.literals: dict[str, int] = {}
 
     # -- the kernel
 
@@ -64,6 +72,21 @@ class GpuKernel(Printer):
         found += ["ptr addrspace(1) %notes", "i64 %n", "i64 %blocks", "i64 %epoch"]
         return ", ".join(found)
 
+    def only_if_asked(self) -> None:
+        """The kernel for large angles has nothing to do, unless the other met one."""
+        self._lines += [
+            "  %far = getelementptr i32, ptr addrspace(1) %notes, i64 2",
+            "  %epoch32 = trunc i64 %epoch to i32",
+        ]
+        if self.large:
+            self._lines += [
+                "  %asked = load i32, ptr addrspace(1) %far",
+                "  %wanted = icmp eq i32 %asked, %epoch32",
+                "  br i1 %wanted, label %wanted.go, label %finish",
+                "wanted.go:",
+            ]
+            self._label = "wanted.go"
+
     def enter(self) -> None:
         """What is done once, before the loop."""
 
@@ -76,12 +99,7 @@ class GpuKernel(Printer):
             "  %ctaid = zext i32 %ctaid32 to i64",
             f"  %first = mul i64 %ctaid, {self.tile}",
             f"  %step = mul i64 %blocks, {self.tile}",
-            "  %far = getelementptr i32, ptr addrspace(1) %notes, i64 2",
-            "  %epoch32 = trunc i64 %epoch to i32",
-            "  %asked = load i32, ptr addrspace(1) %far",
-            f"  %wanted = {'icmp eq i32 %asked, %epoch32' if self.large else 'icmp eq i32 0, 0'}",
-            "  %inside.any = icmp slt i64 %first, %n",
-            "  %any = and i1 %inside.any, %wanted",
+            "  %any = icmp slt i64 %first, %n",
             "  br i1 %any, label %enter, label %finish",
             "enter:",
         ]
@@ -111,9 +129,14 @@ class GpuKernel(Printer):
         number, device = self.number, self.device
         body = "\n".join(["entry:", *self._lines])
         functions = list(memory)
+        if self.literals:
+            numbers = ", ".join(f"double {bits}" for bits in self.literals)
+            functions.append(f"@literals = addrspace(4) externally_initialized constant [{len(self.literals)} x double] [{numbers}]")
         if self.needs_sincos:
             functions.append(sincos.define(number, True, "alwaysinline nounwind", near=not self.large))
             functions += [sincos.define_large("addrspace(4)")] if self.large else []
+        if self.divides:
+            functions.append(reciprocal.define(number, self.rough))
         functions += [elementary.define(op, number, "alwaysinline nounwind") for op in sorted(self.library)]
         functions.append(f"define {device.kernel} void @states({self.parameters()}) #0 {{\n{body}\n}}")
         functions += [device.declarations, declarations(number)]
@@ -216,10 +239,44 @@ class GpuKernel(Printer):
             scalar = self.number.scalar
             size = self._fresh(f"call {scalar} @llvm.fabs.{self.number.suffix}({scalar} {angle})")
             most = self.number.constant(sincos.FAR[self.number.dtype])
-            beyond = self._fresh(f"fcmp ogt {scalar} {size}, {most}")
-            known = self._fresh("load i1, ptr %beyond")
-            self._lines.append(f"  store i1 {self._fresh(f'or i1 {beyond}, {known}')}, ptr %beyond")
+            self._beyond(self._fresh(f"fcmp ogt {scalar} {size}, {most}"))
         return super()._pair(angle, pair_type)
+
+    def _beyond(self, condition: str) -> None:
+        """Leave this state to the other kernel if a condition holds."""
+        self.gather("beyond", condition)
+
+    def gather(self, name: str, condition: str) -> None:
+        """One more condition of those of which none should hold."""
+        known = self._fresh(f"load i1, ptr %{name}")
+        self._lines.append(f"  store i1 {self._fresh(f'or i1 {condition}, {known}')}, ptr %{name}")
+
+    def expression(self, e: Expr) -> None:
+        if e.op == "div" and self.rough and not isinstance(e.args[0], Expr) and e.args[0] in EXACT:
+            self._bind(e, self._reciprocal(float(e.args[0]), self._operand(e.args[1])))
+        else:
+            super().expression(e)
+
+    def _reciprocal(self, above: float, below: str) -> str:
+        """A power of two divided by a number."""
+        self.divides = True
+        scalar = self.number.scalar
+        pair = self._fresh(f"call {{ {scalar}, i1 }} @reciprocal({scalar} {below})")
+        self._beyond(self._fresh(f"extractvalue {{ {scalar}, i1 }} {pair}, 1"))
+        value = self._fresh(f"extractvalue {{ {scalar}, i1 }} {pair}, 0")
+        if above == 1.0:
+            return value
+        return self._fresh(f"fmul {scalar} {value}, {self.number.constant(above)}")
+
+    def _operand(self, value: Any) -> str:
+        if type(value) is Expr or self.number.bytes == 4 or not os.environ.get("KT_CONST"):
+            return super()._operand(value)
+        bits = literal(float(value), "float64")
+        if int(bits, 16) & 0xFFFFFFFF == 0:
+            return bits
+        k = self.literals.setdefault(bits, len(self.literals))
+        place = f"getelementptr (double, ptr addrspace(4) @literals, i64 {k})"
+        return self._fresh(f"load double, ptr addrspace(4) {place}")
 
     # -- notes
 

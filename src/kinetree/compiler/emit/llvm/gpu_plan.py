@@ -11,7 +11,7 @@ from typing import Any
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Store
 from kinetree.compiler.ir.program import Program, walk
-from kinetree.compiler.passes.strands import Strands
+from kinetree.compiler.passes.strands import Strands, one_strand, overwritten
 from kinetree.ops import Expr
 
 TILES = (64, 32)  # states of a block
@@ -19,6 +19,8 @@ LITTLE = 8 << 10  # bytes of shared memory of 32 states, up to which many small 
 FEW = 40 << 10  # bytes of shared memory of a block that leave room for several
 MUCH = 100 << 10  # bytes above which results are packed
 WARP = 32
+RESERVED = 1024  # bytes of shared memory that the device keeps for each block
+MARKS = 128  # bytes for marks, rounded up
 CHUNK = 16  # bytes that are copied at a time
 
 
@@ -44,9 +46,15 @@ class Plan:
         self.buffer = self.numbers  # from the rows of a tile to those of the next, which wait meanwhile
         self.numbers *= buffers
         self.slots = self._take(tile * len(strands.sent))
+        self.pin = self._take(tile) if strands.aside else 0  # where conditions are written that none reads
+        self.aside = [self._take(tile * count) for count in strands.aside]  # of each strand
+        places = overwritten(strands, program).items()  # results that stand where an input stood
+        self.within = {result: array for result, array in places if array in staged}
         for array in program.outputs:
             slots, count = _slots(program, array)
-            if packing and count < array.size // 2:
+            if array in self.within:
+                self.start[array] = self.start[self.within[array]]
+            elif packing and count < array.size // 2:
                 self.packed[array] = slots
                 self.start[array] = self._take(count * (tile + 1))
                 self.zeros.append((self.start[array], tile + 1))
@@ -96,6 +104,14 @@ def planned(program: Program, number: Number, strands: Strands, most: int, buffe
             staged.pop()
         limit = most
     return None
+
+
+def thread_bytes(program: Program, dtype: str, shared: int, warps: int) -> int:
+    """Shared memory that each thread has for itself, besides its rows, if a processor is to hold some warps."""
+    number = Number(dtype, 1)
+    rows = Plan(program, number, one_strand(program), WARP, False, tuple(program.inputs), 1)
+    block = (shared + RESERVED) // warps - RESERVED - MARKS
+    return max(0, block - rows.numbers * number.bytes) // WARP
 
 
 def fits(program: Program) -> bool:

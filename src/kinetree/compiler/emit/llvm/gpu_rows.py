@@ -7,13 +7,15 @@ from contextlib import contextmanager
 
 from kinetree.compiler.emit.llvm.device import Device
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuKernel
-from kinetree.compiler.emit.llvm.gpu_plan import CHUNK, Plan
+from kinetree.compiler.emit.llvm.gpu_plan import CHUNK, WARP, Plan
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array
 from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.store_early import only_for_guard
 from kinetree.compiler.passes.strands import Strands
 
 AT_ONCE = 16  # loads that wait together
+TIGHT = 8  # warps whose threads have no registers to spare
 LONGEST = 64  # copies of one thread that stand one after the other; more are a loop
 
 
@@ -29,15 +31,23 @@ class TileOfRows(GpuKernel):
         strands: Strands,
         plan: Plan,
         ahead: bool,
-        resident: int = 0,
+        warps: int = 0,
+        arriving: bool = False,
     ):
         super().__init__(program, number, device, large)
-        self.strands, self.plan, self.ahead, self.resident = strands, plan, ahead, resident
-        self.tile = self.plan.tile
+        self.strands, self.plan, self.ahead = strands, plan, ahead
+        self.tile, self.arriving = self.plan.tile, arriving or ahead
         self.threads = self.tile * strands.count
+        self.resident = WARP * warps // self.threads
+        self.early = 0 < warps <= TIGHT  # rows are looked at before anything is computed
         self.exchange = {e: k for k, e in enumerate(strands.sent)}
         self.stored: set[tuple[Array, int]] = set()
         self.staged = [(k, a) for k, a in enumerate(program.inputs) if a in plan.start and a.size]
+        guarding = only_for_guard(program)
+        self.looked: set[tuple[Array, int]] = set()
+        self._conditions = 0
+        self._other = ""  # a number that is looked at together with the next
+        self.gathered = {e for e in guarding if e.op == "min"}
         rule = program.spoil
         self.silent = rule is not None and rule.silent  # states that the guard refuses are NaN
 
@@ -49,6 +59,10 @@ class TileOfRows(GpuKernel):
         if start:
             place = self._fresh(f"add i64 {place}, {start}") if isinstance(place, str) else place + start
         return self._fresh(f"getelementptr {scalar}, ptr {space} @shared, i64 {place}")
+
+    def _place(self, array: Array, place: str) -> str:
+        """A place among the rows of a result: those of an input are in one of two buffers."""
+        return self._fresh(f"add i64 %offset, {place}") if array in self.plan.within else place
 
     def _fetch(self, address: str) -> str:
         return self._fresh(f"load {self.number.scalar}, ptr {self.device.shared} {address}")
@@ -70,6 +84,10 @@ class TileOfRows(GpuKernel):
     def _barrier(self) -> None:
         self._lines.append(f"  {self.device.barrier}")
 
+    def _meet(self) -> None:
+        """A barrier within strands, each of which has its own code."""
+        self._lines.append(f"  {self.device.meeting if self.strands.count > 1 else self.device.barrier}")
+
     def _skewed(self, array: Array, k: str) -> str:
         """Where number k of the rows of a tile stands in shared memory."""
         if self.plan.pitch(array) == array.size:
@@ -90,7 +108,7 @@ class TileOfRows(GpuKernel):
     # -- rows in
 
     def _take(self, base: str, buffer: str) -> None:
-        """The rows of a tile to shared memory; what passes by is looked at (`nothing`)."""
+        """The rows of a tile to shared memory."""
         left = self._fresh(f"sub i64 %n, {base}")
         full = self._fresh(f"icmp sge i64 {left}, {self.tile}")
         rows = self._fresh(f"select i1 {full}, i64 {self.tile}, i64 {left}")
@@ -128,8 +146,8 @@ class TileOfRows(GpuKernel):
                     here = self._fresh(
                         f"getelementptr {kind}, ptr {self.device.shared} {target}, i64 {place}"
                     )
-                    if self.ahead:
-                        self._lines.append(f"  {self.device.arrive.format(size, here, there)}")
+                    if self.arriving:
+                        self._lines.append(f"  {self.device.arrive[size].format(here, there)}")
                         continue
                     value = self._fresh(
                         f"load {kind}, ptr addrspace(1) {there}, align {size}, !invariant.load !1"
@@ -137,12 +155,9 @@ class TileOfRows(GpuKernel):
                     text = f"  store {kind} {value}, ptr {self.device.shared} {here}, align {size}"
                     if j + self.threads > total:
                         self._lines.append(text)
-                        self._look_at(value, each)
                     else:
-                        held.append((text, value, each))
-            for text, value, each in held:
-                self._lines.append(text)
-                self._look_at(value, each)
+                        held.append(text)
+            self._lines += held
 
     @contextmanager
     def _among(self, j: int, total: int) -> Iterator[str]:
@@ -159,17 +174,24 @@ class TileOfRows(GpuKernel):
         self._lines.append(f"  br label %{none}")
         self._start(none)
 
-    def _look_at(self, value: str, count: int) -> None:
-        """Add numbers to the sum that tells whether all are finite."""
-        scalar, (vector, _) = self.number.scalar, self._vector
-        total = self._fresh(f"load {scalar}, ptr %poison")
-        for k in range(count):
-            one = value if count == 1 else self._fresh(f"extractelement {vector} {value}, i32 {k}")
-            total = self.nothing(total, one)
-        self._lines.append(f"  store {scalar} {total}, ptr %poison")
+    def _look_at(self, value: str) -> None:
+        """Add a number to the sum that tells whether all are finite: two at a time, multiplied.
+
+        The upper half of a float64 will do: what is not finite is not as a float32 either. Those that are
+        merely huge are told apart later.
+        """
+        if not self._other or self._other == value:
+            self._other, other = ("", value) if self._other else (value, "")
+        else:
+            other, self._other = self._other, ""
+        if other:
+            total = self._fresh("load float, ptr %sum")
+            a, b = self._upper(other), self._upper(value)
+            total = self._fresh(f"call float @llvm.fma.f32(float {a}, float {b}, float {total})")
+            self._lines.append(f"  store float {total}, ptr %sum")
 
     def _inspect(self) -> None:
-        """Look at the rows of a tile that have arrived by themselves."""
+        """Look at the rows of a tile at once: what is looked at later is kept longer."""
         whole, ragged, done = self._labels("look", "row", "looked")
         self._lines.append(f"  br i1 %full, label %{whole}, label %{ragged}")
         self._start(whole)
@@ -182,7 +204,8 @@ class TileOfRows(GpuKernel):
                 with self._among(j, total) as k:
                     here = self._fresh(f"getelementptr {vector}, ptr {self.device.shared} {source}, i64 {k}")
                     value = self._fresh(f"load {vector}, ptr {self.device.shared} {here}, align {CHUNK}")
-                    self._look_at(value, many)
+                    for place in range(many):
+                        self._look_at(self._fresh(f"extractelement {vector} {value}, i32 {place}"))
         self._inspect_rows(skewed)
         self._lines.append(f"  br label %{done}")
         self._start(ragged)
@@ -200,7 +223,15 @@ class TileOfRows(GpuKernel):
                 here = self._fresh(
                     f"getelementptr {self.number.scalar}, ptr {self.device.shared} {source}, i64 {k}"
                 )
-                self._look_at(self._fetch(here), 1)
+                self._other = value = self._fetch(here)
+                self._look_at(value)
+
+    def _upper(self, value: str) -> str:
+        """A number as a float32: the upper half of a float64."""
+        if self.number.bytes == 4:
+            return value
+        bits = self._fresh(f"lshr i64 {self._fresh(f'bitcast double {value} to i64')}, 32")
+        return self._fresh(f"bitcast i32 {self._fresh(f'trunc i64 {bits} to i32')} to float")
 
     def _take_ragged(self, number: int, array: Array, base: str, rows: str, offset: str) -> None:
         """The last tile, or rows that do not follow one another."""
@@ -218,7 +249,6 @@ class TileOfRows(GpuKernel):
             self._set(
                 self._fresh(f"getelementptr {scalar}, ptr {self.device.shared} {target}, i64 {here}"), value
             )
-            self._look_at(value, 1)
 
     def _look(self, number: int, array: Array) -> None:
         """Look at the rows of an input that stays where it is: each thread at its share."""
@@ -227,7 +257,8 @@ class TileOfRows(GpuKernel):
         with self.turns("%strand", str(array.size), self.strands.count, some) as k:
             place = self._fresh(f"getelementptr {self.number.scalar}, ptr addrspace(1) {source}, i64 {k}")
             value = self._fresh(f"load {self.number.scalar}, ptr addrspace(1) {place}, !invariant.load !1")
-            self._look_at(value, 1)
+            self._other = value
+            self._look_at(value)
 
     # -- rows out
 
@@ -245,7 +276,7 @@ class TileOfRows(GpuKernel):
         whole, ragged, done = self._labels("give", "last", "given")
         self._lines.append(f"  br i1 {good}, label %{whole}, label %{ragged}")
         self._start(whole)
-        source = self._at(self.plan.start[array])
+        source = self._at(self._place(array, "0"), self.plan.start[array])
         if total <= LONGEST * self.threads:
             for j in range(0, total, self.threads):
                 with self._among(j, total) as k:
@@ -260,7 +291,8 @@ class TileOfRows(GpuKernel):
         some = self._fresh(f"icmp slt i64 %tid, {numbers}")
         often = self.plan.pitch(array) != array.size
         with self.turns("%tid", numbers, self.threads, some, often) as one:
-            self._write(target, one, self._fetch(self._at(self._skewed(array, one), self.plan.start[array])))
+            place = self._place(array, self._skewed(array, one))
+            self._write(target, one, self._fetch(self._at(place, self.plan.start[array])))
         self._lines.append(f"  br label %{done}")
         self._start(done)
 

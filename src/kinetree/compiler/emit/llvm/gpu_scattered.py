@@ -42,6 +42,7 @@ class Scattered(GpuKernel):
             self.reserve("guard", scalar)
         self.reserve("beyond", "i1")
         self.reserve("poison", scalar)
+        self.only_if_asked()
         self.head()
         self._lines += [
             "  %thread = add i64 %first, %tid",

@@ -8,13 +8,18 @@ one thread; or, for robots with limbs, a thread in each of several warps, which 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
 from kinetree.compiler.emit.llvm.gpu_rows import TileOfRows
-from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
+from kinetree.compiler.ir.graph import Array, Clear, Spoil, Statement, Store
+from kinetree.compiler.passes.park import Fetch, Place, Put
 from kinetree.compiler.passes.recompute import is_input
 from kinetree.errors import CompileError
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops.primitives import TRUTH
+
+PINNED = 4  # conditions after which they are written down where registers are scarce
 
 
 class Tiled(TileOfRows):
@@ -25,6 +30,8 @@ class Tiled(TileOfRows):
         self.reserve("low", "i1")
         self.reserve("beyond", "i1")
         self.reserve("poison", scalar)
+        self.reserve("sum", "float")
+        self.only_if_asked()
         self._prepare()
         self.head()
         self._tile()
@@ -65,7 +72,6 @@ class Tiled(TileOfRows):
     def enter(self) -> None:
         """Before the loop over tiles: the rows of the first one begin to arrive."""
         if self.ahead:
-            self._zero()
             self._take("%first", "0")
             self._lines.append(f"  {self.device.commit}")
             self.before = self._label
@@ -92,43 +98,34 @@ class Tiled(TileOfRows):
             self._start(there)
             turn = "%turn"
         else:
-            self._zero()
             self._take("%base", "0")
-            self._spot()
+            if self.arriving:
+                self._lines += [f"  {self.device.commit}", f"  {self.device.wait.format(0)}"]
         self._barrier()
         self._lines += [
-            f"  %lane = and i64 %tid, {self.tile - 1}",
-            f"  %strand = lshr i64 %tid, {self.tile.bit_length() - 1}",
+            f"  %lane32 = and i32 %tid32, {self.tile - 1}",
+            f"  %strand32 = lshr i32 %tid32, {self.tile.bit_length() - 1}",
             "  %left = sub i64 %n, %base",
             f"  %full = icmp sge i64 %left, {self.tile}",
-            f"  %rows = select i1 %full, i64 {self.tile}, i64 %left",
-            "  %inside = icmp slt i64 %lane, %rows",
-            "  %short = sub i64 %rows, 1",
-            "  %place = select i1 %inside, i64 %lane, i64 %short",
+            "  %left32 = trunc i64 %left to i32",
+            f"  %rows32 = select i1 %full, i32 {self.tile}, i32 %left32",
+            "  %inside = icmp slt i32 %lane32, %rows32",
+            "  %short = sub i32 %rows32, 1",
+            "  %place32 = select i1 %inside, i32 %lane32, i32 %short",
+            *(f"  %{name} = zext i32 %{name}32 to i64" for name in ("lane", "strand", "rows", "place")),
             "  %state = add i64 %base, %place",
             f"  %offset = mul i64 {turn}, {self.plan.buffer}",
             "  store i1 false, ptr %beyond",
             "  store i1 false, ptr %low",
         ]
-        if self.ahead:
-            self._zero()
+        self._lines.append("  store float 0.0, ptr %sum")
+        if self.early:
             self._inspect()
-        else:
-            self._zero()
+            if self.plan.within or self.strands.aside:  # rows are overwritten when all have looked at them
+                self._barrier()
         for k, array in enumerate(self.program.inputs):
             if array not in self.plan.start and array.size:
                 self._look(k, array)
-        self._spot()
-
-    def _zero(self) -> None:
-        self._lines.append(f"  store {self.number.scalar} {self.number.constant(0.0)}, ptr %poison")
-
-    def _spot(self) -> None:
-        """Mark the tile if something that was looked at is not finite."""
-        total = self._fresh(f"load {self.number.scalar}, ptr %poison")
-        bad = self._fresh(f"fcmp une {self.number.scalar} {total}, {self.number.constant(0.0)}")
-        with self.rarely(bad):
-            self._note(0)
 
     # -- the program
 
@@ -137,7 +134,7 @@ class Tiled(TileOfRows):
         self.rows: dict[Array, str] = {}
         for k, array in enumerate(self.program.inputs):
             if array in self.plan.start:
-                place = self._fresh(f"mul i64 %place, {self.plan.pitch(array)}")
+                place = self._fresh(f"mul i64 %lane, {self.plan.pitch(array)}")  # also where no state is
                 self.rows[array] = self._at(self._fresh(f"add i64 %offset, {place}"), self.plan.start[array])
             else:
                 self.rows[array] = self.row(f"in{k}", "%state")
@@ -147,25 +144,79 @@ class Tiled(TileOfRows):
         self._lines.append(f"  switch i64 %strand, label %{labels[0]} [ {cases} ]")
         for w, label in reversed(list(enumerate(labels))):
             self._start(label)
-            self._scopes = [{}]
+            self._scopes, self._strand, self.looked, self._other = [{}], w, set(), ""
+            if w == 0 and not self.early:
+                self._look_at_unread()
             for phase in self.strands.phases:
                 self.statements(phase[w])
                 if phase is self.strands.phases[-1]:
-                    self._ask()
-                self._barrier()
+                    if self._other:  # which waits for another
+                        self._look_at(self._other)
+                    self._conclude()
+                self._meet()
             self._lines.append(f"  br label %{done}")
         self._start(done)
         self._scopes = [{}]
 
-    def _ask(self) -> None:
-        """Ask for the kernel that can do large angles, if there was one."""
-        if not self.large:
-            with self.rarely(self._fresh("load i1, ptr %beyond")):
-                self._lines.append("  store i32 %epoch32, ptr addrspace(1) %far")
-                self._note(1)
+    def statements(self, statements: Sequence[Statement | Put | Fetch]) -> None:
+        """Some statements in their order; between them, what is put aside and fetched again."""
+        for s in statements:
+            if isinstance(s, Put):
+                self._set(self._aside(s.slot), self._operand(s.value))
+            elif isinstance(s, Fetch):
+                self._again(s)
+            else:
+                super().statements([s])
+
+    def _aside(self, slot: Place) -> str:
+        """Where a number waits that was put aside."""
+        if isinstance(slot, tuple):
+            array, index = slot
+            row = self._fresh(f"mul i64 %lane, {self.plan.pitch(array)}")
+            return self._at(self._fresh(f"add i64 %offset, {row}"), self.plan.start[array] + index)
+        return self._at("%lane", self.plan.aside[self._strand] + self.tile * slot)
+
+    def _again(self, s: Fetch) -> None:
+        """A number that was put aside; read in such a way that it is not kept meanwhile."""
+        scalar, e = self.number.scalar, s.value
+        if is_input(e):
+            array, index = e.args
+            if array in self.plan.start:
+                self._bind(e, self._read(array, int(index), again=True))
+            return
+        address = self._slot_of(e) if s.slot is None else self._aside(s.slot)
+        found = self._fresh(f"load volatile {scalar}, ptr {self.device.shared} {address}")
+        if PRIMITIVES[e.op].gives == TRUTH:
+            found = self._fresh(f"fcmp une {scalar} {found}, {self.number.constant(0.0)}")
+        self._bind(e, found)
+
+    def _conclude(self) -> None:
+        """Behind the last statement: note what was met that is not ordinary.
+
+        There is one condition for all of it: what is asked for only later would be kept until then.
+        """
+        total = self._fresh(f"fmul float {self._fresh('load float, ptr %sum')}, 0.0")
+        bad = self._fresh(f"fcmp une float {total}, 0.0")
+        low, beyond = (self._fresh(f"load i1, ptr %{name}") for name in ("low", "beyond"))
+        odd = self._fresh(f"or i1 {self._fresh(f'or i1 {bad}, {low}')}, {beyond}")
+        with self.rarely(self._fresh(f"and i1 %inside, {odd}")):
+            if self.silent:
+                bad = self._fresh(f"or i1 {bad}, {low}")
+            with self.rarely(bad):
+                self._note(0)
+            if not self.large:
+                fine = self._fresh(f"xor i1 {self._is_spoiled()}, true")
+                with self.rarely(self._fresh(f"and i1 {beyond}, {fine}")):
+                    self._lines.append("  store i32 %epoch32, ptr addrspace(1) %far")
+                    self._note(1)
 
     def expression(self, e: Expr) -> None:
-        if self._find(e) is not None and not is_input(e):
+        if e in self.gathered:
+            for a in e.args:
+                if a not in self.gathered:
+                    self._gather(a)
+            return
+        if self._find(e) is not None and not is_input(e) and not self.strands.aside:
             self._forget(e)
         super().expression(e)
         if e in self.exchange:
@@ -207,18 +258,26 @@ class Tiled(TileOfRows):
         scalar = self.number.scalar
         space = self.device.shared if array in self.plan.start else "addrspace(1)"
         place = self._fresh(f"getelementptr {scalar}, ptr {space} {self.rows[array]}, i64 {index}")
-        return self._fresh(f"load {'volatile ' if again else ''}{scalar}, ptr {space} {place}")
+        value = self._fresh(f"load {'volatile ' if again else ''}{scalar}, ptr {space} {place}")
+        if array in self.plan.start and not self.early and (array, index) not in self.looked:
+            self.looked.add((array, index))
+            self._look_at(value)
+        return value
+
+    def _look_at_unread(self) -> None:
+        """Look at inputs that nothing reads, before something else may stand there."""
+        read = {(a.args[0], int(a.args[1])) for a in self.program.body.statements if _is_element(a)}
+        for _, array in self.staged:
+            for index in range(array.size):
+                if (array, index) not in read:
+                    self._read(array, index)
 
     def store(self, s: Store) -> None:
-        value = self._operand(s.value)
         if s.array is self.program.guard:
-            low = self._fresh(f"fcmp ult {self.number.scalar} {value}, {self.number.constant(1.0)}")
-            self._lines.append(f"  store i1 {low}, ptr %low")
-            if self.silent:
-                with self.rarely(low):
-                    self._note(0)
+            if s.value not in self.gathered:
+                self._gather(s.value)
             return
-        plan = self.plan
+        plan, value = self.plan, self._operand(s.value)
         if s.array in plan.packed:
             slot = plan.packed[s.array][s.index]
             if (s.array, slot) in self.stored:
@@ -227,8 +286,29 @@ class Tiled(TileOfRows):
             address = self._at("%lane", plan.start[s.array] + slot * (self.tile + 1))
         else:
             place = self._fresh(f"mul i64 %lane, {plan.pitch(s.array)}")
-            address = self._at(place, plan.start[s.array] + int(s.index))
+            address = self._at(self._place(s.array, place), plan.start[s.array] + int(s.index))
         self._set(address, value)
+
+    def _gather(self, value: object) -> None:
+        """Part of the guard: a state is refused if any of them is below 1."""
+        one = self.number.constant(1.0)
+        below = self._fresh(f"fcmp ult {self.number.scalar} {self._operand(value)}, {one}")
+        self.gather("low", below)
+
+    def gather(self, name: str, condition: str) -> None:
+        """Where registers are scarce, conditions are written down now and then.
+
+        Else the assembler would leave all of them to the end, and keep what they depend on until then.
+        """
+        super().gather(name, condition)
+        self._conditions += 1
+        if self.strands.aside and self._conditions % PINNED == 0:
+            low, beyond = (self._fresh(f"load i1, ptr %{kind}") for kind in ("low", "beyond"))
+            any_ = self._fresh(f"uitofp i1 {self._fresh(f'or i1 {low}, {beyond}')} to {self.number.scalar}")
+            address = self._at("%lane", self.plan.pin)
+            self._lines.append(
+                f"  store volatile {self.number.scalar} {any_}, ptr {self.device.shared} {address}"
+            )
 
     def clear(self, s: Clear) -> None:
         """Done once, before the first tile."""
@@ -242,11 +322,12 @@ class Tiled(TileOfRows):
         """Note states that the guard refuses; angles that are too large leave that to the other kernel."""
         if self.program.guard is None or self.silent:
             return
-        low = self._fresh("load i1, ptr %low")
-        if not self.large:
-            low = self._fresh(f"and i1 {low}, {self._fresh(f'xor i1 {self._marked(1)}, true')}")
-        with self.rarely(low), self.rarely(self._fresh(f"xor i1 {self._is_spoiled()}, true")):
-            self.refuse("%state")
+        with self.rarely(self._fresh(f"and i1 %inside, {self._fresh('load i1, ptr %low')}")):
+            fine = self._fresh(f"xor i1 {self._is_spoiled()}, true")
+            if not self.large:
+                fine = self._fresh(f"and i1 {fine}, {self._fresh(f'xor i1 {self._marked(1)}, true')}")
+            with self.rarely(fine):
+                self.refuse("%state")
 
     def _is_spoiled(self) -> str:
         """Whether an input of this thread's state is not finite."""
@@ -271,9 +352,15 @@ class Tiled(TileOfRows):
             spoiled = self._is_spoiled()
             if self.silent:
                 spoiled = self._fresh(f"or i1 {spoiled}, {self._fresh('load i1, ptr %low')}")
-            with self.rarely(spoiled):
+            with self.rarely(self._fresh(f"and i1 %inside, {spoiled}")):
                 for k, array in enumerate(self.program.outputs):
                     target = self.row(f"out{k}", "%state")
                     if array.size:
                         with self.turns("0", str(array.size)) as place:
                             self._write(target, place, self.number.constant(float("nan")))
+        if self.plan.within or self.strands.aside:
+            self._barrier()
+
+
+def _is_element(s: Statement) -> bool:
+    return isinstance(s, Expr) and is_input(s)

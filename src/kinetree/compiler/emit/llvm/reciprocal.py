@@ -1,0 +1,68 @@
+"""1 / b on processors that give a rough reciprocal: correctly rounded, without a branch.
+
+The division of such a processor looks whether its operands are ordinary, and has code of its own for those
+that are not: a branch that nothing can be scheduled across. Here the looking is all that is left: what is
+not ordinary is noted, and computed by another kernel. The steps of Newton's iteration are those of the
+division itself, so the bits are the same.
+"""
+
+from __future__ import annotations
+
+from kinetree.compiler.emit.llvm.types import Number
+
+# above every correction of a guess, if b is ordinary: 2^-18, and the upper half of 2^-30 as a float32
+SMALL = {"float32": 2.0**-18, "float64": 0.140625}
+BIAS = 0x300402  # what the division adds to the upper half of b: the lower half of its first guess
+
+
+def define(number: Number, rough: str) -> str:
+    """The text of `{1 / b, whether b is not ordinary} @reciprocal(b)`; `rough` spells a rough reciprocal.
+
+    The correction of the last guess is small, unless b is 0, too small, too large, or not a number.
+    """
+    scalar = number.scalar
+    lines = _wide(number, rough) if number.dtype == "float64" else _narrow(number, rough)
+    return "\n".join([
+        f"define internal {{ {scalar}, i1 }} @reciprocal({scalar} %b) alwaysinline nounwind {{",
+        *lines,
+        "  %size = call float @llvm.fabs.f32(float %correction)",
+        f"  %odd = fcmp uge float %size, {Number('float32', 1).constant(SMALL[number.dtype])}",
+        f"  %some = insertvalue {{ {scalar}, i1 }} poison, {scalar} %y, 0",
+        f"  %both = insertvalue {{ {scalar}, i1 }} %some, i1 %odd, 1",
+        f"  ret {{ {scalar}, i1 }} %both",
+        "}",
+    ])  # fmt: skip
+
+
+def _narrow(number: Number, rough: str) -> list[str]:
+    return [
+        f"  %y0 = {rough.format('%b')}",
+        f"  %correction = call float @llvm.fma.f32(float %b, float %y0, float {number.constant(-1.0)})",
+        "  %f = fneg float %correction",
+        "  %y = call float @llvm.fma.f32(float %y0, float %f, float %y0)",
+    ]
+
+
+def _wide(number: Number, rough: str) -> list[str]:
+    one = number.constant(1.0)
+    return [
+        "  %bits = bitcast double %b to i64",
+        "  %shifted = lshr i64 %bits, 32",
+        "  %upper = trunc i64 %shifted to i32",
+        f"  %lower = add i32 %upper, {BIAS}",
+        f"  %rough = {rough.format('%b')}",
+        "  %rough.bits = bitcast double %rough to i64",
+        "  %lower.bits = zext i32 %lower to i64",
+        "  %y0.bits = or i64 %rough.bits, %lower.bits",
+        "  %y0 = bitcast i64 %y0.bits to double",
+        "  %c = fneg double %b",
+        f"  %e0 = call double @llvm.fma.f64(double %c, double %y0, double {one})",
+        "  %e1 = call double @llvm.fma.f64(double %e0, double %e0, double %e0)",
+        "  %y1 = call double @llvm.fma.f64(double %y0, double %e1, double %y0)",
+        f"  %e2 = call double @llvm.fma.f64(double %c, double %y1, double {one})",
+        "  %y = call double @llvm.fma.f64(double %y1, double %e2, double %y1)",
+        "  %e2.bits = bitcast double %e2 to i64",
+        "  %e2.shifted = lshr i64 %e2.bits, 32",
+        "  %e2.upper = trunc i64 %e2.shifted to i32",  # as a float32 it grows with %e2, and is NaN with it
+        "  %correction = bitcast i32 %e2.upper to float",
+    ]
