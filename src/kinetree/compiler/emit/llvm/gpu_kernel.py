@@ -139,7 +139,7 @@ class GpuKernel(Printer):
             functions.append(reciprocal.define(number, self.rough))
         functions += [elementary.define(op, number, "alwaysinline nounwind") for op in sorted(self.library)]
         functions.append(f"define {device.kernel} void @states({self.parameters()}) #0 {{\n{body}\n}}")
-        functions += [device.declarations, declarations(number)]
+        functions += [device.declarations, declarations()]
         functions.append(attributes(device, self.threads, self.resident))
         return "\n\n".join(functions)
 
