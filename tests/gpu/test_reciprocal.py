@@ -62,7 +62,7 @@ def numbers(dtype: str, few: bool) -> tuple[np.ndarray, np.ndarray]:
     every = np.arange(1 << 23, dtype=kind) << kind(mantissa - 23)  # all of float32
     low = rng.integers(0, 1 << mantissa, 1 << 23, kind)
     ends = (kind(1 << mantissa) - kind(1) - np.arange(1 << 12, dtype=kind)) & kind((1 << mantissa) - 1)
-    bits = np.concatenate([every[:: 1009 if few else 1], low[:: 1009 if few else 1], ends[:: 64 if few else 1]])
+    bits = np.concatenate([every, low, ends])[:: 1009 if few else 1]
     exponents = rng.integers(2, 2 * bias - 3, len(bits)).astype(kind)
     exponents[::2] = bias
     signs = rng.integers(0, 2, len(bits)).astype(kind)
@@ -95,7 +95,8 @@ def test_on_a_device(dtype):
     x = np.concatenate([ordinary, odd])
     where = cuda.device()
     arrays = [cuda.array(a) for a in (x, np.zeros_like(x), np.zeros_like(x))]
-    launcher = cuda_kernels.Launcher(cuda_kernels.assemble(kernel(dtype), where.architecture), where, 4, 256, 0)
+    ptx = cuda_kernels.assemble(kernel(dtype), where.architecture)
+    launcher = cuda_kernels.Launcher(ptx, where, 4, 256, 0)
     with where.current():
         launcher.launch([*(a.memory.pointer for a in arrays), len(x), 1024 * 256], 1024)
     cuda_kernels.wait(where)

@@ -131,7 +131,9 @@ class GpuKernel(Printer):
         functions = list(memory)
         if self.literals:
             numbers = ", ".join(f"double {bits}" for bits in self.literals)
-            functions.append(f"@literals = addrspace(4) externally_initialized constant [{len(self.literals)} x double] [{numbers}]")
+            functions.append(
+                f"@literals = addrspace(4) externally_initialized constant [{len(self.literals)} x double] [{numbers}]"
+            )
         if self.needs_sincos:
             functions.append(sincos.define(number, True, "alwaysinline nounwind", near=not self.large))
             functions += [sincos.define_large("addrspace(4)")] if self.large else []
