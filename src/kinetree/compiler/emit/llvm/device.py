@@ -82,7 +82,7 @@ AMD = Device(
 )
 
 
-def declarations(number: Number) -> str:
+def declarations() -> str:
     """The intrinsic functions that kernels use."""
     lines = []
     for kind in (Number("float32", 1), Number("float64", 1)):
