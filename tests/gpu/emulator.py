@@ -219,7 +219,8 @@ class FakeDriver:
         return 0
 
     def cuGetErrorString(self, status: int, found: Any) -> int:
-        found._obj.value = {1: b"invalid argument", 2: b"out of memory", 700: b"an illegal memory access"}.get(status, b"unknown")
+        known = {1: b"invalid argument", 2: b"out of memory", 700: b"an illegal memory access"}
+        found._obj.value = known.get(status, b"unknown")
         return 0
 
     # -- memory

@@ -6,7 +6,6 @@ import gc
 
 import numpy as np
 import pytest
-
 from tests.gpu.jobs import job
 from tests.targets.cases import tree
 
