@@ -177,7 +177,7 @@ done:
   ret void
 }}
 {NVIDIA.declarations}
-{declarations(number)}
+{declarations()}
 attributes #0 = {{ nounwind }}
 """
         launcher = cuda_kernels.Launcher(cuda_kernels.assemble(text, where.architecture), where, 4, 256, 0)

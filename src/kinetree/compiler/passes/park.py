@@ -15,7 +15,6 @@ from kinetree.compiler.passes.recompute import is_input, numbers
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops.primitives import TRUTH
 
-
 Place = int | tuple[Array, int]  # a slot, or an element of an input
 
 
@@ -167,7 +166,7 @@ class _Parking:
         self.held.discard(a)
 
     def _place(self, k: int, last: int) -> Place | None:
-        """A place that is free from now to when it is needed last: the one that is free for the shortest time."""
+        """A place that is free from now until `last`: the one that is free for the shortest time."""
         best, least = None, NEVER + 1
         for place in self.free:
             first, until = self.windows.get(place, (-1, NEVER)) if isinstance(place, tuple) else (-1, NEVER)

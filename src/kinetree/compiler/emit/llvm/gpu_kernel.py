@@ -131,7 +131,9 @@ class GpuKernel(Printer):
         functions = list(memory)
         if self.literals:
             numbers = ", ".join(f"double {bits}" for bits in self.literals)
-            functions.append(f"@literals = addrspace(4) externally_initialized constant [{len(self.literals)} x double] [{numbers}]")
+            functions.append(
+                f"@literals = addrspace(4) externally_initialized constant [{len(self.literals)} x double] [{numbers}]"
+            )
         if self.needs_sincos:
             functions.append(sincos.define(number, True, "alwaysinline nounwind", near=not self.large))
             functions += [sincos.define_large("addrspace(4)")] if self.large else []
@@ -139,7 +141,7 @@ class GpuKernel(Printer):
             functions.append(reciprocal.define(number, self.rough))
         functions += [elementary.define(op, number, "alwaysinline nounwind") for op in sorted(self.library)]
         functions.append(f"define {device.kernel} void @states({self.parameters()}) #0 {{\n{body}\n}}")
-        functions += [device.declarations, declarations(number)]
+        functions += [device.declarations, declarations()]
         functions.append(attributes(device, self.threads, self.resident))
         return "\n\n".join(functions)
 
@@ -257,12 +259,16 @@ class GpuKernel(Printer):
         else:
             super().expression(e)
 
+    def not_ordinary(self, odd: str, below: str) -> str:
+        """Whether a division is left to the other kernel."""
+        return odd
+
     def _reciprocal(self, above: float, below: str) -> str:
         """A power of two divided by a number."""
         self.divides = True
         scalar = self.number.scalar
         pair = self._fresh(f"call {{ {scalar}, i1 }} @reciprocal({scalar} {below})")
-        self._beyond(self._fresh(f"extractvalue {{ {scalar}, i1 }} {pair}, 1"))
+        self._beyond(self.not_ordinary(self._fresh(f"extractvalue {{ {scalar}, i1 }} {pair}, 1"), below))
         value = self._fresh(f"extractvalue {{ {scalar}, i1 }} {pair}, 0")
         if above == 1.0:
             return value

@@ -107,7 +107,7 @@ def planned(program: Program, number: Number, strands: Strands, most: int, buffe
 
 
 def thread_bytes(program: Program, dtype: str, shared: int, warps: int) -> int:
-    """Shared memory that each thread has for itself, besides its rows, if a processor is to hold some warps."""
+    """Shared memory that a thread has besides its rows, if a processor is to hold so many warps."""
     number = Number(dtype, 1)
     rows = Plan(program, number, one_strand(program), WARP, False, tuple(program.inputs), 1)
     block = (shared + RESERVED) // warps - RESERVED - MARKS

@@ -266,7 +266,8 @@ class Tiled(TileOfRows):
 
     def _look_at_unread(self) -> None:
         """Look at inputs that nothing reads, before something else may stand there."""
-        read = {(a.args[0], int(a.args[1])) for a in self.program.body.statements if _is_element(a)}
+        loads = (s for s in self.program.body.statements if isinstance(s, Expr) and is_input(s))
+        read = {(e.args[0], int(e.args[1])) for e in loads}
         for _, array in self.staged:
             for index in range(array.size):
                 if (array, index) not in read:
@@ -360,7 +361,3 @@ class Tiled(TileOfRows):
                             self._write(target, place, self.number.constant(float("nan")))
         if self.plan.within or self.strands.aside:
             self._barrier()
-
-
-def _is_element(s: Statement) -> bool:
-    return isinstance(s, Expr) and is_input(s)
