@@ -27,7 +27,7 @@ def spanning_motion(model, q, v, a):
     def there(h):
         return kt.loop_matrix(model, model.integrate(q, h * v))
 
-    h, weights = 2e-3, ((1, 45.0), (2, -9.0), (3, 1.0))
+    h, weights = 3e-4, ((1, 45.0), (2, -9.0), (3, 1.0))
     rate = sum(w * (there(k * h) - there(-k * h)) for k, w in weights) / (60 * h)
     return times(G, v), times(G, a) + times(rate, v)
 
@@ -67,6 +67,7 @@ def test_added_inertia_of_all_joints(model, mode, rng):
 def test_joints_and_closures_hold_the_bodies(model, target, rng):
     """The tree with the wrenches of its closures as external ones has the same forces in its joints."""
     q, v = model.random_state(rng, 3)
+    v = 0.3 * v  # so that differences are small near dead points
     a, given = rng.normal(size=v.shape), rng.normal(size=(3, model.nbodies, 6))
     carried = kt.loop_wrenches(model, q, v, a, given, target=target)
     assert carried.shape == (3, len(model.closure_names), 6)

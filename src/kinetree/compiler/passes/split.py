@@ -3,7 +3,7 @@ of a long one makes less use of the registers.
 
 A block with too many operations becomes a sequence of parts (`Part`), each printed as a function of
 its own. A number that another part needs goes through the work array "cut"; loads of inputs and tables,
-their sines, and truths are computed again instead, and integers stay outside the parts. The cuts are at equal
+and truths, are computed again instead, and integers stay outside the parts. The cuts are at equal
 distances: a tree algorithm is traced body by body, so few numbers are alive anywhere. A very long block,
 whose parts would hand over much, has longer ones.
 """
@@ -39,13 +39,7 @@ def _blocks(statement: Statement) -> list[Block]:
 
 
 def _is_renewed(e: Expr) -> bool:
-    """True for what is computed again in a part rather than handed over to it.
-
-    Among it sines and cosines of inputs: printers take each of them once.
-    """
-    if e.op in ("sin", "cos") and type(e.args[0]) is Expr:
-        angle = e.args[0]
-        return angle.op == "load" and angle.args[0].kind == "input" and type(angle.args[1]) is int
+    """True for what is computed again in a part rather than handed over to it."""
     return PRIMITIVES[e.op].gives == TRUTH or (e.op == "load" and e.args[0].kind != "work")
 
 

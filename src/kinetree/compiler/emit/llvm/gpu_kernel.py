@@ -259,12 +259,16 @@ class GpuKernel(Printer):
         else:
             super().expression(e)
 
+    def not_ordinary(self, odd: str, below: str) -> str:
+        """Whether a division is left to the other kernel."""
+        return odd
+
     def _reciprocal(self, above: float, below: str) -> str:
         """A power of two divided by a number."""
         self.divides = True
         scalar = self.number.scalar
         pair = self._fresh(f"call {{ {scalar}, i1 }} @reciprocal({scalar} {below})")
-        self._beyond(self._fresh(f"extractvalue {{ {scalar}, i1 }} {pair}, 1"))
+        self._beyond(self.not_ordinary(self._fresh(f"extractvalue {{ {scalar}, i1 }} {pair}, 1"), below))
         value = self._fresh(f"extractvalue {{ {scalar}, i1 }} {pair}, 0")
         if above == 1.0:
             return value

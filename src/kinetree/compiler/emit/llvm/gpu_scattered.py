@@ -60,6 +60,11 @@ class Scattered(GpuKernel):
         self.foot()
         return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, False)
 
+    def not_ordinary(self, odd: str, below: str) -> str:
+        """A state that has become NaN in a time loop stays so: the other kernel knows no better."""
+        number = self._fresh(f"fcmp ord {self.number.scalar} {below}, {below}")
+        return self._fresh(f"and i1 {odd}, {number}")
+
     # -- memory
 
     def _element(self, array: Array, index: Any) -> str:
