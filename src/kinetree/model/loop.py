@@ -20,6 +20,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from kinetree import ops
 from kinetree.joints.base import CoordinateJoint
 from kinetree.model.coupling import Coupling, Own, Row, Rows, times
@@ -64,6 +66,19 @@ class Closing:
         """The same after the frame of a member was changed by C."""
         return replace(self, rows=tuple(tie.changed(member, C) for tie in self.rows))
 
+    def recent(self, members: tuple[Member, ...], q: Sequence[Number]) -> dict[int, Closed]:
+        """What is known of the position that was asked for last, by Newton steps: functions ask several times.
+
+        Arrays can be written to, so nothing is known of them.
+        """
+        key, known = self.__dict__.get("_recent", ((), {}))
+        asked = (members, *q)
+        if len(key) != len(asked) or any(a is not b for a, b in zip(key, asked, strict=True)):
+            known = {}
+            if not any(isinstance(x, np.ndarray) for x in q):
+                self.__dict__["_recent"] = asked, known
+        return known
+
     @property
     def width(self) -> int:
         """The number of velocities of all joints."""
@@ -99,7 +114,12 @@ class LoopNode(Node):
 
     def closed(self, q: Sequence[Number], steps: int | None = None) -> Closed:
         """The position that Newton steps make of q, and what belongs to it."""
-        return Closed(self.spanning, self.solution, q, self.solution.steps if steps is None else steps)
+        steps = self.solution.steps if steps is None else steps
+        known = self.solution.recent(self.members, q)
+        if steps not in known:
+            start = self.closed(q, steps - 1).stepped() if steps else q
+            known[steps] = Closed(self.spanning, self.solution, start)
+        return known[steps]
 
     @property
     def structure(self) -> tuple:
@@ -203,17 +223,17 @@ def own_joints(node: Node) -> Iterator[tuple[Member, Own]]:
 class Closed:
     """One position of a node with loops: q closed, G and its rates."""
 
-    def __init__(self, node: Node, closing: Closing, q: Sequence[Number], steps: int):
-        self.node, self.closing = node, closing
+    def __init__(self, node: Node, closing: Closing, q: Sequence[Number]):
+        self.node, self.closing, self.q = node, closing, q
         self.members = reached(node, closing.rows)
-        self.q: Sequence[Number] = q
-        for _ in range(steps):
-            dx = self.factors.solved(self.phi)
-            u: list[Number] = [0] * closing.width
-            for j, x in zip(closing.dependent, dx, strict=True):
-                u[j] = -x
-            self.q = self.moved(u)
-            del self.factors, self._here
+        self._last: tuple[Any, ...] = (None, None, None)
+
+    def stepped(self) -> list[Number]:
+        """The position after a Newton step: nearer to a closed one."""
+        u: list[Number] = [0] * self.closing.width
+        for j, x in zip(self.closing.dependent, self.factors.solved(self.phi), strict=True):
+            u[j] = -x
+        return self.moved(u)
 
     def rows(self, *along: Sequence[Number]) -> tuple[list[Number], list[dict[int, Jet]]]:
         """phi and the rows of K, with derivatives along velocities of all joints."""
@@ -270,6 +290,11 @@ class Closed:
 
     def rate(self, w: Sequence[Number]) -> Rows:
         """The rate of G while the node moves with w."""
+        if self._last[0] is not w or self._last[1] is not None:
+            self._last = w, None, self._rate(w)
+        return self._last[2]
+
+    def _rate(self, w: Sequence[Number]) -> Rows:
         _, K = self.rows(self.velocities(w))
         return self._spread(
             [self.factors.solved(_times(K, 1, column)) for column in self._columns(self.G)], 0
@@ -277,6 +302,11 @@ class Closed:
 
     def drift(self, w: Sequence[Number], x: Sequence[Number]) -> list[Number]:
         """The rate of G while the node moves with w, times x."""
+        if self._last[0] is not w or self._last[1] is not x:
+            self._last = w, x, self._drift(w, x)
+        return self._last[2]
+
+    def _drift(self, w: Sequence[Number], x: Sequence[Number]) -> list[Number]:
         motions = Motions(self.node, self.members, self.q, self.velocities(w), self.velocities(x))
         found = self.factors.solved([tie.row(motions)[0][3] for tie in self.closing.rows])
         rates: list[Number] = [0] * self.closing.width
