@@ -17,8 +17,10 @@ PEERS     := $(VENV)/.stamp-peers
 DOCS      := $(VENV)/.stamp-docs
 ALL       := $(VENV)/.stamp-all
 
+unexport PYTHONDONTWRITEBYTECODE  # modules are compiled once, not by every process anew
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench bench-gpu docs generate soak clean distclean
+.PHONY: help demo test test-all pytest lint bench bench-gpu docs generate soak clean distclean
 
 help:  ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -26,11 +28,14 @@ help:  ## say what there is
 demo: $(PLOTS)  ## one robot file all the way: quantities, a race, a motion, control, plots (needs under a minute)
 	@$(BIN)/python -m kinetree demo --output build/demo
 
-test: lint $(PEERS)  ## lint, then every test (about ten minutes)
-	KINETREE_SCALE=$(SCALE) $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
+test: $(PEERS)  ## lint, and every test beside it (about eight minutes)
+	@$(MAKE) --no-print-directory -j 2 lint pytest
 
-test-all: lint $(ALL)  ## install every extra, then run every test
-	KINETREE_SCALE=$(SCALE) $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
+test-all: $(ALL)  ## install every extra, then lint and every test
+	@$(MAKE) --no-print-directory -j 2 lint pytest
+
+pytest: $(DEVELOP)
+	KINETREE_SCALE=$(SCALE) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
 lint: $(DEVELOP)  ## style, types and layers
 	$(BIN)/ruff check .
@@ -50,6 +55,7 @@ generate: $(RUN)  ## rewrite docs/reference and the stub from the functions
 	$(BIN)/python -m docs.generate
 
 soak: $(PEERS)  ## the long campaigns that `make test` leaves out; stopped, they go on where they were
+	PYTHONMALLOC=malloc MALLOC_PERTURB_=255 $(BIN)/python -m tests.soak.campaign lifetimes --jobs 1 --ledger build/soak.json
 	$(BIN)/python -m tests.soak.campaign all --jobs $(JOBS) --ledger build/soak.json
 	$(BIN)/python -m pytest -q -n $(JOBS) -m soak
 
@@ -62,10 +68,13 @@ distclean: clean  ## remove the virtual environment too
 
 # The stamps are older than pyproject.toml when its dependencies may have changed: pip then looks again.
 
-$(RUN): pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	    || { echo "kinetree needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..." >&2; exit 1; }
-	@test -x $(BIN)/python || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "making $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(RUN): pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
@@ -74,15 +83,16 @@ $(PLOTS): $(RUN)
 	    || echo "note: matplotlib cannot be installed here; the demo saves data only"
 	@touch $@
 
-$(DEVELOP): $(RUN)
+$(DEVELOP): pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	@touch $@
+	@touch $(RUN) $@
 
 # Pinocchio and MuJoCo have no wheels for every platform: without them their comparisons are skipped.
-$(PEERS): $(DEVELOP)
-	@$(BIN)/python -m pip install --quiet --editable '.[peers]' \
-	    || echo "note: Pinocchio or MuJoCo cannot be installed here; comparisons with them are skipped"
-	@touch $@
+$(PEERS): pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --editable '.[dev,peers]' \
+	    || { echo "note: Pinocchio or MuJoCo cannot be installed here; comparisons with them are skipped"; \
+	         $(BIN)/python -m pip install --quiet --editable '.[dev]'; }
+	@touch $(RUN) $(DEVELOP) $@
 
 $(ALL): $(PEERS)
 	@$(BIN)/python -m pip install --quiet $(TORCH)

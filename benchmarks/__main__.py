@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks import bridges, calls, cases, machine, motion, page, table
+from benchmarks import bridges, calls, cases, loops, machine, motion, page, table
 from benchmarks.peers import Peers
 from kinetree.compiler.runtime import threads
 
@@ -48,7 +48,7 @@ def main() -> int:
 
 def run(asked: argparse.Namespace) -> dict[str, Any]:
     results: dict[str, Any] = {"machine": machine.description()}
-    results |= {part: [] for part in ("robots", "calls", "motion", "bridges", "sizes")}
+    results |= {part: [] for part in ("robots", "calls", "loops", "motion", "bridges", "sizes")}
     _say(*table.machine_lines(results["machine"]), "", table.ROBOT_HEAD)
     for robot, make in cases.ROBOTS.items():
         if asked.robots not in robot:
@@ -66,6 +66,11 @@ def run(asked: argparse.Namespace) -> dict[str, Any]:
             row = calls.row(name, asked.seconds / 4)
             results["calls"].append(row)
             _say(table.call_line(row))
+    _say("", loops.HEAD)
+    for name in loops.MACHINES if asked.functions in "forward_dynamics" else ():
+        if asked.robots in name:
+            results["loops"].append(loops.row(name, asked.seconds))
+            _say(loops.line(results["loops"][-1]))
     _say("", motion.HEAD)
     for robot in motion.ROBOTS if asked.functions in "simulate" else ():
         for integrator in motion.INTEGRATORS if asked.robots in robot else ():

@@ -20,7 +20,7 @@ def call_line(row: dict[str, Any]) -> str:
     calls = row["calls"]
     ways = ("by position", "by name", "out", "lists", "batch of one", "pinocchio")
     name = row["function"] if row["robot"] == "arm7" else f"{row['function']} ({row['robot']})"
-    cells = [name, *(_time(calls.get(way)) for way in ways)]
+    cells = [name, *(time_of(calls.get(way)) for way in ways)]
     return "| " + " | ".join([*cells, _ratio(calls.get("pinocchio"), calls["by position"])]) + " |"
 
 
@@ -33,12 +33,12 @@ def robot_line(row: dict[str, Any]) -> str:
         row["function"],
         str(row["ops"]["flops"]),
         f"{row['compile_seconds']:.2f} s",
-        _time(single["ours"]),
-        _time(single.get("pinocchio")),
+        time_of(single["ours"]),
+        time_of(single.get("pinocchio")),
         _ratio(single.get("pinocchio"), single["ours"]),
-        _time(single.get("mujoco")),
-        _time(batch["ours"]) + (f" ({_number(row['cached']['median'])})" if row["cached"] else ""),
-        mark + _time(peer) if peer else "",
+        time_of(single.get("mujoco")),
+        time_of(batch["ours"]) + (f" ({_number(row['cached']['median'])})" if row["cached"] else ""),
+        mark + time_of(peer) if peer else "",
         _ratio(peer, batch["ours"]),
     ]
     return "| " + " | ".join(cells) + " |"
@@ -51,9 +51,9 @@ def size_line(row: dict[str, Any]) -> str:
         str(row["bodies"]),
         row["function"],
         f"{row['compile_seconds']:.2f} s",
-        _time(single["ours"]),
+        time_of(single["ours"]),
         _number(single["ours"]["median"] / row["bodies"]),
-        _time(single.get("pinocchio")),
+        time_of(single.get("pinocchio")),
         _ratio(single.get("pinocchio"), single["ours"]),
     ]
     return "| " + " | ".join(cells) + " |"
@@ -71,14 +71,14 @@ def thread_lines(row: dict[str, Any]) -> list[str]:
     (first, one), (last, all_) = row["elapsed"].items()
     cost = {count: timing["median"] for count, timing in row["processor"].items()}
     return [
-        f"Inverse dynamics of {row['states']} states of arm7: {_time(one)} on {first} thread,",
-        f"{_time(all_)} on {last}: {one['median'] / all_['median']:.2f} times as fast. Processor time of all",
-        f"threads together: {_number(cost[first])} and {_number(cost[last])}; on a computer that others use",
-        "too, only this tells what threads cost.",
+        f"Inverse dynamics of {row['states']} states of arm7: {time_of(one)} on {first} thread,",
+        f"{time_of(all_)} on {last}: {one['median'] / all_['median']:.2f} times as fast. Processor time of",
+        f"all threads together: {_number(cost[first])} and {_number(cost[last])}; on a computer that others",
+        "use too, only this tells what threads cost.",
     ]
 
 
-def _time(timing: dict[str, float] | None) -> str:
+def time_of(timing: dict[str, float] | None) -> str:
     """Median and spread."""
     if timing is None:
         return ""

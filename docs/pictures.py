@@ -12,7 +12,8 @@ import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-PAGES = [*sorted((DOCS / "tutorials").glob("*.md")), DOCS / "gallery.md", DOCS / "rotors.md"]
+NAMED = ("gallery", "rotors", "loops")
+PAGES = [*sorted((DOCS / "tutorials").glob("*.md")), *(DOCS / f"{page}.md" for page in NAMED)]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 
 

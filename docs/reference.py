@@ -60,6 +60,11 @@ PAGES = {
         "impact project PointConstraint FrameConstraint DistanceConstraint JointConstraint LoopConstraint "
         "Constraint",
     ),
+    "loops": Page(
+        "Loops",
+        "Bodies that are connected in a circle: all joints by the independent ones.",
+        "loop_matrix loop_wrenches",
+    ),
     "drives": Page(
         "Drives and springs",
         "Rotors behind gears, and what joints do by themselves.",

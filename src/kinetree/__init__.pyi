@@ -610,7 +610,7 @@ def augmented_dynamics(
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
-        added (..., nv): inertia added along each velocity, kg m^2 or kg; none if left out.
+        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
@@ -952,7 +952,7 @@ def augmented_innovations(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         x (..., nv): any vector over the velocities.
-        added (..., nv): inertia added along each velocity, kg m^2 or kg; none if left out.
+        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -981,7 +981,7 @@ def augmented_innovations_response(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         x (..., nv): any vector over the velocities.
-        added (..., nv): inertia added along each velocity, kg m^2 or kg; none if left out.
+        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -1546,7 +1546,8 @@ def joint_wrenches(
 
         f_i = I_i a_i + v_i x* I_i v_i - f_ext,i + sum X_c^T f_c
 
-    It holds up everything outboard. What a drive adds on its predecessor belongs to that body. Cost O(N).
+    It holds up everything outboard. What a drive adds on its predecessor belongs to that body. In a loop what
+    closes it carries its part (`loop_wrenches`), so that dependent joints give no force. Cost O(N).
 
     Args:
         model: the robot.
@@ -1913,7 +1914,7 @@ def constrained_dynamics(
         tau (..., nv): generalised forces, N m or N.
         constraints: what is kept: one or several constraints.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
-        added (..., nv): inertia added along each velocity, kg m^2 or kg; none if left out.
+        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
         period (...): time in which what has drifted is pulled back, s; nothing is pulled back if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
@@ -2338,7 +2339,8 @@ def passive_force(
 
         a = forward_dynamics(model, q, v, tau_motor + passive_force(model, q, v))
 
-    With `smoothing` (a velocity) the sign is tanh(v / smoothing), which integrators like better. Cost O(N).
+    With `smoothing` (a velocity) the sign is tanh(v / smoothing), which integrators like better. Joints that
+    depend on others by loops act as G^T tau (`loop_matrix`). Cost O(N).
 
     Args:
         model: the robot.
@@ -2634,7 +2636,8 @@ def motor_torques(
         tau = N^T tau_m        N the ratios of the rotors
 
     tau / n for a joint with one rotor; where several rotors drive a joint, the solution with the least
-    squares. Joints without a rotor are not served. Cost O(N).
+    squares. Joints without a rotor are not served. Rotors of joints that depend on others by a loop act as
+    tau = (N G)^T tau_m, which depends on the position: solve for it with `loop_matrix`. Cost O(N).
 
     Args:
         model: the robot.
@@ -2649,11 +2652,76 @@ def motor_torques(
     """
 
 def rotor_ratios(model: Model) -> _Array:
-    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv).
+    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nu).
 
-        omega_rotor = N v
+        omega_rotor = N u        u the velocities of all joints, v if there are no loops, else G v
 
     A joint that drives no rotor has a column of zeros.
+    """
+
+def loop_matrix(
+    model: Model,
+    q: _Numbers,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """How the velocities u of all joints follow from the independent ones, u = G v.
+
+        G = [1; -K_d^-1 K_i]        K u = 0 the rows of what closes the loops
+
+    Rows in the order of `model.spanning_tree`, the model with its loops cut. Forces of motors on any joints
+    act as G^T: tau = G^T tau_motor. The identity for a model without loops. Cost O(N), and the cube of the
+    dependent velocities of each loop.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        G (..., nu, nv)
+
+    Reference: constraint embedding, Jain (2012); Chignoli and others (2023).
+    """
+
+def loop_wrenches(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    a: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The wrench [moment; force] on the second body of each closure, through what closes the loop there.
+
+        K_d^T lambda = (S^T F)_d        F what each body needs to move as it does
+
+    In the axes of that body, about its origin, in the order of `model.closure_names`; on the first body acts
+    the opposite. They make the forces of dependent joints zero. Rows that are redundant carry nothing: where
+    a loop is over-determined, forces depend on how stiff its bodies are, and these are one of the
+    possibilities. A relation between coordinates has no wrench. Cost O(N).
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        a (..., nv): accelerations, rad/s^2 or m/s^2.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        f (..., nc, 6)
+
+    Reference: multipliers of constraint embedding, Jain (2012).
     """
 
 def relative_placement(

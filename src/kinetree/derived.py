@@ -11,6 +11,7 @@ from kinetree import functions as of
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.model import Model
+from kinetree.spanning import spanned
 from kinetree.spatial import Factored, Matrix
 from kinetree.stages import function
 from kinetree.stages.own import FUNCTIONS, OwnFunction
@@ -112,9 +113,11 @@ def nullify_momentum(model: Model, q: Array, v: Array, momentum: Array | None) -
     Reference: Jain (2024) part 4 (nullifying the momentum).
     """
     roots = [body for body in model.bodies if body.parent == 0]
-    if len(roots) != 1 or not roots[0].joint.is_free:
+    moving = model.coordinate_index(roots[0].joint_name) if len(roots) == 1 else slice(0, 0)
+    if len(roots) != 1 or not roots[0].joint.is_free or moving.stop - moving.start < 6:
         raise ModelError(
-            f"nullify_momentum: model {model.name!r} does not float: it needs one root body on a free joint, "
+            f"nullify_momentum: model {model.name!r} does not float: it needs one root body on a free joint "
+            "that no loop ties to the world, "
             f"but has {', '.join(f'{b.name!r} on a {b.joint.type_name} joint' for b in roots) or 'no body'}"
         )
     base = roots[0].name
@@ -129,7 +132,6 @@ def nullify_momentum(model: Model, q: Array, v: Array, momentum: Array | None) -
             f"nullify_momentum: model {model.name!r} as a whole has no inertia about some axis: "
             "give its bodies inertia or size",
         )
-    moving = model.coordinate_index(roots[0].joint_name)
     result = np.array(v, object) if excess.dtype == object else np.array(v)
     result[moving] = v[moving] - np.array(whole.solve(excess.tolist()), excess.dtype)
     return result
@@ -247,11 +249,14 @@ def passive_force(model: Model, q: Array, v: Array, *, smoothing: float = 0.0) -
 
         a = forward_dynamics(model, q, v, tau_motor + passive_force(model, q, v))
 
-    With `smoothing` (a velocity) the sign is tanh(v / smoothing), which integrators like better. Cost O(N).
+    With `smoothing` (a velocity) the sign is tanh(v / smoothing), which integrators like better. Joints that
+    depend on others by loops act as G^T tau (`loop_matrix`). Cost O(N).
     """
-    signs = [ops.tanh(x / smoothing) if smoothing else ops.sign(x) for x in v]
-    slide = np.array(signs, v.dtype) * model.friction
-    return -model.damping * v - slide - model.stiffness * _stretch(model, q)
+    span = spanned(model, q)
+    tree, u = span.tree, span.velocities(v)
+    signs = [ops.tanh(x / smoothing) if smoothing else ops.sign(x) for x in u]
+    slide = np.array(signs, u.dtype) * tree.friction
+    return span.force(-tree.damping * u - slide - tree.stiffness * _stretch(tree, span.q))
 
 
 @function("q -> energy")
@@ -262,8 +267,9 @@ def spring_energy(model: Model, q: Array) -> Any:
 
     Cost O(N).
     """
-    stretch = _stretch(model, q)
-    return ops.dot(model.stiffness * stretch, stretch) / 2
+    tree, q, _ = spanned(model, q)
+    stretch = _stretch(tree, q)
+    return ops.dot(tree.stiffness * stretch, stretch) / 2
 
 
 def _stretch(model: Model, q: Array) -> Array:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree import functions as of
-from kinetree.derived import passive_force
+from kinetree.derived import bias_force_hessian, mass_matrix_partials, passive_force
 from kinetree.model import Model
 from kinetree.model.coupling import Own
-from kinetree.motion import step
+from kinetree.motion import group, step
 from kinetree.stages import function
 from kinetree.stages.transforms import jacobian_of, vjp_of
 from kinetree.sweep import choice
@@ -65,10 +65,19 @@ def inverse_dynamics_second_derivatives(
 
     Reference: Singh, Wensing and others (2023), second-order derivatives of inverse dynamics.
     """
-    slopes = jacobian_of(of.inverse_dynamics_derivatives, wrt="q", of=("dq", "dv", "M"))
-    bends = jacobian_of(of.inverse_dynamics_derivatives, wrt="v", of="dv")
-    dqdq, dvdq, dadq = slopes(model, q, v, a, f_ext=f_ext)
-    return dqdq, bends(model, q, v, a, f_ext=f_ext), np.swapaxes(dvdq, 1, 2), dadq
+    slopes = jacobian_of(of.inverse_dynamics_derivatives, wrt="q", of=("dq", "dv"))
+    dqdq, dvdq = slopes(model, q, v, a, f_ext=f_ext)
+    dqdv = np.swapaxes(dvdq, 1, 2)
+    return _mirrored(model, dqdq), bias_force_hessian(model, q), dqdv, mass_matrix_partials(model, q)
+
+
+def _mirrored(model: Model, dqdq: Array) -> Array:
+    """The same with half of its entries taken from the others: increments of two joints commute."""
+    owner = np.zeros(model.nv, int)
+    for number, coupling in enumerate(model.layout.couplings[1:]):
+        if isinstance(coupling, Own):
+            owner[coupling.v_start : coupling.v_start + coupling.nv] = number
+    return np.where(owner[:, None] > owner, np.swapaxes(dqdq, 1, 2), dqdq)
 
 
 @function(
@@ -123,6 +132,7 @@ def linearize(
     if passive:
         along_q, along_v = jacobian_of(passive_force)(model, q, v)
         dq, dv = dq + inverse @ along_q, dv + inverse @ along_v
+    group.refuse_split(model, "linearize in continuous time")
     A = np.zeros((2 * n, 2 * n), dq.dtype)
     A[:n, :n], A[:n, n:] = _turning(model, v), np.eye(n)
     A[n:, :n], A[n:, n:] = dq, dv

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from kinetree import functions as of
+from kinetree.errors import ModelError
 from kinetree.joints import Revolute
 from kinetree.model import Model
 from kinetree.model.coupling import Linear
 from kinetree.model.parts import Rotor
+from kinetree.spanning import independent, motions
 from kinetree.spatial import Motion, Transform
 from kinetree.stages import function
 
@@ -18,13 +20,13 @@ Array = np.ndarray
 
 
 def rotor_ratios(model: Model) -> Array:
-    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nv).
+    """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nu).
 
-        omega_rotor = N v
+        omega_rotor = N u        u the velocities of all joints, v if there are no loops, else G v
 
     A joint that drives no rotor has a column of zeros.
     """
-    ratios = np.zeros((len(model.rotors), model.nv))
+    ratios = np.zeros((len(model.rotors), model.nu))
     for k, rotor in enumerate(model.rotors):
         (row,) = _coupling(model, rotor).G(())
         for place, ratio in row:
@@ -39,11 +41,19 @@ def motor_torques(model: Model, tau: Array) -> Array:
         tau = N^T tau_m        N the ratios of the rotors
 
     tau / n for a joint with one rotor; where several rotors drive a joint, the solution with the least
-    squares. Joints without a rotor are not served. Cost O(N).
+    squares. Joints without a rotor are not served. Rotors of joints that depend on others by a loop act as
+    tau = (N G)^T tau_m, which depends on the position: solve for it with `loop_matrix`. Cost O(N).
 
     Reference: Echeandia (2020) section 4.2: the motor acts between rotor and carrier.
     """
-    return np.linalg.pinv(rotor_ratios(model).T) @ tau
+    ratios, own = rotor_ratios(model), independent(model)
+    elsewhere = [r.joint for r, row in zip(model.rotors, ratios) if np.any(np.delete(row, own))]
+    if elsewhere:
+        raise ModelError(
+            f"motor_torques: joint {elsewhere[0]!r} of model {model.name!r} depends on others by a loop, so "
+            "what its motor does depends on q: tau = (rotor_ratios(model) @ loop_matrix(model, q)).T @ motors"
+        )
+    return np.linalg.pinv(ratios[:, own].T) @ tau
 
 
 @function("q, v, a -> F(nr, 6)")
@@ -58,6 +68,7 @@ def rotor_wrenches(model: Model, q: Array, v: Array, a: Array) -> Array:
 
     Reference: Echeandia (2020) eq. 4.3 and 4.18, with the rotor's own transform.
     """
+    span, u, change = motions(model, q, v, a)
     poses = of.placements(model, q)
     velocities = of.body_velocities(model, q, v)
     accelerations = of.body_accelerations(model, q, v, a)
@@ -69,7 +80,8 @@ def rotor_wrenches(model: Model, q: Array, v: Array, a: Array) -> Array:
             V = Motion.from_components(velocities[carrier - 1])
             A = Motion.from_components(accelerations[carrier - 1])
             down = poses[carrier - 1, :3, :3].T @ down
-        result.append(_wrench(model, rotor, q, v, a, V, A - Motion(linear=tuple(down))).components)
+        fall = Motion(linear=tuple(down))
+        result.append(_wrench(model, rotor, span.q, u, change, V, A - fall).components)
     return np.array(result).reshape(-1, 6)
 
 
@@ -88,5 +100,5 @@ def _wrench(model: Model, rotor: Rotor, q: Array, v: Array, a: Array, V: Motion,
 
 
 def _coupling(model: Model, rotor: Rotor) -> Linear:
-    """The angle of a rotor in terms of q."""
-    return model.layout.couplings[model.joint_index(rotor.joint)].combined(rotor.ratio)
+    """The angle of a rotor in terms of q and the velocities of all joints."""
+    return model.spanning_tree.layout.couplings[model.joint_index(rotor.joint)].combined(rotor.ratio)

@@ -44,6 +44,10 @@ class StateError(KinetreeError, ValueError):
     """A configuration is not one of the model: a quaternion in it is far from unit length."""
 
 
+class AssemblyError(StateError, ModelError):
+    """A loop is open, or cannot be closed: the message says which, and by how much."""
+
+
 class FrameError(KinetreeError, ValueError):
     """Two quantities were combined although they are expressed in different frames."""
 

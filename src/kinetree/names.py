@@ -51,6 +51,7 @@ HOMES = {
     "kinetree.differential": "inverse_dynamics_second_derivatives inverse_dynamics_hessian linearize",
     "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
     "kinetree.rotor_map": "rotor_error_map",
+    "kinetree.spanning": "loop_matrix loop_wrenches",
     "kinetree.kinematics": (
         "inverse_kinematics relative_placement relative_velocity relative_acceleration Frames"
     ),

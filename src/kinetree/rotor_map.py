@@ -45,7 +45,7 @@ def rotor_error_map(
     if not model.rotors:
         raise ModelError(f"rotor_error_map: model '{model.name}' has no rotors")
     grid = np.meshgrid(n, J, indexing="ij")
-    exact = Model(model.name, model.gravity, model.bodies, tuple(_scaled(r, *grid) for r in model.rotors))
+    exact = model.remade(rotors=tuple(_scaled(r, *grid) for r in model.rotors))
     other = with_rotors(exact, rotors)
     everywhere = np.zeros((len(n), len(J), 1))
     q, v, tau = (np.asarray(x)[..., None, None, :] + everywhere for x in _states(model, states))

@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -168,7 +169,7 @@ def test_no_disk_no_trouble(empty_cache, monkeypatch, obstacle) -> None:
 def test_the_least_recently_used_go(empty_cache, monkeypatch) -> None:
     entry = b"c" * 1000
     size = len(entry) + len(cache.FORMAT) + 32
-    monkeypatch.setattr(cache, "_limit", 5 * size)
+    monkeypatch.setattr(cache, "_limit", 5 * size + size // 2)
     for k in range(5):
         cache.store(f"{k:064d}", entry)
         os.utime(empty_cache / f"{k:064d}.kto", (1000 + k, 1000 + k))
@@ -183,6 +184,19 @@ def test_the_least_recently_used_go(empty_cache, monkeypatch) -> None:
     assert files(empty_cache) == []
     with pytest.raises(ValueError, match="number of bytes"):
         cache.set_limit(-1)
+
+
+def test_a_large_cache_is_not_looked_through_for_every_entry(empty_cache, monkeypatch) -> None:
+    """But before it can outgrow its limit; and when it has, room is made for more than one."""
+    entry, look = b"c" * 1000, mock.Mock(side_effect=cache._files)
+    size = len(entry) + len(cache.FORMAT) + 32
+    monkeypatch.setattr(cache, "_limit", 160 * size)
+    monkeypatch.setattr(cache, "_files", look)
+    for k in range(400):
+        cache.store(f"{k:064d}", entry)
+        assert len(files(empty_cache)) <= 160
+    assert len(files(empty_cache)) >= 140 and look.call_count <= 60
+    assert all(cache.load(f"{k:064d}") == entry for k in range(390, 400))
 
 
 def _write(home: str, seed: int) -> None:

@@ -98,6 +98,12 @@ FIGURES = {
         "centre of mass moved by, m": (0, 1e-3),
         "largest momentum": (0, 1e-10),
     },
+    "delta_tracking": {
+        "off the path by inverse dynamics, mm": (0, 0.3),
+        "off the path by servos alone, mm": (3, 30),
+        "work less energy, J": (0, 2e-3),
+        "loops open by, m": (0, 1e-12),
+    },
     "humanoid_lqr": {"deviation at the end, rad": (0, 1e-3), "fastest growth without control, 1/s": (2, 100)},
 }
 

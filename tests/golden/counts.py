@@ -45,6 +45,10 @@ def arm7_dense() -> kt.Model:
 ROBOTS = {
     "arm7": kt.zoo.arm7, "arm7_dense": arm7_dense, "puma560": kt.zoo.puma560, "quadruped": kt.zoo.quadruped,
     "humanoid": kt.zoo.humanoid, "chain10": lambda: kt.zoo.chain(10),
+    "four_bar": kt.zoo.four_bar, "parallel_ankle": kt.zoo.parallel_ankle, "delta": kt.zoo.delta,
+    "four_bar, open": lambda: kt.zoo.four_bar().spanning_tree,
+    "parallel_ankle, open": lambda: kt.zoo.parallel_ankle().spanning_tree,
+    "delta, open": lambda: kt.zoo.delta().spanning_tree,
 }  # fmt: skip
 LOOPED = ("chain10", "humanoid")  # also counted with loops kept: how much there is to compile, not to run
 
@@ -56,8 +60,14 @@ MAIN = (
 )  # fmt: skip
 
 
+LOOPS = ("four_bar", "parallel_ankle", "delta")  # robots with loops, each also with its loops cut
+FIRST = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
+
+
 def names(robot: str, mode: str = "unrolled") -> list[str]:
     """The algorithms that are counted on a robot."""
+    if robot.removesuffix(", open") in LOOPS:
+        return sorted(FIRST)
     return sorted(REGISTRY if robot in SMALL or mode == "looped" else set(MAIN) & set(REGISTRY))
 
 

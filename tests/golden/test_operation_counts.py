@@ -10,6 +10,7 @@ from tests.golden import counts
 from kinetree.sweep import REGISTRY
 
 GOLDEN = counts.read()
+LONG = ("christoffel_symbols", "inverse_mass_matrix")
 
 
 @cache
@@ -17,7 +18,16 @@ def robot(name: str):
     return counts.ROBOTS[name]()
 
 
-@pytest.mark.parametrize(("on", "mode", "name"), counts.counted())
+def cases() -> list:
+    """Everything that is counted; what takes seconds, and is counted on other robots too, is for soak."""
+    found = []
+    for on, mode, name in counts.counted():
+        long = (on, mode) == ("humanoid", "unrolled") and name in LONG
+        found.append(pytest.param(on, mode, name, marks=pytest.mark.soak if long else ()))
+    return found
+
+
+@pytest.mark.parametrize(("on", "mode", "name"), cases())
 def test_count_is_as_on_file(on, mode, name):
     known = GOLDEN.get(counts.key(on, mode), {})
     assert name in known, f"{name} has no count for {on}, {mode}: run python -m tests.golden.counts"
@@ -41,3 +51,10 @@ ENOUGH = {
 def test_count_is_among_the_best_known(on, name):
     assert GOLDEN[on][name]["flops"] <= ENOUGH[on, name]
     assert GOLDEN[on][name].get("sincos", 0) <= 7
+
+
+@pytest.mark.parametrize("on", counts.LOOPS)
+def test_a_loop_costs_little_more_than_its_open_tree(on):
+    """Forward dynamics in fewer degrees of freedom, closing included."""
+    closed, cut = (GOLDEN[where]["forward_dynamics"]["flops"] for where in (on, f"{on}, open"))
+    assert closed <= 2.5 * cut

@@ -8,6 +8,7 @@ kinetree calls it, with such a processor behind it: memory is the host's.
 from __future__ import annotations
 
 import ctypes
+import re
 import threading
 from typing import Any
 
@@ -20,7 +21,7 @@ from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.strands import Strands
 from kinetree.compiler.runtime.machine import host, lock
 
-SHARED = 227 << 10
+SHARED, FREE = 227 << 10, 48 << 10  # bytes of shared memory of a block; those that need not be asked for
 DECLARATIONS = """declare i32 @thread_number()
 declare i32 @block_number()
 declare void @block_barrier()
@@ -62,6 +63,7 @@ class Block:
     """A kernel, run block by block; the threads of a block are threads."""
 
     def __init__(self, text: str):
+        self.own = 8 * sum(map(int, re.findall(r"= internal addrspace\(3\) global \[(\d+) x i64\]", text)))
         for there, here in BUILT_IN.items():
             text = text.replace(there, here)
         self._me = threading.local()
@@ -146,6 +148,7 @@ class FakeDriver:
         self.fails: dict[str, int] = {}
         self.homes: dict[int, int] = {}  # the device of a piece of memory, if that is not the first
         self.streams = 16
+        self.asked: dict[int, int] = {}  # for so much shared memory, by function
         self.awaited: list[int] = []  # streams that were waited for
         self.late: list[tuple[int, bytes]] = []  # copies that are still on their way on the common stream
 
@@ -174,7 +177,9 @@ class FakeDriver:
         self.awaited.append(stream)
         return 0
 
-    def cuFuncSetAttribute(self, *_: Any) -> int:
+    def cuFuncSetAttribute(self, function: Any, which: int, value: int) -> int:
+        if which == 8:
+            self.asked[function.value] = value
         return 0
 
     def cuDeviceGet(self, found: Any, number: int) -> int:
@@ -214,7 +219,8 @@ class FakeDriver:
         return 0
 
     def cuGetErrorString(self, status: int, found: Any) -> int:
-        found._obj.value = {2: b"out of memory", 700: b"an illegal memory access"}.get(status, b"unknown")
+        known = {1: b"invalid argument", 2: b"out of memory", 700: b"an illegal memory access"}
+        found._obj.value = known.get(status, b"unknown")
         return 0
 
     # -- memory
@@ -278,7 +284,10 @@ class FakeDriver:
         return 0
 
     def cuLaunchKernel(self, function: Any, blocks: int, *rest: Any) -> int:
-        threads, stream, arguments = rest[2], rest[6], rest[7]
+        threads, shared, stream, arguments = rest[2], rest[5], rest[6], rest[7]
+        own = self.modules[function.value].own
+        if shared > self.asked.get(function.value, FREE - own) or shared + own > SHARED:
+            return 1
         self._arrive(stream)
         numbers = [ctypes.c_int64.from_address(p).value for p in arguments]
         self.modules[function.value].run(numbers, blocks, threads)

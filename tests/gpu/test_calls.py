@@ -6,12 +6,15 @@ import gc
 
 import numpy as np
 import pytest
+from tests.gpu.jobs import job
+from tests.targets.cases import tree
 
 import kinetree as kt
 from kinetree.compiler.emit.llvm import gpu_kernel, sincos
 from kinetree.compiler.runtime import cuda, cuda_kernels
 from kinetree.compiler.runtime.cuda_arrays import View
 from kinetree.errors import CompileError, KinetreeError, ShapeError, SingularError
+from kinetree.stages import TARGETS
 from kinetree.stages.targets import cuda_code, cuda_host
 from kinetree.stages.targets.cuda_code import same_bits
 
@@ -306,3 +309,13 @@ def test_large_angles_are_part_of_the_proof(fake, arm, monkeypatch):
     monkeypatch.setattr(gpu_kernel.sincos, "define_large", lambda space="": wrong(space) if space else real())
     with pytest.raises(CompileError, match="differs from what the CPU computes"):
         kt.compile(kt.mass_matrix, arm, target="cuda")(np.zeros(7))
+
+
+def test_shared_memory_of_the_kernel_itself_counts(fake):
+    """Rows of 48 kB: with the few bytes of its own a kernel has more than what need not be asked for."""
+    j = job("articulated_inertias", None, 9)
+    kernel = TARGETS["cuda"].executable(j)
+    assert kernel.code.ptx("rows", cuda.device()).shared == 48 << 10
+    states = j.samples(40)
+    assert same_bits(kernel(*states), TARGETS["cpu"].executable(j)(*states))
+    tree.cache_clear()

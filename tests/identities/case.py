@@ -24,10 +24,11 @@ class Case:
         rng: np.random.Generator,
         mechanism: Mechanism | None = None,
         target: str = "eager",
+        state: tuple[Array, Array] | None = None,
     ) -> None:
         self.label, self.model, self.mechanism, self.target = label, model, mechanism, target
         self.n, self.nb = model.nv, model.nbodies
-        self.q, self.v = mechanism.random_state(rng) if mechanism else model.random_state(rng)
+        self.q, self.v = state or (mechanism or model).random_state(rng)
         self.q, self.v = np.asarray(self.q, float), np.asarray(self.v, float)
         self.a, self.x = rng.normal(size=self.n), rng.normal(size=self.n)
         self.f_ext = rng.normal(size=(self.nb, 6))

@@ -20,7 +20,8 @@ from kinetree import algorithms
 from kinetree.sweep import REGISTRY
 
 BLOCK = 25
-ELSEWHERE = {"passive_force", "spring_energy", "rotor_error"}  # see tests/dynamics/test_derived.py
+# see tests/dynamics/test_derived.py and tests/loops/test_forces.py
+ELSEWHERE = {"passive_force", "spring_energy", "rotor_error", "loop_wrenches"}
 ZOO = {
     "pendulum": lambda: kt.zoo.pendulum(),
     "double_pendulum": lambda: kt.zoo.double_pendulum(),

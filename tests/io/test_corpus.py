@@ -119,6 +119,8 @@ def test_mjcf_models_are_those_of_mujoco(stride):
             continue
         if "<attach" in path.read_text():
             continue  # the other model needs its meshes
+        if model.loops:  # test_loops_mjcf.py has them closed
+            model = kt.load(path, loops="ignore")
         assert disagreement(model, MuJoCo(bare_mjcf(path), model), rng) < 1e-9, path.name
         compared += 1
     assert compared > 0.6 * len(mjcfs()[::stride])

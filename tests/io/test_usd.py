@@ -274,7 +274,9 @@ def test_loops_are_cut_where_the_file_says_so():
     ends = [("", "a"), ("a", "b"), ("c", "a"), ("b", "c")]
     joints = [joint(f"j{k}", *pair) for k, pair in enumerate(ends[:3])]
     loop = joint("loop", *ends[3], inner="bool physics:excludeFromArticulation = true")
-    model = kt.load(stage_of(*links, loop, *joints))
+    closed = kt.load(stage_of(*links, loop, *joints))
+    assert [(each.name, each.redundant) for each in closed.loops] == [("loop", 5)]  # all on one axis
+    model = kt.load(stage_of(*links, loop, *joints), loops="ignore")
     (cut,) = [f for f in model.report.findings if f.rule == "tree-two-parents"]
     assert "loop" in cut.where.element and set(model.joint_names) == {"j0", "j1", "j2"}
     assert model.body_names[0] == "a" and model.bodies[model.body_names.index("c")].parent == 1

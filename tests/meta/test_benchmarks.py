@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks import bridges, calls, table
+from benchmarks import bridges, calls, loops, table
 from benchmarks.measure import Call, race
 from benchmarks.pinocchio_peer import BATCHES, FUNCTIONS
 
@@ -41,3 +41,11 @@ def test_batches_inside_other_libraries():
     row = bridges.row("arm7", "inverse_dynamics", 1e-4)
     assert set(row["batch"]) <= {"ours", *bridges.LIBRARIES} and row["batch"]["ours"]["median"] > 0
     assert bridges.line(row).count("|") == bridges.HEAD.split("\n")[0].count("|")
+
+
+def test_loops_and_feet_on_the_ground():
+    row = loops.row("four-bar", 1e-4)
+    assert row["batch"]["median"] > 0 and set(row["single"]) <= {"ours", "pinocchio"}
+    assert loops.line(row).count("|") == loops.HEAD.split("\n")[0].count("|")
+    if "pinocchio" in row["single"]:
+        assert row["difference"] < 1e-9

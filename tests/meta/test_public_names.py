@@ -90,6 +90,8 @@ FUNCTIONS = {
     "rotor_wrenches": "q v a",
     "motor_torques": "tau",
     "rotor_ratios": "",
+    "loop_matrix": "q",
+    "loop_wrenches": "q v a f_ext=",
     "inverse_dynamics_derivatives": "q v a f_ext= hold=body",
     "forward_dynamics_derivatives": "q v tau f_ext= hold=body",
     "inverse_dynamics_second_derivatives": "q v a f_ext=",
@@ -111,7 +113,7 @@ ZOO = """
 MODEL = """
     name nq nv nbodies body_names joint_names frame_names parents gravity total_mass neutral random_state
     integrate difference replace lock attach add_frame subtree to_dict from_dict is_ancestor path branch
-    children depth report coordinate_index
+    children depth report coordinate_index loops assemble spanning
 """.split()
 VALUES = {"frame": "pole", "base": "cart", "frames": "pole", "forces": {}, "impulse": np.zeros(6),
           "C": np.zeros((2, 2))}  # fmt: skip

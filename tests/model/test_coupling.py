@@ -113,7 +113,7 @@ def node(rng) -> Node:
         member(3, 1, Wobble(), Linear(((0, 0, 0.7), (1, 1, -0.4)), 0.1), rng),
         member(4, 0, Prismatic(SLANTED), Linear(((2, 2, 1.5),)), rng),
     )
-    return Node(0, (-1, 0), members, (0, 1, 2), (0, 1, 2))
+    return Node(0, (-1, 0), members, (0, 1, 2), (0, 1, 2), (0, 1, 2))
 
 
 def matrices(X: Stack) -> np.ndarray:

@@ -63,6 +63,24 @@ class Body:
     armature: float = 0.0
     mimic: tuple[int, float, float] | None = None  # (body whose joint leads, multiplier, offset)
 
+    def joint(self) -> Any:
+        """The library's joint of this type."""
+        import kinetree as kt
+
+        axis, axis2 = tuple(self.axis.tolist()), tuple(self.axis2.tolist())
+        match self.type:
+            case "fixed":
+                return kt.Fixed()
+            case "helical":
+                return kt.Helical(axis, self.pitch)
+            case "universal":
+                return kt.Universal(axis, axis2)
+            case "planar_twist":
+                return kt.PlanarTwist()
+            case "planar" | "spherical" | "free":
+                return getattr(kt, self.type.capitalize())()
+        return getattr(kt, self.type.capitalize())(axis)
+
 
 @dataclass(frozen=True)
 class Rotor:
@@ -167,7 +185,11 @@ class Mechanism:
         return np.concatenate([*parts, []]), rng.normal(size=self.nv)
 
     def build(self) -> Any:
-        """The library's model of this mechanism, by the public builder alone."""
+        """The library's model of this mechanism."""
+        return self.builder().build()
+
+    def builder(self) -> Any:
+        """All parts of this mechanism, given to the public builder."""
         import kinetree as kt
 
         def pose(part: Body | Rotor) -> Any:
@@ -176,29 +198,14 @@ class Mechanism:
         def inertia(mass: Mass) -> Any:
             return kt.Inertia(mass.mass, mass.com.tolist(), mass.inertia.tolist())
 
-        def joint(b: Body) -> Any:
-            axis, axis2 = tuple(b.axis.tolist()), tuple(b.axis2.tolist())
-            match b.type:
-                case "fixed":
-                    return kt.Fixed()
-                case "helical":
-                    return kt.Helical(axis, b.pitch)
-                case "universal":
-                    return kt.Universal(axis, axis2)
-                case "planar_twist":
-                    return kt.PlanarTwist()
-                case "planar" | "spherical" | "free":
-                    return getattr(kt, b.type.capitalize())()
-            return getattr(kt, b.type.capitalize())(axis)
-
         names = self.names
-        builder = kt.ModelBuilder("mechanism")
+        builder = kt.ModelBuilder("mechanism", gravity=self.gravity)
         for i, b in enumerate(self.bodies):
             mimic = (f"j{b.mimic[0]}", *b.mimic[1:]) if b.mimic else None
             builder.add_body(
                 names[i],
                 None if b.parent < 0 else names[b.parent],
-                joint(b),
+                b.joint(),
                 placement=pose(b),
                 inertia=inertia(b.mass),
                 joint_name=f"j{i}",
@@ -209,4 +216,4 @@ class Mechanism:
             ratio = r.ratios[0] if len(r.ratios) == 1 else r.ratios
             axis = tuple(r.axis.tolist())
             builder.add_rotor(f"j{r.body}", inertia(r.mass), placement=pose(r), axis=axis, ratio=ratio)
-        return builder.build().replace(gravity=self.gravity)
+        return builder

@@ -4,13 +4,15 @@
     python -m tests.soak.campaign all --jobs 8 --ledger build/soak.json      # goes on where it stopped
     python -m tests.soak.campaign trees --seed 123          # one trial again: what a failure prints
 
-A trial returns a word that is counted, or raises. A worker that dies, or a trial that takes longer than its
-module's LIMIT, is a failure like any other, and its seed is known. The ledger keeps which seeds are done.
+A trial returns a word that is counted, or raises. A worker that dies is a failure like any other, and its
+seed is known. A trial that takes longer than its module's LIMIT is tried again at the end, alone: only if it
+takes too long there too is it a failure. The ledger keeps which blocks of seeds are done, and what failed.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import json
 import multiprocessing
@@ -21,20 +23,22 @@ import sys
 import time
 import traceback
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 CAMPAIGNS = (
-    "trees", "files", "arguments", "fuzzer", "lifetimes", "interrupts", "caches", "exported", "devices",
+    "trees", "loops", "files", "arguments", "fuzzer", "lifetimes", "interrupts", "caches", "exported",
+    "devices",
 )  # fmt: skip
 LIMIT = 600.0  # seconds that a trial may take, on a busy machine too
 BLOCK = 100  # seeds that a worker takes at a time
+LATE, FAILED = "out of time", "failed"
+TOO_LONG = 75  # how a worker ends whose trial takes too long
 
 
 @dataclass
@@ -42,24 +46,57 @@ class Ledger:
     """What a campaign has done: which blocks of seeds, how the trials ended, and which failed."""
 
     first: int
-    done: list[int] = field(default_factory=list)
+    done: list[list[int]] = field(default_factory=list)  # ranges of blocks: from, and to but without
     tally: dict[str, int] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
+    late: list[int] = field(default_factory=list)  # seeds out of time that were not yet tried alone
     core_seconds: float = 0.0
 
     @property
     def trials(self) -> int:
         return sum(self.tally.values())
 
-    def add(self, block: int, tally: dict[str, int], failures: list[str], seconds: float) -> None:
-        self.done.append(block)
-        self.tally = dict(Counter(self.tally) + Counter(tally))
-        self.failures += failures
-        self.core_seconds = round(self.core_seconds + seconds, 3)
+    def knows(self, block: int) -> bool:
+        return any(start <= block < stop for start, stop in self.done)
+
+    def add(self, report: Report) -> None:
+        self.tally = dict(Counter(self.tally) + Counter(report.tally))
+        self.failures += report.failures
+        self.late = sorted({*self.late, *report.late})
+        self.core_seconds = round(self.core_seconds + report.seconds, 3)
+
+    def finish(self, block: int) -> None:
+        """Remember that a block is done."""
+        merged: list[list[int]] = []
+        for start, stop in sorted([*self.done, [block, block + 1]]):
+            if merged and merged[-1][1] == start:
+                merged[-1][1] = stop
+            else:
+                merged.append([start, stop])
+        self.done = merged
 
 
-class TooLongError(AssertionError):
-    """A trial that does not end."""
+@dataclass
+class Report:
+    """What a worker says of the seeds that it was given."""
+
+    tally: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    late: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def end(self, death: Death, line: str) -> None:
+        """Add, and print, that a worker ended."""
+        if death.late:
+            self.late.append(death.seed)
+        else:
+            self.tally[FAILED] += 1
+            self.failures.append(f"a worker died\n  {line}")
+        print(f"{LATE}; {line}" if death.late else self.failures[-1], flush=True)
+
+
+class TooLongError(BaseException):
+    """A trial that does not end: no error that anything on the way should handle."""
 
 
 @contextmanager
@@ -78,40 +115,57 @@ def at_most(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+def again(name: str, seed: int) -> str:
+    return f"again: python -m tests.soak.campaign {name} --seed {seed}"
+
+
 def attempt(name: str, seed: int) -> tuple[str, str]:
-    """How a trial ended, and what to print about it if it failed."""
+    """How a trial ended, and what to print about it if it failed or was out of time."""
     module = importlib.import_module(f"tests.soak.{name}")
     try:
         with at_most(getattr(module, "LIMIT", LIMIT)):
             return module.trial(seed), ""
+    except TooLongError as error:
+        return LATE, f"{error}\n  {again(name, seed)}"
     except Exception as error:
         what = str(error) or repr(error)
         if not isinstance(error, AssertionError):
             where = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__}: {what} ({where.filename}:{where.lineno})"
-        return "failed", f"{what}\n  again: python -m tests.soak.campaign {name} --seed {seed}"
+        return FAILED, f"{what}\n  {again(name, seed)}"
 
 
 def work(name: str, blocks: Any, current: Any, me: int, results: Connection, finish: float) -> None:
     """What a worker does: blocks of seeds, until there are none or the time is over."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")
+    gc.freeze()  # what was imported stays
     while True:
         try:
             block, seeds = blocks.get(timeout=1)
         except queue.Empty:
             return
-        started, tally, failures = time.process_time(), Counter[str](), []
+        started, report = time.process_time(), Report()
         for seed in seeds:
             if time.monotonic() > finish:
                 return  # a block that was begun but not finished does not count
             current[me] = seed
             word, failure = attempt(name, seed)
-            tally[word] += 1
+            if word == LATE:
+                os._exit(TOO_LONG)  # who knows what was going on: another one does the rest
+            report.tally[word] += 1
             if failure:
-                failures.append(failure)
+                report.failures.append(failure)
         current[me] = -1
-        results.send((block, dict(tally), failures, time.process_time() - started))
+        report.seconds = time.process_time() - started
+        results.send((block, report))
+
+
+class Death(NamedTuple):
+    """The seed at which a worker ended, and whether it had run out of time."""
+
+    seed: int
+    late: bool
 
 
 class Crew:
@@ -133,8 +187,8 @@ class Crew:
             there.close()
             self.workers[here] = me, worker
 
-    def reports(self) -> Iterator[tuple[int, dict[str, int], list[str], float] | int]:
-        """What workers send within half a second: a block that is done, or the seed at which one died."""
+    def reports(self) -> Iterator[tuple[int, Report] | Death]:
+        """What workers send within half a second: a block that is done, or how one ended before that."""
         for line in wait(list(self.workers), 0.5):
             assert isinstance(line, Connection)
             try:
@@ -143,7 +197,7 @@ class Crew:
                 me, worker = self.workers.pop(line)
                 worker.join()
                 if worker.exitcode and self.current[me] >= 0 and time.monotonic() < self.finish:
-                    yield self.current[me]
+                    yield Death(self.current[me], worker.exitcode == TOO_LONG)
                 self.current[me] = -1
 
     def dismiss(self) -> None:
@@ -155,32 +209,52 @@ class Crew:
 def run(
     name: str, ledger: Ledger, count: int, jobs: int, seconds: float, keep: Callable[[], None]
 ) -> None:
-    """Try seeds until `count` are done or the time is over; report as they end, and `keep` now and then."""
+    """Try seeds until `count` are done or the time is over, and then those that were out of time, alone."""
     size = getattr(importlib.import_module(f"tests.soak.{name}"), "BLOCK", BLOCK)
-    finish, kept = time.monotonic() + seconds, time.monotonic()
-    crew, known = Crew(name, jobs, finish), set(ledger.done)
-    waiting = iter([k for k in range(-(-count // size)) if k not in known])
-    given: dict[int, range] = {}
-    while time.monotonic() < finish:
-        for block in islice(waiting, 2 * jobs - len(given)):
-            start = ledger.first + block * size
-            given[block] = range(start, min(start + size, ledger.first + count))
+    finish, last = time.monotonic() + seconds, ledger.first + count
+    starts = range(ledger.first, last, size)
+    blocks = {k: range(s, min(s + size, last)) for k, s in enumerate(starts) if not ledger.knows(k)}
+    for block, report in _reports(Crew(name, jobs, finish), blocks, keep):
+        ledger.add(report)
+        ledger.finish(block)
+    late = {seed: [seed] for seed in ledger.late}
+    for seed, report in _reports(Crew(name, 1, finish), late, keep):
+        if report.late:
+            report.late, report.tally[FAILED] = [], 1
+            report.failures.append(f"takes too long, also alone\n  {again(name, seed)}")
+        ledger.late.remove(seed)
+        ledger.add(report)
+
+
+def _reports(
+    crew: Crew, blocks: Mapping[int, Sequence[int]], keep: Callable[[], None]
+) -> Iterator[tuple[int, Report]]:
+    """What is said of blocks of seeds, as they are done; failures are printed at once.
+
+    A worker that dies is a failure of the seed it was at; another one tries the rest of its block.
+    """
+    waiting, given, ended, kept = list(blocks)[::-1], {}, defaultdict(Report), time.monotonic()
+    while (waiting or given) and time.monotonic() < crew.finish:
+        while waiting and len(given) < 2 * crew.jobs:
+            block = waiting.pop()
+            given[block] = list(blocks[block])
             crew.blocks.put((block, given[block]))
-        if not given:
-            break
         crew.fill()
-        for report in crew.reports():
-            if isinstance(report, int):
-                line = f"again: python -m tests.soak.campaign {name} --seed {report}"
-                failures = [f"a worker died\n  {line}"]
-                ledger.failures += failures
-                given = {b: seeds for b, seeds in given.items() if report not in seeds}
-            else:
-                block, _, failures, _ = report
-                given.pop(block, None)
-                ledger.add(*report)
-            for failure in failures:
-                print(failure, flush=True)
+        for message in crew.reports():
+            if isinstance(message, Death):
+                block = next(b for b, seeds in given.items() if message.seed in seeds)
+                given[block].remove(message.seed)
+                crew.blocks.put((block, given[block]))
+                ended[block].end(message, again(crew.name, message.seed))
+                continue
+            block, report = message
+            for line in report.failures:
+                print(line, flush=True)
+            report.tally += ended[block].tally
+            report.failures += ended[block].failures
+            report.late = ended.pop(block).late
+            del given[block]
+            yield block, report
         if time.monotonic() > kept + 10:
             keep()
             kept = time.monotonic()
@@ -208,9 +282,9 @@ def conduct(name: str, options: argparse.Namespace) -> int:
     run(name, ledger, count, options.jobs, options.seconds, keep)
     keep()
     words = ", ".join(f"{n:,} {word}" for word, n in sorted(ledger.tally.items()))
-    failed = len(ledger.failures)
-    print(f"{name}: {words}; {failed} failures, {ledger.core_seconds:,.0f} core seconds")
-    return int(bool(failed))
+    failed, late = len(ledger.failures), len(ledger.late)
+    print(f"{name}: {words}; {failed} failures, {late} out of time, {ledger.core_seconds:,.0f} core seconds")
+    return int(bool(failed or late))
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -40,16 +41,9 @@ COUNT = 2 * len(functions())
 
 def trial(seed: int) -> str:
     number, mode = divmod(seed % COUNT, 2)
-    function, model = functions()[number], tree(SEEDS[seed % len(SEEDS)], 2).model
-    options = {name: OPTIONS[name](model, np.random.default_rng(seed)) for name in function.options}
-    optional = [a.name for a in function.inputs if a.optional and (seed // COUNT) % 2]
     with tempfile.TemporaryDirectory(prefix="kinetree-soak-") as place:
         folder = Path(place)
-        try:
-            kt.export_c([(function, options)], model, folder, prefix="t", mode=("unrolled", "looped")[mode],
-                        optional=optional)  # fmt: skip
-        except (CompileError, ModelError):
-            return "not for this model"
+        _export(functions()[number], ("unrolled", "looped")[mode], seed, folder)
         _run(folder, ["gcc", *WARNINGS, *SANITIZED, "t.c", "t_selftest.c", "-o", "sanitized", "-lm"])
         _run(folder, ["./sanitized"])
         if shutil.which("valgrind") is None:
@@ -57,6 +51,18 @@ def trial(seed: int) -> str:
         _run(folder, ["gcc", "-std=c99", "-O1", "-g", "t.c", "t_selftest.c", "-o", "plain", "-lm"])
         _run(folder, [*VALGRIND, "./plain"])
     return "clean"
+
+
+def _export(function: Function, mode: str, seed: int, folder: Path) -> None:
+    """Write the function of one of the trees, or of the next one that has what it needs."""
+    optional = [a.name for a in function.inputs if a.optional and (seed // COUNT) % 2]
+    for k in range(len(SEEDS)):
+        model = tree(SEEDS[(seed + k) % len(SEEDS)], 2).model
+        options = {name: OPTIONS[name](model, np.random.default_rng(seed)) for name in function.options}
+        with suppress(CompileError, ModelError):
+            kt.export_c([(function, options)], model, folder, prefix="t", mode=mode, optional=optional)
+            return
+    raise AssertionError(f"{function.name} can be exported for none of the trees")
 
 
 def _run(folder: Path, command: list[str]) -> None:

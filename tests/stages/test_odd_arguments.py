@@ -75,6 +75,16 @@ def test_objects_that_are_plain_numbers_follow_the_rule_of_nan():
     assert forces.dtype == float and np.isnan(forces).all()
 
 
+@pytest.mark.parametrize("target", [None, "eager"])
+def test_so_does_a_model_without_coordinates_given_none_as_objects(target):
+    builder = kt.ModelBuilder("rests")
+    builder.add_body("b", "world", kt.Fixed(), inertia=kt.Inertia(1.0, (0, 0, 0), np.eye(3).tolist()))
+    place = kt.center_of_mass(
+        builder.build(), np.zeros(0, object), parameters=np.full((1, 10), np.inf), target=target
+    )
+    assert place.dtype == float and np.isnan(place).all()
+
+
 @pytest.mark.parametrize("batch", [(), (1,), (3,)])
 @pytest.mark.parametrize("name", ["center_of_mass", "center_of_mass_jacobian", "composite_moments"])
 def test_nothing_has_its_centre_at_the_origin(name, batch):

@@ -19,8 +19,9 @@ STATES = 4
 EPS = float(np.finfo(np.float64).eps)
 # How the rounding errors of single precision scale to those of double precision.
 FINER = EPS / float(np.finfo(np.float32).eps)
-# Relative changes of inputs and inertias that show the conditioning of a result; how many to draw.
-STEP, DRAWS = 1e-6, 3
+# Relative changes of inputs and inertias that show the conditioning of a result; how many to draw, and how
+# many if a result seems to be wrong: few may miss the changes that matter most.
+STEP, DRAWS, MANY = 1e-6, 3, 40
 # The errors of all operations on the way to a result add up to this many times that of one.
 SPREAD = 8.0
 # In a common frame distances are those from the root body, not along one link.
@@ -67,8 +68,15 @@ class Setting:
         """How far apart two correct evaluations may be: by what the results change, in double precision,
         when every input and every inertia changes in its last places.
         """
+        return self._tolerances(DRAWS)
+
+    def look_closer(self) -> None:
+        """Measure the tolerances with many more draws."""
+        self.tolerances = self._tolerances(MANY)
+
+    def _tolerances(self, draws: int) -> list[float]:
         moved = [0.0] * len(self.eager)
-        for draw in range(DRAWS):
+        for draw in range(draws):
             for k, (near, exact) in enumerate(zip(self.nearby(draw), self.eager, strict=True)):
                 moved[k] = max(moved[k], float(np.abs(near - exact).max(initial=0.0)) / STEP)
         sizes = [self.size + float(np.abs(exact).max(initial=0.0)) for exact in self.eager]
@@ -82,6 +90,8 @@ class Setting:
             return x + STEP * size * rng.choice([-1.0, 1.0], x.shape)
 
         inputs = {k: moved(x, max(1.0, float(np.abs(x).max(initial=0.0)))) for k, x in self.inputs.items()}
+        if self.model.loops and "q" in inputs:
+            inputs["q"] = self.model.assemble(inputs["q"])
         own = {"parameters": self.model.parameters, "gravity": np.array(self.model.gravity, float)}
         numbers = {k: moved(x, np.abs(x)) for k, x in own.items()}
         function = getattr(kt, self.algorithm.name)

@@ -15,7 +15,7 @@ from kinetree.sweep import Algorithm
 #: Inputs that may hold any numbers, with the shape that they have.
 FREE = {
     "v": ("nv",), "a": ("nv",), "tau": ("nv",), "x": ("nv",), "known": ("nv",), "f_ext": ("nb", 6),
-    "point": (3,), "added": ("nv",),
+    "point": (3,), "added": ("nu",),
 }  # fmt: skip
 
 POSITIVE = ("added",)  # inertias

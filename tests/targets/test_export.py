@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from tests.conftest import scale
-from tests.targets.cases import COMMON, STATES, Setting, robot, tree
+from tests.targets.cases import COMMON, STATES, Setting, motionless, robot, tree
 
 import kinetree as kt
 from kinetree import functions
@@ -149,3 +149,10 @@ def test_robots(name, tmp_path):
         gcc(tmp_path, *SANITIZERS, "r.c", "r_selftest.c", "-o", "selftest", "-lm")
         done = subprocess.run(["./selftest"], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_functions_without_results(tmp_path):
+    """A model without coordinates: its self-test has nothing to compare, and compiles without a warning."""
+    kt.export_c([kt.mass_matrix, kt.bias_force], motionless(2).model, tmp_path, prefix="r")
+    gcc(tmp_path, "r.c", "r_selftest.c", "-o", "selftest", "-lm")
+    assert subprocess.run(["./selftest"], cwd=tmp_path, capture_output=True).returncode == 0

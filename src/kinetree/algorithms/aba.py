@@ -31,7 +31,7 @@ def forward_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any) -> Any:
     return _accelerations(tree, q, v, tau, f_ext)
 
 
-@algorithm("q, v, tau, added(nv), f_ext? -> a")
+@algorithm("q, v, tau, added, f_ext? -> a")
 def augmented_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, added: Any, f_ext: Any) -> Any:
     """Accelerations when the inertia `added` is added along each velocity, felt by that velocity alone.
 
@@ -58,7 +58,7 @@ def _accelerations(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any, added: Any
         pA[i] = I.force(J[i]) - f_ext[i]
     for i in tree.inward():
         p = tree.parent(i)
-        Ia = freed(tree, i, IA, S, U, D, added)
+        Ia = freed(tree, i, IA, S, U, D, None if added is None else tree.reflected(i, q[i], added[i]))
         u[i] = tau[i] - S[i].T @ pA[i]
         IA.add(p, X[i].T @ Ia @ X[i])
         pa = pA[i] + Ia @ c[i] + U[i] @ D[i].solve(u[i])

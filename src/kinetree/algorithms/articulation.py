@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kinetree.spatial import Coordinates, Factored, Force, ForceSet, Matrix, Motion, Subspace, Transform
+from kinetree.spatial import Coordinates, Factored, Force, ForceSet, Motion, Subspace, Transform
 from kinetree.spatial.articulated import ArticulatedInertia
 from kinetree.sweep import Sweep, algorithm
 
@@ -13,15 +13,15 @@ from kinetree.sweep import Sweep, algorithm
 def freed(tree: Sweep, i: Any, I: Any, S: Any, U: Any, D: Any, added: Any = None) -> Any:
     """Free the joint of node i, whose I^A is known: U = I^A S and D = S^T U (factored).
 
-    Returns what the predecessor feels of it, I^A - U D^-1 U^T. `added` is inertia that only the joint feels:
-    it counts in D alone.
+    Returns what the predecessor feels of it, I^A - U D^-1 U^T. `added` is inertia (a matrix) that only the
+    joint feels: it counts in D alone.
     """
     U[i] = I[i] @ S[i]
     along = S[i].T @ U[i]
     if added is None:
         D[i] = tree.factored(i, along)
         return I[i].deflated(S[i], U[i], D[i])
-    D[i] = tree.factored(i, along + Matrix.diagonal(added[i]))
+    D[i] = tree.factored(i, along + added)
     return I[i].lowered(U[i], D[i])
 
 
@@ -36,7 +36,8 @@ def articulated(tree: Sweep, q: Any, added: Any = None) -> tuple[Any, ...]:
         X[i], S[i] = tree.joint(i, q[i])
         IA[i] = tree.inertia(i)
     for i in tree.inward():
-        IA.add(tree.parent(i), X[i].T @ freed(tree, i, IA, S, U, D, added) @ X[i])
+        more = None if added is None else tree.reflected(i, q[i], added[i])
+        IA.add(tree.parent(i), X[i].T @ freed(tree, i, IA, S, U, D, more) @ X[i])
     return X, S, U, D, IA
 
 

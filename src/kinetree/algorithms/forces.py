@@ -27,7 +27,7 @@ def _wrenches(tree: Sweep, F: Any, q: Any, v: Any, a: Any, f_ext: Any) -> Iterat
         J[i] = (X[i] @ J[tree.parent(i)]).moved(S @ v[i], S @ a[i] + ring @ v[i])
         F[i] = tree.inertia(i).force(J[i]) - f_ext[i]
     for i in tree.inward():
-        yield i, tree.gathered(i, X[i], F[i])
+        yield i, tree.held(i, q[i], X[i], F[i])
         F.add(tree.parent(i), X[i].T @ F[i])
 
 
@@ -37,7 +37,8 @@ def joint_wrenches(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
 
         f_i = I_i a_i + v_i x* I_i v_i - f_ext,i + sum X_c^T f_c
 
-    It holds up everything outboard. What a drive adds on its predecessor belongs to that body. Cost O(N).
+    It holds up everything outboard. What a drive adds on its predecessor belongs to that body. In a loop what
+    closes it carries its part (`loop_wrenches`), so that dependent joints give no force. Cost O(N).
 
     Reference: the interbody force of Concurrent Dynamics (2017); f of the recursive Newton-Euler algorithm.
     """

@@ -21,7 +21,7 @@ def innovations(tree: Sweep, q: Any, x: Any) -> Any:
     return _innovations(tree, articulated(tree, q), x)
 
 
-@algorithm("q, x, added(nv) -> e(nv), answer(nv)")
+@algorithm("q, x, added -> e(nv), answer(nv)")
 def augmented_innovations(tree: Sweep, q: Any, x: Any, added: Any) -> Any:
     """Innovations with inertia added along each velocity, felt by that velocity alone.
 
@@ -45,7 +45,7 @@ def innovations_response(tree: Sweep, q: Any, x: Any) -> Any:
     return _response(tree, articulated(tree, q), x)
 
 
-@algorithm("q, x, added(nv) -> a")
+@algorithm("q, x, added -> a")
 def augmented_innovations_response(tree: Sweep, q: Any, x: Any, added: Any) -> Any:
     """The accelerations that go with innovations `x`, with inertia added along each velocity.
 

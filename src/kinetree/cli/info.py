@@ -76,14 +76,21 @@ def as_json(model: Model) -> dict[str, Any]:
         "total_mass": float(model.total_mass),
         "joints": joints,
         "groups": [group._asdict() for group in groups(model)],
+        "loops": [_loop(loop) for loop in model.loops],
         "model": model.to_dict(),
         "report": None if model.report is None else model.report.to_dict(),
     }
 
 
+def _loop(loop: Any) -> dict[str, Any]:
+    """How a loop is solved, as plain data."""
+    facts = {key: getattr(loop, key) for key in ("name", "redundant", "size", "slack")}
+    return facts | {"independent": loop.independent, "dependent": loop.dependent, "rows": len(loop.rows)}
+
+
 def write(style: Style, model: Model) -> None:
     """Print the model for a person."""
-    from kinetree.model.table import HEADER, passive, row
+    from kinetree.model.table import HEADER, loops, passive, row
 
     report = model.report
     origin = "" if report is None else style.dim(f"  {report.format}, {printable(report.source)}")
@@ -104,6 +111,7 @@ def write(style: Style, model: Model) -> None:
         extra = [plural(group.rotors, "rotor")] if group.rotors else []
         names = " + ".join([*map(printable, group.bodies), *extra])
         lines.append(f"group: {names}, moved by {plural(group.coordinates, 'coordinate')}")
+    lines += map(printable, loops(model))
     if model.frames:
         names = ", ".join(map(printable, model.frame_names[:FRAMES]))
         more = f" and {len(model.frames) - FRAMES} more" if len(model.frames) > FRAMES else ""

@@ -114,10 +114,12 @@ def start(model: Model, options: argparse.Namespace) -> tuple[Any, Any]:
     for given, array, index in ((options.q, q, model.position_index), (options.v, v, model.coordinate_index)):
         for name, value in given.items():
             at = index(name)
+            if at.stop == at.start and model.position_index(name) != slice(at.start, at.start) and model.loops:
+                raise Misuse(f"joint '{name}' depends on others by a loop: give the velocities of those")
             if at.stop - at.start != 1:
                 raise Misuse(f"joint '{name}' has {plural(at.stop - at.start, 'coordinate')}, not one")
             array[at] = value
-    return q, v
+    return model.assemble(q, fixed=tuple(options.q)) if model.loops and options.q else q, v
 
 
 def simulated(model: Model, q: Any, v: Any, options: argparse.Namespace) -> tuple[Trajectory, list[str]]:

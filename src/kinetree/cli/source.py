@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ZOO = "zoo:"
 STANDARD_INPUT = "-"
+_GIVEN = ("format", "repair", "snap", "base", "density", "loops")  # as `kinetree.load` takes them
 
 
 def configure(parser: argparse.ArgumentParser, optional: bool = False) -> None:
@@ -35,6 +36,8 @@ def configure(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     parser.add_argument("--snap", type=float, default=0.0, metavar="TOL", help=near)
     fill = "kg/m^3 of URDF geometry without an inertia"
     parser.add_argument("--density", type=float, metavar="RHO", help=fill)
+    close = "close loops (the default), or leave them open"
+    parser.add_argument("--loops", choices=("close", "ignore"), default="close", help=close)
     configure_reach(parser)
 
 
@@ -72,7 +75,7 @@ def load(document: Document, options: argparse.Namespace) -> Model:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kt.errors.FileWarning)  # commands show the report
-        given = {name: getattr(options, name) for name in ("format", "repair", "snap", "base", "density")}
+        given = {name: getattr(options, name) for name in _GIVEN}
         return kt.load(document, **reach(options), **given)
 
 

@@ -18,6 +18,7 @@ from kinetree.errors import ArgumentError, ModelError
 from kinetree.joints import Fixed, Joint
 from kinetree.model import Model
 from kinetree.model.validate import WORLD, numbers, pose, shown
+from kinetree.spanning import motions, spanned
 from kinetree.spatial import Transform
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.quaternion import quaternion_from_matrix, quaternion_log
@@ -186,7 +187,7 @@ class JointConstraint(Constraint):
             _set(self, position=tuple(float(x) for x in np.ravel(self.position)))
 
     def _place(self, model: Model) -> slice:
-        place = model.coordinate_index(self.joint)
+        place = model.spanning_tree.coordinate_index(self.joint)
         if place.start == place.stop:
             raise ModelError(
                 f"JointConstraint: joint '{self.joint}' of model '{model.name}' owns no coordinates: name "
@@ -202,13 +203,15 @@ class JointConstraint(Constraint):
         place = self._place(model)
         if self.position is None:
             return np.zeros(place.stop - place.start)
-        return model.difference(model.positions({self.joint: self.position}), q)[place]
+        tree = model.spanning_tree
+        return tree.difference(tree.positions({self.joint: self.position}), q)[place]
 
     def jacobian(self, model: Model, q: Array) -> Array:
-        return np.eye(model.nv)[self._place(model)]
+        G = spanned(model, q).G
+        return (np.eye(model.nv) if G is None else G)[self._place(model)]
 
     def acceleration(self, model: Model, q: Array, v: Array, a: Array) -> Array:
-        return a[self._place(model)]
+        return motions(model, q, v, a)[2][self._place(model)]
 
 
 @dataclass(frozen=True)

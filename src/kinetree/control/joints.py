@@ -21,7 +21,8 @@ SMOOTHING = 1e-3  # rad/s or m/s: where compensated friction changes its sign
 
 def compensated(model: Model, q: Array, v: Array, passive: bool) -> Any:
     """Minus the forces of damping, friction and springs; 0 if there are none or they are not compensated."""
-    acts = np.any(model.damping) or np.any(model.friction) or np.any(model.stiffness)
+    tree = model.spanning_tree
+    acts = np.any(tree.damping) or np.any(tree.friction) or np.any(tree.stiffness)
     return -passive_force(model, q, v, smoothing=SMOOTHING) if passive and acts else 0.0
 
 

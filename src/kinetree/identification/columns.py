@@ -100,7 +100,7 @@ class Columns:
         if "rotors" in further:
             found = zip(rotors, further["rotors"], strict=True)
             rotors = tuple(rotor._replace(inertia=_inertia(p)) for rotor, p in found)
-        return Model(model.name, model.gravity, tuple(bodies), rotors, model.frames, model.report)
+        return model.remade(bodies=tuple(bodies), rotors=rotors, postures=())
 
 
 def _inertia(parameters: Array) -> Inertia:
@@ -134,6 +134,6 @@ def _without(model: Model, kinds: list[str]) -> Model:
                 for b in bodies
             ]  # fmt: skip
     rotors = () if "rotors" in kinds else model.rotors
-    return Model(model.name, model.gravity, tuple(bodies), rotors, model.frames, model.report)
+    return model.remade(bodies=tuple(bodies), rotors=rotors, postures=())
 
 

@@ -138,7 +138,7 @@ def without_drives(model: Model) -> Model:
 
 
 def _bare(model: Model, bodies: tuple, rotors: tuple) -> Model:
-    return Model(model.name, model.gravity, bodies, rotors, model.frames, model.report)
+    return model.remade(bodies=bodies, rotors=rotors, postures=())
 
 
 def _massless(model: Model) -> Model:

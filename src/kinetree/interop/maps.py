@@ -36,7 +36,8 @@ class Maps:
     Every argument belongs to the side that the conversion starts from. All functions take leading batch axes.
     Velocities there are w = T(q) v, with T from `velocity_map`. A twin in which mimic joints or screws have
     coordinates of their own has more velocities than the model: T is then tall, positions, velocities and
-    accelerations satisfy the coupling, and forces act on the coordinate that is followed.
+    accelerations satisfy the coupling, and forces act on the coordinate that is followed. So it is with
+    joints of loops, which are open there: forces act on the independent ones.
 
     Attributes:
         joints: joint here -> joints there, by name.
@@ -55,33 +56,33 @@ class Maps:
         self.nq, self.nv = here
         self.nq_there, self.nv_there = there
         self.pieces, self.joints, self.notes = tuple(pieces), joints, tuple(notes)
-        self._neutral = np.array(neutral, dtype=float)  # positions there that nothing here moves
+        self.neutral = np.array(neutral, dtype=float)  # positions there that nothing here moves
 
     # --- kinetree -> peer ---
     def q(self, q: Any) -> Array:
         """Positions there (..., nq_there)."""
-        q = _array(q, self.nq, "q")
-        out = np.broadcast_to(self._neutral, (*q.shape[:-1], self.nq_there)).copy()
+        q = as_numbers(q, self.nq, "q")
+        out = np.broadcast_to(self.neutral, (*q.shape[:-1], self.nq_there)).copy()
         for piece in self.pieces:
             out[..., piece.q_there] = piece.chart.position(_own(piece, q))
         return out
 
     def v(self, q: Any, v: Any) -> Array:
         """Velocities there (..., nv_there): T v."""
-        return self._forward(self.pieces, q, _array(v, self.nv, "v"))
+        return self._forward(self.pieces, q, as_numbers(v, self.nv, "v"))
 
     def a(self, q: Any, v: Any, a: Any) -> Array:
         """Accelerations there (..., nv_there): T a + (dT/dt) v."""
-        return self._forward(self.pieces, q, _array(a, self.nv, "a")) + self.velocity_map_rate(q, v)
+        return self._forward(self.pieces, q, as_numbers(a, self.nv, "a")) + self.velocity_map_rate(q, v)
 
     def tau(self, q: Any, tau: Any) -> Array:
         """Generalised forces there (..., nv_there) with the same effect: tau = T' tau_there."""
-        return self._forward(self._owners, q, _array(tau, self.nv, "tau"))
+        return self._forward(self._owners, q, as_numbers(tau, self.nv, "tau"))
 
     # --- peer -> kinetree ---
     def q_back(self, q: Any) -> Array:
         """Positions here (..., nq) from those there."""
-        q = _array(q, self.nq_there, "q of the twin")
+        q = as_numbers(q, self.nq_there, "q of the twin")
         out = np.zeros((*q.shape[:-1], self.nq))
         for piece in self.pieces:
             if piece.owns:
@@ -90,22 +91,22 @@ class Maps:
 
     def v_back(self, q: Any, v: Any) -> Array:
         """Velocities here (..., nv) from the state there."""
-        return self._backward(self._owners, self.q_back(q), _array(v, self.nv_there, "v of the twin"))
+        return self._backward(self._owners, self.q_back(q), as_numbers(v, self.nv_there, "v of the twin"))
 
     def a_back(self, q: Any, v: Any, a: Any) -> Array:
         """Accelerations here (..., nv) from those there."""
         here = self.q_back(q)
-        rest = _array(a, self.nv_there, "a of the twin") - self.velocity_map_rate(here, self.v_back(q, v))
+        rest = as_numbers(a, self.nv_there, "a of the twin") - self.velocity_map_rate(here, self.v_back(q, v))
         return self._backward(self._owners, here, rest)
 
     def tau_back(self, q: Any, tau: Any) -> Array:
         """Generalised forces here (..., nv) from those there: T' tau_there."""
-        return self._backward(self.pieces, self.q_back(q), _array(tau, self.nv_there, "tau of the twin"))
+        return self._backward(self.pieces, self.q_back(q), as_numbers(tau, self.nv_there, "tau of the twin"))
 
     # --- matrices; q and v are those of the kinetree model ---
     def velocity_map(self, q: Any) -> Array:
         """T(q) (..., nv_there, nv): velocities there are T v."""
-        q = _array(q, self.nq, "q")
+        q = as_numbers(q, self.nq, "q")
         out = np.zeros((*q.shape[:-1], self.nv_there, self.nv))
         for piece in self.pieces:
             rows = np.array(piece.v_there, dtype=int)[:, None]
@@ -114,7 +115,7 @@ class Maps:
 
     def velocity_map_rate(self, q: Any, v: Any) -> Array:
         """(dT/dt) v (..., nv_there): the acceleration there while `v` is constant here."""
-        q, v = _array(q, self.nq, "q"), _array(v, self.nv, "v")
+        q, v = as_numbers(q, self.nq, "q"), as_numbers(v, self.nv, "v")
         shape = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         out = np.zeros((*shape, self.nv_there))
         for piece in self.pieces:
@@ -133,7 +134,7 @@ class Maps:
 
         T' (c + M (dT/dt) v): what constant velocities here take, seen from there.
         """
-        moving = _times(np.asarray(M, dtype=float), self.velocity_map_rate(q, v))
+        moving = times(np.asarray(M, dtype=float), self.velocity_map_rate(q, v))
         return self._backward(self.pieces, q, np.asarray(bias, dtype=float) + moving)
 
     def jacobian(self, q: Any, J: Any) -> Array:
@@ -147,19 +148,19 @@ class Maps:
 
     def _forward(self, pieces: Sequence[Piece], q: Any, v: Array) -> Array:
         """T v, with the rows of these pieces."""
-        q = _array(q, self.nq, "q")
+        q = as_numbers(q, self.nq, "q")
         out = np.zeros((*np.broadcast_shapes(q.shape[:-1], v.shape[:-1]), self.nv_there))
         for piece in pieces:
-            out[..., piece.v_there] = piece.factor * _times(_matrix(piece, q), v[..., piece.v])
+            out[..., piece.v_there] = piece.factor * times(_matrix(piece, q), v[..., piece.v])
         return out
 
     def _backward(self, pieces: Sequence[Piece], q: Any, w: Array) -> Array:
         """T' w, with the rows of these pieces."""
-        q = _array(q, self.nq, "q")
+        q = as_numbers(q, self.nq, "q")
         out = np.zeros((*np.broadcast_shapes(q.shape[:-1], w.shape[:-1]), self.nv))
         for piece in pieces:
             T = np.swapaxes(_matrix(piece, q), -1, -2)
-            out[..., piece.v] += piece.factor * _times(T, w[..., piece.v_there])
+            out[..., piece.v] += piece.factor * times(T, w[..., piece.v_there])
         return out
 
     def __repr__(self) -> str:
@@ -183,11 +184,13 @@ def _matrix(piece: Piece, q: Array) -> Array:
     return piece.chart.matrix(_own(piece, q), len(piece.v_there))
 
 
-def _times(T: Array, v: Array) -> Array:
+def times(T: Array, v: Array) -> Array:
+    """A matrix times a vector, for batches of both."""
     return (T @ v[..., None])[..., 0]
 
 
-def _array(x: Any, width: int, name: str) -> Array:
+def as_numbers(x: Any, width: int, name: str) -> Array:
+    """An array whose last axis has `width` real numbers; ShapeError for anything else."""
     out = np.asarray(x)
     if out.dtype.kind not in NUMBERS or out.ndim == 0 or out.shape[-1] != width:
         raise ShapeError(

@@ -13,6 +13,7 @@ import numpy as np
 from kinetree import functions
 from kinetree.errors import ModelError
 from kinetree.interop.charts import BALL, Array, Chart, FreeWorld
+from kinetree.interop.loop_maps import closing, notes_of
 from kinetree.interop.maps import Maps, Piece
 from kinetree.interop.twin import Twin, imported
 from kinetree.io.description import Names
@@ -50,7 +51,8 @@ def to_mjcf(model: Model, *, strict: bool = True) -> str:
 
     Universal, cylindrical, planar, helical and carried free joints j become several joints j/1, j/2, ... of
     one body. Mimic joints, and the sliding part of helical ones, have coordinates of their own in MuJoCo,
-    tied by `equality joint` constraints, which are soft there.
+    tied by `equality joint` constraints, which are soft there. So are loops, which become `connect`, `weld`
+    and `joint` constraints.
 
     Args:
         strict: refuse what MuJoCo cannot hold exactly: rotors, and armatures that differ between the degrees
@@ -116,6 +118,8 @@ def mujoco_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
     Raises:
         ModelError: a joint is found on one side only, or is of another type there.
     """
+    if model.loops:
+        return closing(model, mujoco_maps(model.spanning_tree, twin, (*notes, *notes_of(model, "MuJoCo"))))
     mujoco = imported("mujoco", "MuJoCo")
     there, pieces, joints = paired(model, joints_there(mujoco, twin)), [], {}
     for i, body in enumerate(model.bodies, 1):

@@ -7,47 +7,65 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.errors import FileWarning
+from kinetree.errors import AssemblyError, FileWarning, ModelError
 from kinetree.interop.mujoco import TYPES, VELOCITIES, body_name, joints_there, mujoco_maps
+from kinetree.interop.mujoco_loops import Closures
 from kinetree.interop.twin import Twin, from_there, imported, pose
 from kinetree.io.description import Names
+from kinetree.io.loops import CHOICES
 from kinetree.io.mjcf_joint import TYPES as JOINTS
 from kinetree.io.mjcf_joint import unbounded
 from kinetree.io.notes import parts_of
 from kinetree.joints import Joint
 from kinetree.joints.made_of import made_of
-from kinetree.model import Limits, ModelBuilder
+from kinetree.model import Limits, Model, ModelBuilder
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.rotation import Rotation
 
 
-def from_mujoco(twin: Any, *, name: str = "model") -> Twin:
+def from_mujoco(twin: Any, *, name: str = "model", loops: str = "close") -> Twin:
     """The kinetree model of a `mujoco.MjModel`, and the maps between their coordinates.
 
     Several joints of one body become a chain with massless bodies in between, called body@joint; joints j/1,
     j/2, ... that `to_mjcf` wrote become the joint j again. A body whose last joint has a position of its own
     hangs on a fixed joint behind it. A free joint counts from the body's initial pose, so that `neutral()` is
     MuJoCo's qpos0. Sites become frames, keyframes configurations, linear `equality joint` constraints mimic
-    joints. Contacts, tendons, actuators and other constraints have no part in it; what acts on the motion all
-    the same, such as polynomial damping, is listed in `maps.notes`.
+    joints; other polynomials, `connect` and `weld` close loops. Contacts, tendons and actuators have no part
+    in it; what acts on the motion all the same, such as polynomial damping, is listed in `maps.notes`, and so
+    are loops that cannot be closed.
 
     Args:
         name: the name of the model.
+        loops: "close" or "ignore", as for `kinetree.load`.
 
     Warns:
         FileWarning: once, if something that acts on the motion is left out.
     """
     mujoco = imported("mujoco", "MuJoCo")
-    model = _Reader(mujoco, twin, name).read()
-    notes = left_out(mujoco, twin)
+    if loops not in CHOICES:
+        raise ModelError(f"from_mujoco: loops is {loops!r}, expected one of {', '.join(CHOICES)}")
+    reader = _Reader(mujoco, twin, name)
+    model = reader.read(loops == "close")
+    notes = left_out(mujoco, twin) + reader.notes
     if notes:
         more = f" and {len(notes) - 1} more" if len(notes) > 1 else ""
         warnings.warn(f"from_mujoco: {notes[0]}{more}; see maps.notes", FileWarning, stacklevel=2)
     maps = mujoco_maps(model, twin, notes)
     labels = [mujoco.mj_id2name(twin, mujoco.mjtObj.mjOBJ_KEY, k) or f"key{k}" for k in range(twin.nkey)]
     keys = {label: model.normalize(maps.q_back(q)) for label, q in zip(labels, twin.key_qpos)}
-    return Twin(model.replace(configurations=keys), maps)
+    return Twin(model.replace(configurations=_closed(model, keys)), maps)
+
+
+def _closed(model: Model, keys: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Configurations in which loops are closed, if need be by moving joints; without those that cannot be."""
+    found = {}
+    for label, q in keys.items():
+        try:
+            found[label] = model.assemble(q) if model.loops else q
+        except AssemblyError:
+            continue
+    return found
 
 
 def left_out(mujoco: Any, twin: Any) -> list[str]:
@@ -86,13 +104,14 @@ class _Reader:
         self.bodies = ["world"] + [body_name(mujoco, twin, b) for b in range(1, twin.nbody)]
         self.names, self.joints = Names(self.bodies), Names(self.labels)
         self.ties = self._equalities()
+        self.notes: list[str] = []
 
     def _off(self, *names: str) -> bool:
         """Whether the options turn something off."""
         bits = (getattr(self.mujoco.mjtDisableBit, f"mjDSBL_{name}", None) for name in names)
         return any(bit is not None and self.twin.opt.disableflags & int(bit) for bit in bits)
 
-    def read(self) -> Any:
+    def read(self, close: bool) -> Model:
         twin = self.twin
         for b in range(1, twin.nbody):
             self._add_body(b)
@@ -101,7 +120,12 @@ class _Reader:
             if name:
                 where = _pose(twin.site_pos[s], twin.site_quat[s])
                 self.builder.add_frame(self.names.claim(name), self.bodies[twin.site_bodyid[s]], where)
-        return self.builder.build(check="finite")
+        if not close or self._off("EQUALITY", "CONSTRAINT"):
+            return self.builder.build(check="finite")
+        closures = Closures(self.mujoco, twin, self.builder, self.bodies, self.labels, self.ties)
+        model = closures.closed()
+        self.notes = closures.notes
+        return model
 
     def _equalities(self) -> dict[int, tuple[int, float, float]]:
         """Follower -> (leader, multiplier, offset), for active constraints that are linear."""

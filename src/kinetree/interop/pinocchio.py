@@ -12,6 +12,7 @@ import numpy as np
 
 from kinetree.errors import ModelError
 from kinetree.interop.charts import FREE_TWIST, Chart, Circle, PlanarBody, PlanarOrder
+from kinetree.interop.loop_maps import closing, notes_of
 from kinetree.interop.maps import Maps, Piece
 from kinetree.interop.twin import Twin, depth_first, imported
 from kinetree.io.notes import Notes, floats, parts_of, without_rotors
@@ -32,7 +33,8 @@ CHARTS = {("free", 7): FREE_TWIST, ("planar", 4): PlanarBody(), ("planar_twist",
 def to_pinocchio(model: Model, *, strict: bool = True, mimic: str = "joint") -> Twin:
     """The `pinocchio.Model` of a kinetree model, and the maps between their coordinates.
 
-    Bodies become frames of type BODY, fixed joints frames of type FIXED_JOINT, with their names; a
+    Loops are open there: its coordinates are those of all joints, and the maps close them. Bodies become
+    frames of type BODY, fixed joints frames of type FIXED_JOINT, with their names; a
     cylindrical joint j becomes two joints j/1 (angle) and j/2 (displacement).
 
     Args:
@@ -197,6 +199,9 @@ def pinocchio_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
     Raises:
         ModelError: a joint is found on one side only, or is of another type there.
     """
+    if model.loops:
+        tree = model.spanning_tree
+        return closing(model, pinocchio_maps(tree, twin, (*notes, *notes_of(model, "Pinocchio"))))
     pin = imported("pinocchio", "Pinocchio")
     there, pieces, joints = parts_there(twin), [], {}
     for i, body in enumerate(model.bodies, 1):

@@ -15,7 +15,7 @@ import numpy as np
 from kinetree.errors import SingularError, TraceError
 from kinetree.interpreters.results import WORLD, Handle, Output, PlainWalk, Unit, Velocity, assembled
 from kinetree.interpreters.triples import Triples
-from kinetree.model.configuration import refuse_unsound
+from kinetree.model.configuration import refuse_unsound_node
 from kinetree.model.node import Node
 from kinetree.ops import Expr
 from kinetree.spatial import Coordinates, Force, Stack
@@ -126,9 +126,7 @@ class EagerSweep(Sweep):
         for x in self.nodes[i.node].soundness(q):
             if isinstance(x, Expr):
                 x.graph.guards.append(x)
-        for m in self.nodes[i.node].members:
-            if m.body:
-                refuse_unsound(self.model, self.model.bodies[m.body - 1], m.coupling.positions(q))
+        refuse_unsound_node(self.model, self.nodes[i.node], q)
 
     def _singular(self, i: Handle, pivot: float, least: float) -> str:
         bodies = [m.body for m in self.nodes[i.node].members if m.body > 0]
@@ -225,6 +223,8 @@ def eager_input(tree: EagerSweep, argument: Any, value: Any) -> Any:
         return CoordinateInput(tree, value, "q_index")
     if argument.shape == ("nv",):
         return CoordinateInput(tree, value, "v_index")
+    if argument.shape == ("nu",):
+        return CoordinateInput(tree, value, "u_index")
     return (0,) * argument.shape[0] if value is None else value
 
 

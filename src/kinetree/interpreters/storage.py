@@ -304,6 +304,9 @@ class Unit:
         return Coordinates(self.tree.graph.load(self.array, k) for k in self.tree.places(i, "v_index"))
 
 
+INDICES = {"nq": "q_index", "nv": "v_index", "nu": "u_index"}
+
+
 class Input:
     """An input with numbers for each node, or zeros if it is absent."""
 
@@ -317,8 +320,7 @@ class Input:
             return 0 if self.array is None else self.tree.graph.load(self.array, i)
         if self.argument.shape == ("nb", 6):
             return self.tree.wrenches(i, [self._wrench(i, m) for m in range(i.kind.width)])
-        name = "q_index" if self.argument.shape == ("nq",) else "v_index"
-        places = self.tree.places(i, name)
+        places = self.tree.places(i, INDICES[self.argument.shape[0]])
         if self.array is None:
             return Coordinates((0,) * len(places))
         return Coordinates(self.tree.graph.load(self.array, place) for place in places)

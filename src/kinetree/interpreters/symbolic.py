@@ -83,7 +83,7 @@ class Trace:
         places = (Pose._given(*map(self._read_all, (f.placement.R, f.placement.p))) for f in model.frames)
         frames = tuple(f._replace(placement=place) for f, place in zip(model.frames, places, strict=True))
         gravity = tuple(map(self._read, model.gravity))
-        return Model(model.name, gravity, model.bodies, model.rotors, frames, model.report)
+        return model.remade(gravity=gravity, frames=frames, postures=())
 
     def live(self) -> Iterator[Expr]:
         """The expressions on which the results depend, operands first."""

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kinetree.errors import FileError, ModelError
 from kinetree.io.description import Description, Joint, Link, Names, Z
 from kinetree.io.inertia import check_inertias
+from kinetree.io.loops import add_closures, choose_closures, close_loops, leave_open
 from kinetree.io.placement import from_z, snap, snap_axis, snap_joint
 from kinetree.io.report import LoadReport, Log, Where, finding
 from kinetree.io.singular import checked_motion
 from kinetree.io.tree import check_mimics, drop_idle_rotors, make_tree, merge_fixed
 from kinetree.joints import Fixed
 from kinetree.model import Model, ModelBuilder
+from kinetree.model.closures import Closure
 from kinetree.model.parts import Posture
+from kinetree.model.postures import assembled as assembled_posture
+from kinetree.model.postures import is_closed
 from kinetree.spatial.pose import Pose
 
 _AS_GIVEN = ("mimic", "armature", "damping", "friction", "limits", "stiffness", "spring_reference")
 
 
 def build(
-    robot: Description, log: Log, *, base: str | None = None, snap: float = 0.0, merge: bool = True
+    robot: Description,
+    log: Log,
+    *,
+    base: str | None = None,
+    snap: float = 0.0,
+    merge: bool = True,
+    close: bool = True,
 ) -> Model | None:
-    """The model of a description, checked, repaired, snapped and merged; None if `log` has errors.
+    """The model of a description, checked, repaired, snapped, merged and closed; None if `log` has errors.
 
     The findings of `log` are its report.
     """
     log.checkpoint()
+    if not close:
+        leave_open(robot, log)
     make_tree(robot, base, log)
     check_mimics(robot, log)
     log.checkpoint()
@@ -34,7 +48,10 @@ def build(
     align(robot, log)
     if merge:
         merge_fixed(robot, log)
+    choose_closures(robot, log)
     try:
+        tree, closings = assembled(robot)
+        close_loops(robot, tree, closings, log)
         model = checked_motion(robot, assemble, log)
     except FileError:
         if not log.errors:
@@ -43,7 +60,7 @@ def build(
         return None
     postures = named_configurations(robot, model, log)
     report = LoadReport(robot.file, robot.format, tuple(log.findings))
-    return Model(model.name, model.gravity, model.bodies, model.rotors, model.frames, report, postures)
+    return model.remade(report=report, postures=postures)
 
 
 def named_configurations(robot: Description, model: Model, log: Log) -> tuple[Posture, ...]:
@@ -54,7 +71,19 @@ def named_configurations(robot: Description, model: Model, log: Log) -> tuple[Po
         rows = {name: row for name, row in key.positions.items() if own.get(name) == len(row)}
         if missing := [name for name in own if name not in rows]:
             log.add("ignored", key.where, f"no position of {', '.join(map(repr, missing))}: neutral")
-        found.append(Posture(key.name, tuple(rows.items())))
+        posture = Posture(key.name, tuple(rows.items()))
+        closed = (
+            posture if not model.loops or is_closed(model, posture) else assembled_posture(model, posture)
+        )
+        if closed is None:
+            log.add("loop-key", key.where, "a loop cannot be closed nearby: the configuration was left out")
+            continue
+        if closed is not posture:
+            moved = np.abs(model.positions(dict(closed.positions)) - model.positions(rows)).max()
+            log.add(
+                "loop-key", key.where, f"a loop was closed by moving joints, by up to {moved:.2g} rad or m"
+            )
+        found.append(closed)
     return tuple(found)
 
 
@@ -67,6 +96,8 @@ def snap_placements(robot: Description, tolerance: float) -> None:
         joint.motion, joint.normal = snap_joint(joint.motion, tolerance), snap_axis(joint.normal, tolerance)
     for frame in robot.frames:
         frame.placement = snap(frame.placement, tolerance)
+    for closure in robot.closures:
+        closure.placement, closure.other = (snap(x, tolerance) for x in (closure.placement, closure.other))
 
 
 def align(robot: Description, log: Log) -> None:
@@ -87,6 +118,12 @@ def align(robot: Description, log: Log) -> None:
 
 def assemble(robot: Description) -> Model:
     """The model of a description in which nothing is left to do."""
+    tree, _ = assembled(robot)
+    return tree.remade(loops=robot.loops) if robot.loops else tree
+
+
+def assembled(robot: Description) -> tuple[Model, list[Closure]]:
+    """The tree of a description, and what closes its loops."""
     builder = ModelBuilder(robot.name.strip() or "robot", robot.gravity)
     where = Where(robot.file, 0, "robot")
     try:
@@ -103,6 +140,7 @@ def assemble(robot: Description) -> Model:
         for frame in robot.frames:
             where = frame.where
             builder.add_frame(frame.name, frame.link, frame.placement)
-        return builder.build(check="finite")
+        add_closures(robot, builder)
+        return builder.tree(check="finite"), builder.closures
     except ModelError as error:
         raise FileError(finding("value", where, str(error))) from error

@@ -96,6 +96,25 @@ class Rotor:
 
 
 @dataclass(slots=True)
+class Closure:
+    """What closes a loop: a joint between two links that others connect, or a polynomial of a coordinate.
+
+    A polynomial has no `motion`: the coordinate of the first joint of `ends` is that of the second one's.
+    """
+
+    name: str
+    where: Where
+    ends: tuple[str, str]  # links; joints of a polynomial
+    motion: joints.Joint | None = None
+    placement: Pose = HERE  # of the joint in the first link
+    other: Pose = HERE  # in the second one
+    coefficients: tuple[float, ...] = ()
+    rule: str = "unsupported"  # what to say of it if it is left out
+    problem: str = ""
+    remedy: str = ""
+
+
+@dataclass(slots=True)
 class Keyframe:
     """A named configuration: the positions of joints, by their names."""
 
@@ -116,6 +135,11 @@ class Description:
     frames: list[Frame] = field(default_factory=list)
     rotors: list[Rotor] = field(default_factory=list)
     configurations: list[Keyframe] = field(default_factory=list)
+    closures: list[Closure] = field(default_factory=list)
+    independent: list[tuple[str, int]] = field(default_factory=list)  # velocities that the file marks so
+    start: dict[str, tuple[float, ...]] = field(default_factory=dict)  # where loops are closed, as it says
+    driven: list[str] = field(default_factory=list)  # joints that motors act on: better independent
+    loops: tuple[Any, ...] = ()  # of the model, once they are solved
     left_out: list[Joint] = field(default_factory=list)  # joints that would close a loop
     gravity: Vector = (0.0, 0.0, -9.81)
     file_order: bool = False  # bodies come in the order of the file, not depth first

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from kinetree.io.attributes import shorten
-from kinetree.io.description import WORLD, Description, Joint, Link, Names
+from kinetree.io.description import WORLD, Closure, Description, Joint, Link, Names
 from kinetree.io.placement import HERE, exact, norm
 from kinetree.io.report import Log
 from kinetree.joints import Cylindrical, Fixed, Free, Helical, Prismatic, Revolute, Spherical, Universal
@@ -116,8 +116,9 @@ def _kept(robot: Description, connections: list[Connection], log: Log) -> tuple[
     for each in sorted(later, key=lambda each: each.last):
         joint = each.joint
         turns = joint.child in carrier or joint.child == WORLD
-        if leader(joint.parent) == leader(joint.child) or (turns and type(joint.motion) not in REVERSIBLE):
-            _report_cut(robot, joint, carrier.get(joint.child), log)
+        closes = leader(joint.parent) == leader(joint.child)
+        if closes or (turns and type(joint.motion) not in REVERSIBLE):
+            _cut(robot, each, carrier.get(joint.child), closes, log)
             continue
         group[leader(joint.child)] = leader(joint.parent)
         tree.add(id(each))
@@ -125,12 +126,28 @@ def _kept(robot: Description, connections: list[Connection], log: Log) -> tuple[
     return kept, [name for name in robot.links if name not in carrier]
 
 
-def _report_cut(robot: Description, joint: Joint, carrier: Connection | None, log: Log) -> None:
+def _cut(robot: Description, each: Connection, carrier: Connection | None, closes: bool, log: Log) -> None:
+    """Take a joint out of the tree: it closes a loop, or cannot be read backwards."""
+    joint = each.joint
     line = f" (line {carrier.joint.where.line})" if carrier and carrier.joint.where.line else ""
     by = f" by joint {carrier.joint.name!r}{line}" if carrier else ""
     problem = f"links {joint.parent!r} and {joint.child!r} are connected already{by}: this joint was cut"
-    log.add("tree-two-parents", joint.where, problem)
     robot.left_out.append(joint)
+    if not closes:
+        log.add("tree-two-parents", joint.where, problem)
+        return
+    ends = (joint.parent, joint.child)
+    closure = Closure(joint.name, joint.where, ends, joint.motion, joint.placement @ each.anchor, each.anchor)
+    closure.rule, closure.problem = "tree-two-parents", problem
+    robot.closures.append(closure)
+    acting = [name for name in (*_DRIVE, "mimic") if _acts(getattr(joint, name))]
+    if acting:
+        problem = f"the {', '.join(acting)} of a joint that closes a loop has no effect: it has no coordinate"
+        log.add("unsupported", joint.where, problem, "Let another joint of the loop close it.")
+
+
+def _acts(value: object) -> bool:
+    return any(value) if isinstance(value, tuple) else bool(value)
 
 
 def _walk(start: str, on: dict[str, list[Connection]], reached: set[str]) -> None:

@@ -15,7 +15,13 @@ from kinetree.io.paths import Folders
 from kinetree.io.placement import snap_rotation
 from kinetree.io.report import Finding, Log, by_severity
 
-_ABOUT_LOADING = ("merged", "split", "ignored")  # said by the load report: nothing is wrong with the file
+_ABOUT_LOADING = (
+    "merged",
+    "split",
+    "ignored",
+    "loop",
+    "loop-redundant",
+)  # said by the load report: nothing is wrong with the file
 _NEAR = 2e-3  # rad: 1.57, 3.14 and 1.571 are meant as right angles
 _EXACT = 1e-9
 

@@ -12,6 +12,7 @@ from kinetree.errors import FileWarning
 from kinetree.io.build import build
 from kinetree.io.files import Document, Source, open_document
 from kinetree.io.formats import format_of
+from kinetree.io.loops import CHOICES
 from kinetree.io.meshes import check_meshes
 from kinetree.io.mjcf_marks import frames_of_geoms
 from kinetree.io.paths import Folders
@@ -20,7 +21,14 @@ from kinetree.io.tree import BASES
 from kinetree.model import Model
 
 # findings that make the model move otherwise than what the file describes
-_WRONG = ("motion-massless", "unsupported", "inertia-mesh", "attribute-unknown", "element-unknown")
+_WRONG = (
+    "motion-massless",
+    "unsupported",
+    "loop-open",
+    "inertia-mesh",
+    "attribute-unknown",
+    "element-unknown",
+)
 
 
 def load(
@@ -35,6 +43,7 @@ def load(
     merge_fixed: bool = True,
     geom_frames: bool = False,
     density: float | None = None,
+    loops: str = "close",
     xacro_args: Mapping[str, Any] | None = None,
 ) -> Model:
     """The robot that a URDF, MJCF, SDF, USD or kinetree JSON file describes.
@@ -58,6 +67,8 @@ def load(
             places.
         density: kg/m^3 of the geometry of URDF links without `<inertial>`, from which their inertia is then
             computed; None leaves them without mass. MJCF says it itself.
+        loops: "close" closes loops (`<connect>`, `<weld>` and polynomials of MJCF, `<loop>` of URDF+, joints
+            on a link that another one carries in SDF and USD); "ignore" leaves them open, and says so.
         xacro_args: the arguments of a xacro template, {} if it has none; needs the package `xacro`. Templates
             can run any code: give them only for files that you trust. None refuses templates.
 
@@ -72,17 +83,17 @@ def load(
         FileError: a `ModelError` that names file, line, element, rule and remedy.
     """
     document = open_document(source, package_dirs, include_dirs, xacro_args)
-    _check_options(document, snap, base, density)
+    _check_options(document, snap, base, density, loops)
     document = replace(document, density=density)
     log = Log(repair, strict=True)
     robot = format_of(document, format).read(document, log)
     if isinstance(robot, Model):
-        return robot
+        return robot if loops == "close" else robot.spanning_tree
     if geom_frames:
         frames_of_geoms(robot, log)
     if document.package_dirs and robot.document is not None:
         check_meshes(robot.document, document.reach, log)
-    model = build(robot, log, base=base, snap=snap, merge=merge_fixed)
+    model = build(robot, log, base=base, snap=snap, merge=merge_fixed, close=loops == "close")
     log.raise_errors()
     assert model is not None
     _warn(model.report)
@@ -99,8 +110,12 @@ def _warn(report: LoadReport) -> None:
         warnings.warn(f"{report.source}: {shown}; {remedy} {report.source}", FileWarning, stacklevel=3)
 
 
-def _check_options(document: Document, snap: float, base: str | None, density: float | None) -> None:
+def _check_options(
+    document: Document, snap: float, base: str | None, density: float | None, loops: str
+) -> None:
     where = Where(document.file, 0, "load")
+    if loops not in CHOICES:
+        refuse("value", where, f"loops={loops!r}", f"Use {' or '.join(map(repr, CHOICES))}.")
     if base is not None and base not in BASES:
         refuse("value", where, f"base={base!r}", f"Use {', '.join(map(repr, BASES))} or None.")
     if not 0.0 <= snap <= 0.1:

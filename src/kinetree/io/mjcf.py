@@ -1,6 +1,6 @@
 """MJCF -> `Description`: the tree below `<worldbody>`, and everything beside it that shapes its dynamics.
 
-A joint equality that is linear is a mimic joint; what else has no part in the model is said once per kind.
+What has no part in the model is said once per kind.
 """
 
 from __future__ import annotations
@@ -8,22 +8,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kinetree.io.attributes import parse_numbers, shorten, vector
-from kinetree.io.description import WORLD, Description, Joint
+from kinetree.io.attributes import parse_numbers, vector
+from kinetree.io.description import WORLD, Description
 from kinetree.io.files import Document
+from kinetree.io.mjcf_equality import Equalities
 from kinetree.io.mjcf_marks import read_keyframes
 from kinetree.io.mjcf_parts import read_parts
-from kinetree.io.mjcf_spec import MAIN, Defaults, read_spec
+from kinetree.io.mjcf_spec import MAIN, read_spec
 from kinetree.io.mjcf_tree import Context, Reader
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log, Where
-from kinetree.io.save_mjcf import CUSTOM
+from kinetree.io.text import CUSTOM
 from kinetree.io.words import MJCF, check_words, tally
 from kinetree.io.xml import Element
-from kinetree.model.parts import Mimic
 from kinetree.spatial.inertia import Inertia
 
-_FOLLOW = (0.0, 1.0, 0.0, 0.0, 0.0)
 _READ = ("compiler", "option", "default", "worldbody", "equality", "keyframe")
 _ACTING = ("tendon", "deformable", "extension", "composite", "flexcomp")  # sections that act on the motion
 _IN_BODIES = ("body", "joint", "freejoint", "inertial", "site", "frame", "replicate", "attach")
@@ -44,9 +43,11 @@ def read_mjcf(document: Document, log: Log) -> Description:
     _set_total_mass(robot, spec.compiler.settotalmass)
     _apply_flags(robot, root)
     free = _off(root, "equality", "constraint")
+    equalities = Equalities(robot, reader.places, reader.mocap, log)
     for each in (spec, *reader.attached):
-        read_equalities(robot, each.root, each.defaults, each.prefix, log, off=free)
+        equalities.read(each, off=free)
         list_ignored(each.root, log)
+    equalities.report()
     read_parts(robot, root, log)
     return robot
 
@@ -87,64 +88,6 @@ def _set_total_mass(robot: Description, wanted: float) -> None:
     for link in robot.links.values():
         if link.inertia is not None:
             link.inertia = Inertia.from_parameters(x * (wanted / total) for x in link.inertia.parameters)
-
-
-def read_equalities(
-    robot: Description, root: Element, defaults: Defaults, prefix: str, log: Log, off: bool
-) -> None:
-    """Turn joint equalities into mimic joints, and say which constraints have no place in a tree."""
-    for section in root.all("equality"):
-        for element in section.children:
-            resolved = defaults.resolve(element, MAIN)
-            equality = defaults.classes.get(element.get("class") or MAIN, {}).get("equality", {})
-            if off or (resolved.get("active") or equality.get("active")) == "false":
-                log.add("ignored", element.where, f"an inactive <{element.tag}> constraint")
-            elif element.tag == "joint":
-                _read_joint(robot, resolved, prefix, log)
-            else:
-                problem = f"<{element.tag}> closes a loop: the mechanism moves as if it were open"
-                log.add("unsupported", element.where, problem, "Add the constraint in your simulation code.")
-
-
-def _read_joint(robot: Description, element: Element, prefix: str, log: Log) -> None:
-    """q1 - ref1 = c0 + c1 (q2 - ref2) + c2 ... : a mimic if only c0 and c1 are there."""
-    follower = robot.joints.get(prefix + (element.get("joint1") or ""))
-    leader = robot.joints.get(prefix + (element.get("joint2") or "")) if element.get("joint2") else None
-    name = shorten(element.get("joint1") or "")
-    if follower is None or (leader is None and element.get("joint2")):
-        problem = f"constraint between {name!r} and {element.get('joint2')!r}: no such joint"
-        log.add("value", element.where, problem, "Correct the name.")
-        return
-    coefficients = parse_numbers(element.get("polycoef") or "0 1 0 0 0")
-    if isinstance(coefficients, str):
-        log.add("number", element.where, f"polycoef contains {shorten(coefficients)!r}, not a finite number")
-        return
-    c = (*coefficients, *_FOLLOW[len(coefficients) :])
-    reason = _why_not(robot, follower, leader, c)
-    if reason:
-        log.add("unsupported", element.where, f"the constraint on joint {name!r} is not modelled: {reason}")
-        return
-    assert leader is not None
-    offset = c[0] + follower.reference - c[1] * leader.reference
-    follower.mimic = Mimic(leader.name, c[1], offset)
-
-
-def _why_not(robot: Description, follower: Joint, leader: Joint | None, c: tuple[float, ...]) -> str:
-    """Why a joint equality is not a mimic joint; "" if it is one."""
-    if leader is None:
-        return "it holds the joint at a position"
-    if any(c[2:]):
-        return "it is not linear"
-    if follower.motion.nv != 1 or leader.motion.nv != 1:
-        return "a joint has more than one degree of freedom"
-    if follower.mimic is not None:
-        return "the joint already follows another"
-    step: Joint | None = leader
-    while step is not None:
-        if step is follower:
-            return "the joints would follow each other in a circle"
-        step = robot.joints[step.mimic.joint] if step.mimic is not None else None
-    return ""
 
 
 def _dynamic(root: Element) -> Iterator[Element]:

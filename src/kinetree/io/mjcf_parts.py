@@ -6,11 +6,13 @@ from typing import Any
 
 from kinetree.io.attributes import is_name, parse_numbers
 from kinetree.io.description import Description, Joint
+from kinetree.io.loops import read_hint
 from kinetree.io.mjcf_joint import unbounded
 from kinetree.io.notes import parts_of
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log
-from kinetree.io.save_mjcf import BODY, CUSTOM, ORDER
+from kinetree.io.save_mjcf import BODY, ORDER
+from kinetree.io.text import CUSTOM
 from kinetree.io.xml import Element
 from kinetree.joints import Step
 from kinetree.joints.made_of import made_of
@@ -39,6 +41,8 @@ def _read_custom(robot: Description, root: Element, log: Log) -> tuple[float, ..
             continue
         field, _, label = name.removeprefix(CUSTOM).partition(":")
         joint, values = robot.joints.get(label), parse_numbers(element.get("data") or "")
+        if not isinstance(values, str) and read_hint(robot, label, field, values):
+            continue
         if joint is None or field not in Limits._fields or len(values) not in (1, joint.motion.nv):
             log.add("ignored", element.where, "no limit of a joint")
         elif isinstance(values, str):
@@ -63,6 +67,8 @@ def _rename(robot: Description, root: Element) -> None:
         link.name = name
     for joint in robot.joints.values():
         joint.parent, joint.child = (names.get(end, end) for end in (joint.parent, joint.child))
+    for closure in robot.closures:
+        closure.ends = tuple(names.get(end, end) for end in closure.ends)  # type: ignore[assignment]
 
 
 def reorder(robot: Description, order: tuple[float, ...]) -> None:
@@ -94,6 +100,8 @@ def fuse(robot: Description, log: Log) -> None:
         for other in joints:
             if other.mimic is not None and other.mimic.joint == first.name:
                 other.mimic = other.mimic._replace(joint=name)
+        for closure in robot.closures:
+            closure.ends = tuple(name if end == first.name else end for end in closure.ends)  # type: ignore[assignment]
         where = robot.links[joint.child].where
         log.findings = [f for f in log.findings if (f.rule, f.where) != ("split", where)]
 
@@ -122,9 +130,7 @@ def _step(part: Joint, parts: list[Joint], k: int) -> Step | None:
     return step._replace(positions=(0,), ratio=ratio) if leader == parts[0].name and not offset else None
 
 
-def _row(
-    joint: Joint, parts: list[Joint], positions: dict[str, tuple[float, ...]]
-) -> tuple[float, ...]:
+def _row(joint: Joint, parts: list[Joint], positions: dict[str, tuple[float, ...]]) -> tuple[float, ...]:
     """The positions of a joint in a key, from those of its parts."""
     row = list(joint.motion.neutral())
     for part, step in zip(parts, joint.motion.steps or (), strict=True):

@@ -14,6 +14,7 @@ from kinetree.io.mjcf_mesh import Meshes
 from kinetree.io.mjcf_spec import MAIN, Spec, expand_attach, replicas
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log, Where, refuse
+from kinetree.io.text import CUSTOM
 from kinetree.io.xml import Element
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -56,6 +57,8 @@ class Reader:
         self.chain = Chain(robot, self.links, self.joints, log)
         self.attached: list[Spec] = []
         self.sites: list[tuple[Element, str, Context]] = []
+        self.places: dict[str, Frame] = {}  # the frames that sites became
+        self.mocap: set[str] = set()  # links that something outside moves
         self.copies = 0
 
     def read(self, world: Element, context: Context) -> None:
@@ -119,6 +122,8 @@ class Reader:
         self.chain.lay(link, context.parent, placement, parts.joints, parts.anchors)
         if number(element, "gravcomp", 0.0, self.log):
             self.log.add("unsupported", element.where, "gravcomp (gravity compensation) is not modelled")
+        if element.get("mocap") == "true" or context.parent in self.mocap:
+            self.mocap.add(link.name)
         if element.get("mocap") == "true":
             self.log.add("unsupported", element.where, "a mocap body stands still: nothing moves it here")
         return [(body, replace(inner, moving=moving)) for body, inner in parts.bodies]
@@ -205,4 +210,6 @@ class Reader:
         name = context.spec.prefix + (name_of(element, self.log) or "") + context.suffix
         taken = name in self.links.taken  # by a body, or by another site that was renamed
         frame = self.links.claim(f"{name}_site" if taken else name)
-        self.robot.frames.append(Frame(frame, element.where, link, pose))
+        self.places[name] = Frame(frame, element.where, link, pose)
+        if not name.startswith(CUSTOM):  # the ends of a loop that we wrote
+            self.robot.frames.append(self.places[name])

@@ -45,7 +45,8 @@ def without_rotors(model: Model, notes: Notes) -> Model:
 
 def check_names_and_masses(model: Model, format: str) -> None:
     """Refuse names and masses that no reader of a format takes."""
-    for name in (*model.body_names, *model.joint_names, *model.frame_names):
+    loops = (closure.name for loop in model.loops for closure in loop.closures)
+    for name in (*model.body_names, *model.joint_names, *model.frame_names, *loops):
         if not is_name(name):
             raise ModelError(
                 f"the name {name!r} in model '{model.name}' has quotes, brackets or control characters, "

@@ -137,6 +137,11 @@ class LoadReport:
         return self._of("ignored", "unsupported", "inertia-mesh", "rotor-incomplete")
 
     @property
+    def loops(self) -> tuple[Finding, ...]:
+        """Loops that were closed, what adds nothing to them, and loops that were left open."""
+        return self._of("loop", "loop-redundant", "loop-independent", "loop-key", "loop-open")
+
+    @property
     def warnings(self) -> tuple[Finding, ...]:
         """What makes the dynamics wrong, singular or not what was meant."""
         return tuple(f for f in self.findings if f.severity == "warning" and not f.repaired)
@@ -161,6 +166,7 @@ class LoadReport:
             ("warnings", self.warnings),
             ("repaired", self.repaired),
             ("ignored", tuple(f for f in self.ignored if f.severity == "note")),
+            ("loops", tuple(f for f in self.loops if f.severity == "note")),
             ("merged", self.merged),
         ):
             if group:

@@ -14,15 +14,14 @@ from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.io.notes import Notes, check_names_and_masses, floats, parts_of, without_rotors
 from kinetree.io.save_keys import keyframe
-from kinetree.io.text import attributes, number, numbers
+from kinetree.io.save_loops import end_bodies, equalities
+from kinetree.io.text import CUSTOM, element, number, numbers, place_of
 from kinetree.joints import CoordinateJoint, Step
 from kinetree.model import Body, Limits, Model
 from kinetree.spatial.pose import Pose
-from kinetree.spatial.rotation import Rotation
 from kinetree.spatial.vector import mat_vec
 
 NO_LIMIT = 1e10  # MuJoCo's largest number
-CUSTOM = "kinetree:"  # custom numbers of this prefix hold what MJCF has no words for
 ORDER = "order"
 BODY = "body"  # names of bodies without mass, which MJCF has not
 FREE = "free"
@@ -54,7 +53,7 @@ def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
         if last == i:
             inner[i] += _inertial(body, owner)
         elif body.name != f"{model.body_names[last - 1]}@{body.joint_name}":
-            custom.append(_element("text", name=f"{CUSTOM}{BODY}:{body.joint_name}", data=body.name))
+            custom.append(element("text", name=f"{CUSTOM}{BODY}:{body.joint_name}", data=body.name))
         steps = steps_of(body, owner, whole=not faithful or body.placement == Pose.identity())
         names = names_of(body, steps)
         first[i], made[i] = names[0] if names else "", steps
@@ -62,7 +61,7 @@ def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
             tied = leader(steps, k)
             own = {} if tied != k else _drive(body, step, notes)
             where = _axis(step, seen, owner)
-            inner[last].append(_element("joint", name=name, type=step.kind, **where, **own))
+            inner[last].append(element("joint", name=name, type=step.kind, **where, **own))
             if tied != k:
                 ties.append(_tie(name, names[tied], 0.0, step.ratio / steps[tied].ratio))
             else:
@@ -70,15 +69,20 @@ def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
     for i, rule in model.layout.follows.items():
         ties.append(_tie(first[i], first[rule.leader], float(rule.offset), float(rule.multiplier)))
     for frame in model.frames:
-        place = _place(frame.placement, f"model '{model.name}': frame '{frame.name}'")
-        inner[frame.body].append(_element("site", name=frame.name, **place))
+        place = place_of(frame.placement, f"model '{model.name}': frame '{frame.name}'")
+        inner[frame.body].append(element("site", name=frame.name, **place))
+    held, sites, texts = equalities(model, first, notes)
+    ties += held
+    custom += texts
+    for body_index, line in sites:
+        inner[body_index].append(line)
     nested, order = _nested(model, inner, chains)
     if faithful and order != sorted(order):
-        custom.append(_element("numeric", name=f"{CUSTOM}{ORDER}", data=numbers(order)))
+        custom.append(element("numeric", name=f"{CUSTOM}{ORDER}", data=numbers(order)))
     lines = [
-        _element("mujoco", "", model=model.name),
-        _element("compiler", angle="radian", inertiafromgeom="false", autolimits="true"),
-        _element("option", gravity=numbers(floats(model.gravity, "gravity"))),
+        element("mujoco", "", model=model.name),
+        element("compiler", angle="radian", inertiafromgeom="false", autolimits="true"),
+        element("option", gravity=numbers(floats(model.gravity, "gravity"))),
         *(["<custom>", *custom, "</custom>"] if custom else []),
         *nested,
         *(["<equality>", *ties, "</equality>"] if ties else []),
@@ -94,7 +98,7 @@ def _chains(model: Model) -> dict[int, tuple[int, Pose]]:
     MuJoCo has no moving bodies without mass, and a body may have several joints there instead. For bodies i
     and j, T_i J_i(q) T_j J_j = (T_i T_j) (T_j^-1 J_i(q) T_j) J_j: the axis of J_i moves with T_j^-1.
     """
-    marked = {frame.body for frame in model.frames}
+    marked = {frame.body for frame in model.frames} | end_bodies(model)
     found: dict[int, tuple[int, Pose]] = {}
     freedom: dict[int, int] = {}
     for i in reversed(range(1, model.nbodies + 1)):
@@ -128,8 +132,8 @@ def _nested(
             (i,) = model.children(i)
             body, placement = model.bodies[i - 1], placement @ model.bodies[i - 1].placement
             order.append(i)
-        place = _place(placement, f"model '{model.name}': body '{body.name}'")
-        lines += [_element("body", "", name=body.name, **place), *inner[i]]
+        place = place_of(placement, f"model '{model.name}': body '{body.name}'")
+        lines += [element("body", "", name=body.name, **place), *inner[i]]
         waiting += ["</body>", *model.children(i)[::-1]]
     return lines, order
 
@@ -181,8 +185,8 @@ def _inertial(body: Body, owner: str) -> list[str]:
     if np.any(moments != np.diag(principal)):
         principal, axes = np.linalg.eigh(moments)
         axes = axes * np.sign(np.linalg.det(axes))
-    place = {"pos": numbers(body.inertia.com)} | _place(Pose(axes.tolist()), owner)
-    return [_element("inertial", mass=number(mass), diaginertia=numbers(principal), **place)]
+    place = {"pos": numbers(body.inertia.com)} | place_of(Pose(axes.tolist()), owner)
+    return [element("inertial", mass=number(mass), diaginertia=numbers(principal), **place)]
 
 
 def _drive(body: Body, step: Step, notes: Notes) -> dict[str, str]:
@@ -250,7 +254,7 @@ def _custom(name: str, body: Body, step: Step) -> list[str]:
         if not _is_said(field, body.limits, step) and any(x != none for x in values):
             scale = {"velocity": abs(step.ratio), "effort": 1 / abs(step.ratio)}.get(field, step.ratio)
             data = numbers(max(-NO_LIMIT, min(NO_LIMIT, scale * x)) for x in values)
-            lines.append(_element("numeric", name=f"{CUSTOM}{field}:{name}", data=data))
+            lines.append(element("numeric", name=f"{CUSTOM}{field}:{name}", data=data))
     return lines
 
 
@@ -263,20 +267,4 @@ def _is_said(field: str, limits: Limits, step: Step) -> bool:
 
 
 def _tie(follower: str, leader: str, offset: float, factor: float) -> str:
-    return _element("joint", joint1=follower, joint2=leader, polycoef=numbers((offset, factor, 0, 0, 0)))
-
-
-def _place(placement: Pose, owner: str) -> dict[str, str]:
-    out = {}
-    p, R = floats(placement.p, owner), floats(placement.R, owner)
-    if p.any():
-        out["pos"] = numbers(p)
-    if np.any(np.eye(3) != R):
-        x, y, z, w = Rotation.from_matrix(R.tolist()).as_quaternion()
-        out["quat"] = numbers((w, x, y, z))
-    return out
-
-
-def _element(tag: str, end: str = "/", **values: str) -> str:
-    """The text of an element; with end="" it stays open."""
-    return f"<{tag}{attributes(**values)}{end}>"
+    return element("joint", joint1=follower, joint2=leader, polycoef=numbers((offset, factor, 0, 0, 0)))

@@ -14,6 +14,7 @@ from typing import Any
 
 from kinetree.errors import ModelError
 from kinetree.io.description import Names
+from kinetree.io.loops import hints, is_closed_at_zero
 from kinetree.io.notes import check_names_and_masses, parts_of
 from kinetree.io.placement import to_rpy
 from kinetree.io.save_mjcf import steps_of
@@ -23,15 +24,18 @@ from kinetree.io.sdf_values import NO_LIMIT
 from kinetree.io.text import attributes, escape, number, numbers
 from kinetree.joints import Prismatic, Revolute, Spherical, Universal
 from kinetree.model import Body, Limits, Model
+from kinetree.model.closures import JointClosure
 from kinetree.model.parts import Frame
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 
-NAME, BASE, ORDER, ROTOR, PART = (f"kinetree:{x}" for x in ("name", "base", "order", "rotor", "part"))
+_WORDS = ("name", "base", "order", "rotor", "part", "loop")
+NAME, BASE, ORDER, ROTOR, PART, LOOP = (f"kinetree:{x}" for x in _WORDS)
 WRITTEN = {
     "fixed": "fixed", "revolute": "revolute", "prismatic": "prismatic", "helical": "screw",
     "universal": "universal", "spherical": "ball",
 }  # fmt: skip
+LOOPS = {"fixed": "fixed", "revolute": "continuous", "prismatic": "prismatic", "spherical": "ball"}
 _STEPS = {"hinge": Revolute, "slide": Prismatic}
 _GRAVITY = (0.0, 0.0, -9.81)
 _SEPARATOR = "::"
@@ -56,6 +60,8 @@ class _Writer:
         self.links: dict[str, str] = {}  # of massless links between the parts of a joint
         every = [part.joint_name for parts in self.parts.values() for part in parts]
         self.joints = {name: _claim(taken, name, "_joint") for name in every}
+        closures = (closure for loop in model.loops for closure in loop.closures)
+        self.loops = {closure.name: _claim(taken, closure.name, "_loop") for closure in closures}
         self.frames = {frame.name: _claim(taken, frame.name, "_frame") for frame in model.frames}
         for parts in self.parts.values():
             for part in parts[:-1]:
@@ -80,6 +86,10 @@ class _Writer:
             for part in self.parts[body.joint_name]:
                 if not (part.joint.is_free and part.parent == 0):
                     yield from named(f"joint '{body.joint_name}'", self._joint, part)
+        for closure in (closure for loop in model.loops for closure in loop.closures):
+            yield from named(f"loop '{closure.name}'", self._loop, closure)
+        for joint, said in hints(model):
+            yield f"<{LOOP}{attributes(joint=joint, **said)}/>"
         for frame in model.frames:
             if frame.body:
                 yield from named(f"frame '{frame.name}'", self._frame, frame)
@@ -185,6 +195,33 @@ class _Writer:
         beside = self._beside(part)
         if beside:
             yield f"<{DRIVE}{attributes(**beside)}/>"
+        yield "</joint>"
+
+    def _loop(self, closure: Any) -> Iterator[str]:
+        """A joint on a link that another one carries: what closes a loop."""
+        kind = LOOPS.get(closure.joint.type_name) if isinstance(closure, JointClosure) else None
+        if kind is None:
+            raise ModelError(
+                f"a {closure.kind} cannot close a loop in SDF, which has {', '.join(LOOPS.values())}: save "
+                "the model as JSON"
+            )
+        if not is_closed_at_zero(self.model, closure):
+            raise ModelError(
+                "it is open where all joints are at their origin, and so SDF draws a robot: choose the "
+                "origins so that it is closed there, or save the model as MJCF or JSON"
+            )
+        names = {0: "world"} | {i: self.bodies[name] for i, name in enumerate(self.model.body_names, 1)}
+        ends, pose = (closure.body, closure.other), closure.other_placement
+        if closure.other == 0:
+            ends, pose = ends[::-1], closure.placement
+        label = self.loops[closure.name]
+        yield f"<joint{attributes(name=label, type=kind, **_true(label, closure.name))}>"
+        yield _pose(pose, names[ends[1]])
+        yield _tag("parent", escape(names[ends[0]]))
+        yield _tag("child", escape(names[ends[1]]))
+        if closure.joint.axis is not None:
+            yield f"<axis><xyz>{numbers(closure.joint.axis)}</xyz></axis>"
+        yield "<physics><simbody><must_be_loop_joint>true</must_be_loop_joint></simbody></physics>"
         yield "</joint>"
 
     def _axis(self, part: Body, k: int, kind: str) -> Iterator[str]:

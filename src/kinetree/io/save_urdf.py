@@ -10,14 +10,18 @@ from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.io.attributes import UNBOUNDED
 from kinetree.io.description import WORLD, Names
+from kinetree.io.loops import hints
 from kinetree.io.notes import check_names_and_masses
 from kinetree.io.placement import to_rpy
 from kinetree.io.text import attributes, number, numbers
+from kinetree.io.urdf_loops import ENDS
 from kinetree.io.urdf_parts import AXIAL, WRITTEN
 from kinetree.model import Body, Frame, Limits, Model, Rotor
+from kinetree.model.closures import JointClosure
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 
+LOOPS = ("fixed", "revolute", "prismatic", "planar")  # joints that may close a loop
 _GRAVITY = (0.0, 0.0, -9.81)
 _LONGEST = 240  # characters of a name that a made-up name may begin with
 
@@ -27,7 +31,8 @@ def write_urdf(model: Model) -> str:
 
     The world is a link "world"; frames are massless links on fixed joints. What URDF has no words for stands
     in a `<kinetree>` element that other tools skip: gravity, springs, rotors, limits that differ between the
-    coordinates of one joint, and the order of bodies where it is not depth first.
+    coordinates of one joint, and the order of bodies where it is not depth first. Loops are written as in
+    URDF+; tools that do not know `<loop>` leave them open.
 
     Raises:
         ModelError: a joint, a name or a number has no place in URDF; the message names it.
@@ -44,6 +49,8 @@ def write_urdf(model: Model) -> str:
     for frame in model.frames:
         name = joints.claim(f"{frame.name[:_LONGEST]}_frame")
         lines += named(f"frame '{frame.name}'", _frame_joint, frame, name, model)
+    for closure in (closure for loop in model.loops for closure in loop.closures):
+        lines += named(f"loop '{closure.name}'", _loop, closure, model)
     lines += _extension(model)
     return "\n".join([*lines, "</robot>", ""])
 
@@ -63,6 +70,12 @@ def _check(model: Model) -> None:
             raise ModelError(
                 f"joint '{body.joint_name}' of model '{model.name}' is {body.joint.type_name}, and URDF has "
                 f"only {', '.join(WRITTEN)}: save the model as JSON, kt.save(model, 'robot.json')"
+            )
+    for closure in (closure for loop in model.loops for closure in loop.closures):
+        if not isinstance(closure, JointClosure) or closure.joint.type_name not in LOOPS:
+            raise ModelError(
+                f"loop '{closure.name}' of model '{model.name}' is closed by a {closure.kind}, and URDF+ has "
+                f"only {', '.join(LOOPS)} ones: save the model as JSON, kt.save(model, 'robot.json')"
             )
     check_names_and_masses(model, "URDF")
 
@@ -91,7 +104,10 @@ def _joint(body: Body, model: Model) -> Iterator[str]:
     limits, kind = body.limits, WRITTEN[body.joint.type_name]
     if kind == "revolute" and all(isinf(x) for x in (*limits.lower, *limits.upper)):
         kind = "continuous"
-    yield f"  <joint{attributes(name=body.joint_name, type=kind)}>"
+    chosen = {joint: "false" for loop in model.loops for joint, _ in loop.dependent}
+    chosen |= {joint: "true" for loop in model.loops for joint, _ in loop.independent}
+    said = {"independent": chosen[body.joint_name]} if body.joint_name in chosen else {}
+    yield f"  <joint{attributes(name=body.joint_name, type=kind, **said)}>"
     yield f"    {_origin(body.placement)}"
     yield f"    <parent{attributes(link=_name(model, body.parent))}/>"
     yield f"    <child{attributes(link=body.name)}/>"
@@ -126,11 +142,22 @@ def _frame_joint(frame: Frame, name: str, model: Model) -> Iterator[str]:
     yield "  </joint>"
 
 
+def _loop(closure: JointClosure, model: Model) -> Iterator[str]:
+    yield f"  <loop{attributes(name=closure.name, type=WRITTEN[closure.joint.type_name])}>"
+    ends = (closure.body, closure.placement), (closure.other, closure.other_placement)
+    for tag, (body, pose) in zip(ENDS, ends, strict=True):
+        yield f"    <{tag}{attributes(link=_name(model, body))}>{_origin(pose)}</{tag}>"
+    if closure.joint.type_name in AXIAL:
+        yield f'    <axis xyz="{numbers(closure.joint.parameters or (0, 0, 1))}"/>'
+    yield "  </loop>"
+
+
 def _extension(model: Model) -> Iterator[str]:
     """What URDF has no words for, in an element of our own."""
     inner: list[str] = []
+    said = dict(hints(model))
     for body in model.bodies:
-        inner += named(f"joint '{body.joint_name}'", _joint_extension, body)
+        inner += named(f"joint '{body.joint_name}'", _joint_extension, body, said.get(body.joint_name, {}))
     for rotor in model.rotors:
         inner += named(f"rotor of joint '{rotor.joint}'", rotor_lines, rotor)
     gravity, order = tuple(model.gravity), {} if is_depth_first(model) else {"order": "file"}
@@ -140,9 +167,9 @@ def _extension(model: Model) -> Iterator[str]:
         yield "  </kinetree>"
 
 
-def _joint_extension(body: Body) -> Iterator[str]:
-    """Springs, and the limits of joints with several coordinates."""
-    named = {}
+def _joint_extension(body: Body, said: dict[str, str]) -> Iterator[str]:
+    """Springs, the limits of joints with several coordinates, and what is said of joints of loops."""
+    named = dict(said)
     if any(body.stiffness):
         named["stiffness"] = numbers(_shortest(body.stiffness))
     if body.spring_reference != body.joint.neutral():

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kinetree.io.attributes import clean_name, is_name, shorten
+from kinetree.io.attributes import clean_name, is_name, parse_numbers, shorten
 from kinetree.io.description import WORLD, Description, Frame, Joint, Link, Names
 from kinetree.io.files import Document
 from kinetree.io.graph import Connection, span
+from kinetree.io.loops import HINTS, read_hint
 from kinetree.io.mjcf_parts import fuse
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log
-from kinetree.io.save_sdf import BASE, NAME, ORDER, PART, ROTOR
+from kinetree.io.save_sdf import BASE, LOOP, NAME, ORDER, PART, ROTOR
 from kinetree.io.sdf_frames import SEPARATOR, Node
 from kinetree.io.sdf_inertia import read_inertia
 from kinetree.io.sdf_joint import (
@@ -314,3 +315,8 @@ class _Reader:
         for model in models:
             for element in model.all(ROTOR):
                 read_rotor(robot, element, log)
+            for element in model.all(LOOP):
+                for field in HINTS:
+                    values = parse_numbers(element.get(field) or "")
+                    if values and not isinstance(values, str):
+                        read_hint(robot, element.get("joint") or "", field, values)

@@ -17,6 +17,7 @@ from kinetree.interpreters.eager import EagerSweep, run
 from kinetree.io.description import Description
 from kinetree.io.report import Log
 from kinetree.model import Model
+from kinetree.model.closed_positions import loop_nodes
 from kinetree.model.coupling import Own
 from kinetree.spatial import Factored, Inertia, Matrix
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
@@ -61,7 +62,8 @@ class _Probe(EagerSweep):
                 return found
             stand_in[lost[0]] = bounds[lost[0]]
             ends = ((m.body, m.coupling) for m in node.members if m.body and m.joint.nv)
-            owners = (body for body, own in ends if isinstance(own, Own) and lost[0] < own.v_start + own.nv)
+            place = node.closing.independent[lost[0]] if node.closing else lost[0]
+            owners = (body for body, own in ends if isinstance(own, Own) and place < own.v_start + own.nv)
             self.bodies[next(owners)] = None
 
 
@@ -70,6 +72,8 @@ def _motionless(model: Model) -> list[int]:
     if not model.nv or model.nbodies > _BODIES:
         return []
     q = model.normalize(0.4 + 1.1 * (np.arange(model.nq) * 0.6180339887498949 % 1.0))
+    for node in loop_nodes(model):
+        q[list(node.q_index)] = node.reference
     probe, _ = run(articulated_inertias, model, {"q": q.tolist()}, {}, kind=_Probe)
     assert isinstance(probe, _Probe)
     return list(probe.bodies)

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.io.attributes import LARGEST
+from kinetree.io.notes import floats
+from kinetree.spatial.pose import Pose
+from kinetree.spatial.rotation import Rotation
+
+CUSTOM = "kinetree:"  # names that begin so are ours: what MJCF has no words for
 
 
 def numbers(values: Iterable[Any]) -> str:
@@ -34,3 +41,20 @@ def escape(text: str) -> str:
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
         text = text.replace(character, entity)
     return "".join(c if c.isprintable() else f"&#{ord(c)};" for c in text)
+
+
+def element(tag: str, end: str = "/", **values: str) -> str:
+    """The text of an element; with end="" it stays open."""
+    return f"<{tag}{attributes(**values)}{end}>"
+
+
+def place_of(placement: Pose, owner: str) -> dict[str, str]:
+    """The attributes that say a pose in MJCF."""
+    out = {}
+    p, R = floats(placement.p, owner), floats(placement.R, owner)
+    if p.any():
+        out["pos"] = numbers(p)
+    if np.any(np.eye(3) != R):
+        x, y, z, w = Rotation.from_matrix(R.tolist()).as_quaternion()
+        out["quat"] = numbers((w, x, y, z))
+    return out

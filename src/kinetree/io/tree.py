@@ -214,6 +214,10 @@ def merge_fixed(robot: Description, log: Log) -> None:
     for frame in robot.frames:
         holder, pose = carrier[frame.link]
         frame.link, frame.placement = holder, pose @ frame.placement
+    for closure in robot.closures:
+        if closure.motion is not None:
+            (a, A), (b, B) = (carrier[end] for end in closure.ends)
+            closure.ends, closure.placement, closure.other = (a, b), A @ closure.placement, B @ closure.other
     robot.frames = frames + robot.frames
     robot.joints = {joint.name: joint for joint in order if not joint.is_fixed}
     robot.links = {name: link for name, link in robot.links.items() if carrier[name][0] == name}

@@ -10,11 +10,12 @@ from kinetree.io.files import Document
 from kinetree.io.report import Log, Where
 from kinetree.io.urdf_drive import read_drives
 from kinetree.io.urdf_geometry import inertia_of_geometry
+from kinetree.io.urdf_loops import read_loops
 from kinetree.io.urdf_parts import read_inertial, read_joint, read_origin
 from kinetree.io.words import URDF, check_words, tally
 from kinetree.io.xml import Element
 
-_READ = ("link", "joint", "drake:joint", "transmission", "frame", "kinetree")
+_READ = ("link", "joint", "drake:joint", "transmission", "frame", "kinetree", "loop", "coupling")
 _LOOPS = (
     "loop_joint drake:linear_bushing_rpy drake:linear_spring_damper drake:tendon_constraint "
     "drake:ball_constraint"
@@ -47,6 +48,7 @@ def read_urdf(document: Document, log: Log) -> Description:
     for element in root.all("frame"):
         _add_frame(robot, element, frames, log)
     read_drives(robot, root, log)
+    read_loops(robot, root, renamed, log)
     _list_ignored(root, log)
     check_words(_dynamic(root), URDF, log)
     if not robot.links:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from kinetree.io.attributes import parse_number, per_degree, shorten, vector
+from kinetree.io.attributes import parse_number, parse_numbers, per_degree, shorten, vector
 from kinetree.io.description import Description, Rotor
+from kinetree.io.loops import HINTS, read_hint
 from kinetree.io.placement import norm, unit
 from kinetree.io.report import Log, Where
 from kinetree.io.urdf_parts import read_inertial, read_origin
@@ -51,6 +52,7 @@ def _value(scopes: list[Element], tags: tuple[str, ...], log: Log) -> float | No
 def _read_transmission(robot: Description, transmission: Element, log: Log) -> bool:
     """Add the rotors of one transmission; False if it has none."""
     joints = [e for e in transmission.all("joint", "rightJoint", "leftJoint") if e.get("name") is not None]
+    robot.driven += [e.get("name") or "" for e in joints]
     found = False
     for actuator in transmission.all("actuator"):
         scopes = [actuator, *joints, transmission]
@@ -99,6 +101,10 @@ def _read_extension(robot: Description, extension: Element, log: Log) -> None:
         joint.stiffness = per_degree(element, "stiffness", nv, 0.0, log)
         if element.get("spring_reference") is not None:
             joint.spring_reference = vector(element, "spring_reference", nq, joint.motion.neutral(), log)
+        for field in HINTS:
+            if element.get(field) is not None:
+                values = parse_numbers(element.get(field) or "")
+                read_hint(robot, joint.name, field, () if isinstance(values, str) else values)
         given = {name: infinity for name, infinity in Limits()._asdict().items() if element.get(name)}
         joint.limits = joint.limits._replace(**{
             name: per_degree(element, name, nv, infinity, log, infinite=True)

@@ -37,7 +37,7 @@ URDF = {
     "robot": Words("name", idle="version"),
     "link": Words("name", idle="type"),
     "joint": Words(
-        "name type",
+        "name type independent",
         children="parent child origin axis limit dynamics mimic safety_controller calibration property "
         "hardwareInterface physics",
     ),

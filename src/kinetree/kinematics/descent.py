@@ -9,6 +9,7 @@ import numpy as np
 from kinetree import functions as of
 from kinetree import ops
 from kinetree.model import Model
+from kinetree.model.configuration import snapped
 from kinetree.spatial import Factored, Matrix
 from kinetree.spatial.quaternion import quaternion_from_matrix
 from kinetree.stages import function
@@ -51,7 +52,8 @@ def pose_descent(
         low, high = _limits(model) if limits else ({}, {})
         added = damping * ops.dot(e, e) + LEAST * ops.dot(J, J) + 1e-300
         step = _step(e, J * _free(model, q, J.T @ e, low, high), added)
-        return _clipped(model.integrate(q, step), low, high)
+        end = _clipped(model.integrate(q, step), low, high)
+        return snapped(model, end) if model.loops else end
 
     q = ops.repeat(iterations, improved, q)
     e, _ = _errors(model, q, goals, weights, frames, points)

@@ -27,7 +27,7 @@ def _part(model: Model, carrier: int) -> tuple[Model, Array, Array]:
     """What a body carries as a model of its own, and which of q and v are its."""
 
     def make() -> tuple[Model, Array, Array]:
-        part = standing(model, carrier)
+        part = model if model.loops else standing(model, carrier)  # a part would cut loops
         if part is model:
             return model, np.arange(model.nq), np.arange(model.nv)
         q = [np.arange(model.nq)[model.position_index(name)] for name in part.joint_names[1:]]

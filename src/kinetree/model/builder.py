@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kinetree.errors import ModelError
 from kinetree.joints import Fixed, Joint
 from kinetree.joints.axis import unit_axis
-from kinetree.model import validate
+from kinetree.model import loops, rods, validate
+from kinetree.model.closures import (
+    Closure,
+    JointClosure,
+    RelationClosure,
+    RodClosure,
+    has_rows,
+    refuse_useless,
+)
 from kinetree.model.grouping import refuse_undrivable
 from kinetree.model.model import Model
 from kinetree.model.parts import Body, Frame, Rotor
@@ -41,6 +50,9 @@ class ModelBuilder:
         self._body_index: dict[str, int] = {validate.WORLD: 0}
         self._joint_index: dict[str, int] = {}
         self._frame_names: set[str] = set()
+        self.closures: list[Closure] = []
+        self._independent: list[tuple[str, int]] = []
+        self._start: dict[str, Any] = {}
 
     def add_body(
         self,
@@ -154,6 +166,136 @@ class ModelBuilder:
         self._frame_names.add(name)
         return self
 
+    def add_loop(
+        self,
+        body_a: str | None,
+        body_b: str | None,
+        joint: Joint,
+        at: Any = None,
+        other: Any = None,
+        independent: Any = (),
+        name: str | None = None,
+        spin: str = "keep",
+    ) -> ModelBuilder:
+        """Close a loop: a joint between two bodies that are connected already; returns the builder.
+
+        q keeps the coordinates of all joints of the tree; v has only the independent ones. The closing joint
+        has no coordinates, unless no rows can be written for its type (a screw): then it becomes a joint of
+        the tree, with a body without mass that is welded to `body_b`.
+
+        Args:
+            body_a, body_b: names of two bodies, or of one and the world.
+            joint: the joint that closes the loop; `Fixed()` welds, `Spherical()` connects two points.
+            at: `Pose` of the joint's predecessor side in `body_a`.
+            other: `Pose` of its successor side in `body_b`.
+            independent: names of joints whose velocities are to stand in v; the rest is chosen.
+            name: of the loop; that of both bodies by default.
+            spin: of a rod with balls at both ends, whose turning about its own line moves nothing else:
+                "keep" has it as one more degree of freedom; "lock" puts a universal joint in place of the
+                ball that carries the rod. A rod without mass (`add_distance`) has none.
+        """
+        name = self._loop_name(name, body_a, body_b)
+        owner = f"model '{self.name}': loop '{name}'"
+        if not isinstance(joint, Joint):
+            got = validate.shown(joint)
+            raise ModelError(f"{owner}: joint must be a joint, as in Spherical(), got {got}")
+        here, there = self._ends(body_a, body_b, owner)
+        pose, pose_b = validate.pose(at, f"{owner}: at"), validate.pose(other, f"{owner}: other")
+        refuse_useless(joint, owner)
+        rods.refuse_unknown_spin(spin, owner)
+        if spin == "lock":
+            rod, end = rods.rod_of(self._bodies, ((here, pose.p), (there, pose_b.p)), joint, owner)
+            self._bodies[rod - 1] = rods.without_spin(self._bodies[rod - 1], end, owner)
+        if not has_rows(joint):
+            self.add_body(name, body_a, joint, pose)
+            here, joint, pose = len(self._bodies), Fixed(), validate.IDENTITY
+        return self._close(JointClosure(name, here, there, joint, pose, pose_b), independent, owner)
+
+    def add_distance(
+        self,
+        body_a: str | None,
+        body_b: str | None,
+        length: float,
+        at: Any = (0, 0, 0),
+        other: Any = (0, 0, 0),
+        independent: Any = (),
+        name: str | None = None,
+    ) -> ModelBuilder:
+        """Close a loop by a rod without mass between two points; returns the builder.
+
+        Args:
+            body_a, body_b: names of two bodies, or of one and the world.
+            length: the distance of the points, m.
+            at, other: the points, in `body_a` and `body_b`.
+            independent, name: as for `add_loop`.
+        """
+        name = self._loop_name(name, body_a, body_b)
+        owner = f"model '{self.name}': rod '{name}'"
+        here, there = self._ends(body_a, body_b, owner)
+        points = (validate.numbers(x, 3, f"{owner}: {what}") for x, what in ((at, "at"), (other, "other")))
+        distance = validate.number(length, f"{owner}: length")
+        if not distance > 0:
+            raise ModelError(
+                f"{owner}: length is {distance}: it must be positive (for 0, connect by a Spherical joint)"
+            )
+        return self._close(RodClosure(name, here, there, distance, *points), independent, owner)
+
+    def add_relation(
+        self, joint: str, leader: str, coefficients: Any, independent: Any = (), name: str | None = None
+    ) -> ModelBuilder:
+        """Tie the coordinate of a joint to that of another by a polynomial; returns the builder.
+
+            q[joint] = c_0 + c_1 x + c_2 x^2 + ...,    x = q[leader]
+
+        Both keep their coordinates in q. A straight line is cheaper as `mimic` of `add_body`.
+        """
+        name = self._loop_name(name, joint, leader)
+        owner = f"model '{self.name}': relation '{name}'"
+        ends: list[int] = []
+        for one in (joint, leader):
+            if not isinstance(one, str) or one not in self._joint_index:
+                raise validate.unknown(one, "joint", self._joint_index, owner)
+            ends.append(self._joint_index[one])
+            if self._bodies[ends[-1] - 1].joint.nq != 1:
+                raise ModelError(f"{owner}: joint '{one}' does not have one coordinate")
+        if joint == leader:
+            raise ModelError(f"{owner}: joint '{joint}' cannot follow itself")
+        given = tuple(coefficients)
+        numbers = validate.numbers(given, max(len(given), 1), f"{owner}: coefficients")
+        return self._close(RelationClosure(name, ends[0], ends[1], numbers), independent, owner)
+
+    def _loop_name(self, name: Any, a: Any, b: Any) -> str:
+        known = [closure.name for closure in self.closures]
+        if name is None:
+            name = first = f"{a or validate.WORLD}-{b or validate.WORLD}"
+            while name in known:
+                name = f"{first}-{known.count(first) + 1 + len(known)}"
+        return validate.new_name(name, "loop", known, self.name)
+
+    def _ends(self, body_a: Any, body_b: Any, owner: str) -> tuple[int, int]:
+        ends = self._known_body(body_a, f"{owner}, body_a"), self._known_body(body_b, f"{owner}, body_b")
+        if ends[0] == ends[1]:
+            raise ModelError(f"{owner}: both ends are on body '{body_a}': a loop needs two bodies")
+        return ends
+
+    def _close(self, closure: Closure, independent: Any, owner: str) -> ModelBuilder:
+        self.closures.append(closure)
+        self.require((independent,) if isinstance(independent, str) else tuple(independent), owner)
+        return self
+
+    def require(self, independent: Iterable[Any], owner: str) -> None:
+        """Make joints, or (joint, degree of freedom), independent ones of their loops."""
+        for one in independent:
+            joint, k = (one, None) if isinstance(one, str) else one
+            if joint not in self._joint_index:
+                raise validate.unknown(joint, "joint", self._joint_index, f"{owner}, independent")
+            count = self._bodies[self._joint_index[joint] - 1].joint.nv
+            if k is not None and k not in range(count):
+                raise ModelError(
+                    f"{owner}, independent: joint '{joint}' has {count} velocities, but no number {k}"
+                )
+            self._independent += [(joint, k)] if k is not None else [(joint, n) for n in range(count)]
+
     def build(self, check: str = "physical", report: Any = None) -> Model:
         """The model.
 
@@ -161,6 +303,11 @@ class ModelBuilder:
             check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
             report: kept as `model.report`, for what a loader has to say about the file.
         """
+        tree = self.tree(check, report)
+        return loops.closed_model(tree, self.closures, self._independent, self._start)
+
+    def tree(self, check: str = "physical", report: Any = None) -> Model:
+        """The model without what closes its loops; arguments as for `build`."""
         validate.refuse_unknown_check(check, f"model '{self.name}': build")
         if check == "physical":
             validate.refuse_unphysical(self._bodies, self._rotors, self.name)

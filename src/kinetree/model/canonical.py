@@ -79,7 +79,8 @@ def _without_fixed(nodes: Sequence[Node]) -> list[Node]:
             extra.setdefault(home, []).append(members[0].inertia.congruence(way))
         else:
             number[node.number] = len(kept)
-            kept.append(node._replace(predecessor=home, members=members))
+            moved_on = node if way is None else _on_changed(node, way.inverse())
+            kept.append(moved_on._replace(predecessor=home, members=members))
     # what dissolved bodies carried themselves was booked under their home
     result = []
     for index, node in enumerate(kept):
@@ -90,6 +91,13 @@ def _without_fixed(nodes: Sequence[Node]) -> list[Node]:
         home = (number[node.predecessor[0]], node.predecessor[1])
         result.append(node._replace(number=index, predecessor=home, members=members))
     return result
+
+
+def _on_changed(node: Node, C: Transform) -> Node:
+    """The node after the frame of its carrier was changed by C: its loops know points of that body."""
+    if node.closing is None:
+        return node
+    return node._replace(closing=node.closing.changed(PREDECESSOR, C))
 
 
 class _Rewriting:
@@ -131,6 +139,15 @@ class _Rewriting:
             c = self.member(child)
             if c.carrier != NOTHING:
                 self.set(child, c._replace(placement=_cleaned(c.placement @ inverse)))
+        self._change_loops(place, C)
+
+    def _change_loops(self, place: Place, C: Transform) -> None:
+        """What loops say of a body whose frame is changed: it is in them, or carries them."""
+        node = self.nodes[place[0]]
+        if node.closing is not None:
+            self.nodes[place[0]] = node._replace(closing=node.closing.changed(place[1], C))
+        for other in {child[0] for child in self.carried.get(place, [])} - {place[0]}:
+            self.nodes[other] = _on_changed(self.nodes[other], C)
 
     def turn_axis_to_z(self, place: Place) -> None:
         """Step 2, for joints with one axis."""

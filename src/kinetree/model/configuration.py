@@ -14,7 +14,11 @@ import numpy as np
 
 from kinetree import ops
 from kinetree.errors import ArgumentError, ModelError, ShapeError, StateError
+from kinetree.model import closed_positions as closing
+from kinetree.model.closed_positions import loop_nodes, refuse_open
 from kinetree.model.layout import described
+from kinetree.model.loop import INTEGRATION_STEPS, own_joints
+from kinetree.model.node import Node
 from kinetree.model.parts import Body
 from kinetree.model.validate import shown
 from kinetree.spatial.quaternion import quaternion_normalized
@@ -26,7 +30,10 @@ if TYPE_CHECKING:
 def neutral(model: Model) -> np.ndarray:
     """The position in which every joint's successor coincides with its predecessor."""
     values = [x for body in model.bodies if body.mimic is None for x in body.joint.neutral()]
-    return np.array(values, dtype=float)
+    q = np.array(values, dtype=float)
+    for node in loop_nodes(model):
+        q[list(node.q_index)] = node.reference
+    return q
 
 
 def random_state(model: Model, rng: Any, batch: int | Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -36,6 +43,9 @@ def random_state(model: Model, rng: Any, batch: int | Sequence[int]) -> tuple[np
     for row in q:
         row[:] = [x for body in model.bodies if body.mimic is None for x in body.joint.random(rng)]
     _draw_between_limits(model, q, rng)
+    for node in loop_nodes(model):
+        index = list(node.q_index)
+        q[:, index] = closing.walked(model, node, q[:, index], rng)
     return q.reshape(*shape, model.nq), rng.standard_normal((*shape, model.nv))
 
 
@@ -114,6 +124,16 @@ def normalize(model: Model, q: Any) -> np.ndarray:
     return out
 
 
+def snapped(model: Model, q: Any) -> np.ndarray:
+    """The position next to one that is off by a little: quaternions of unit length, loops closed."""
+    out = normalize(model, q)
+    for node in loop_nodes(model):
+        found = node.closed([_entry(out, k) for k in node.q_index], INTEGRATION_STEPS).q
+        for k, value in zip(node.q_index, found, strict=True):
+            out[..., k] = value
+    return out
+
+
 def _quaternions(model: Model) -> Iterator[tuple[Body, slice]]:
     """Each quaternion of q: the body behind its joint, and where it stands."""
     for body, coupling in zip(model.bodies, model.layout.couplings[1:], strict=True):
@@ -126,6 +146,16 @@ def require_sound(model: Model, function: str, q: np.ndarray) -> None:
     """StateError if a quaternion of a position, or of one of a batch, is far from unit length."""
     for body, place in model.coordinate_places[1]:
         refuse_unsound(model, body, [_entry(q, k) for k in place["q"]], f"{function}: ")
+    for node in loop_nodes(model):
+        refuse_unsound_node(model, node, [_entry(q, k) for k in node.q_index], f"{function}: ")
+
+
+def refuse_unsound_node(model: Model, node: Node, q: Sequence[Any], caller: str = "") -> None:
+    """StateError if q is not a position of a node's joints, AssemblyError if a loop of it is open there."""
+    for m in node.members:
+        if m.body:
+            refuse_unsound(model, model.bodies[m.body - 1], m.coupling.positions(q), caller)
+    refuse_open(model, node, q, caller)
 
 
 def refuse_unsound(model: Model, body: Body, q: Sequence[Any], caller: str = "") -> None:
@@ -134,6 +164,8 @@ def refuse_unsound(model: Model, body: Body, q: Sequence[Any], caller: str = "")
     NaN passes, and infinities come out as NaN like it: only finite positions are refused. Symbols have no
     value yet.
     """
+    if not body.joint.quaternions:
+        return
     with np.errstate(over="ignore", invalid="ignore"):
         numbers = body.joint.soundness(tuple(q))
     for soundness in numbers:
@@ -179,7 +211,17 @@ def _apply(
             values = getattr(body.joint, method)(*operands)
         for k, value in zip(place[result], values):
             out[..., k] = value
+    for node in loop_nodes(model):
+        index = {"q": list(node.q_index), "v": list(node.v_index)}
+        operands = tuple(_entry(a, k) for k in index[first]), tuple(_entry(b, k) for k in index[second])
+        for k, value in zip(index[result], IN_LOOPS[method](model, node, *operands), strict=True):
+            out[..., k] = value
     return out
+
+
+IN_LOOPS: dict[str, Callable[..., Sequence[Any]]] = {
+    "integrate": closing.integrated, "difference": closing.differing, "rate": closing.changing
+}  # fmt: skip
 
 
 def broadcast(caller: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -203,7 +245,7 @@ def read(model: Model, function: str, name: str, x: Any) -> np.ndarray:
     if array.ndim == 0 or array.shape[-1] != width:
         raise ShapeError(
             f"{function}: {name} has shape {array.shape} but model '{model.name}' needs (..., {width}): "
-            f"{described(model.bodies, velocities)}"
+            f"{described(model.bodies, model.layout, velocities)}"
         )
     return array
 
@@ -221,12 +263,20 @@ def as_array(x: Any, what: str) -> np.ndarray:
     return array.astype(float) if array.dtype.kind in "iub" else array
 
 
+def as_floats(x: np.ndarray, what: str) -> np.ndarray:
+    """An array of numbers as floats; ShapeError if it holds symbols, or complex numbers."""
+    try:
+        return x if x.dtype.kind == "f" else np.array(x.tolist(), dtype=float).reshape(x.shape)
+    except TypeError:
+        raise ShapeError(f"{what} must hold real numbers, got an array of {x.dtype}") from None
+
+
 def split(model: Model, name: str, x: Any) -> dict[str, np.ndarray]:
     """The coordinates of each joint that owns some: views of `x`, which is "q" or "v" with any batch axes."""
     array = read(model, "split", name, x)
     index = model.position_index if name == "q" else model.coordinate_index
-    owners = (body.joint_name for body in model.bodies if body.mimic is None and body.joint.nv)
-    return {joint: array[..., index(joint)] for joint in owners}
+    places = {body.joint_name: index(body.joint_name) for body in model.bodies}
+    return {joint: array[..., place] for joint, place in places.items() if place.stop > place.start}
 
 
 def stacked(model: Model, name: str, values: Mapping[str, Any]) -> np.ndarray:
@@ -243,7 +293,9 @@ def stacked(model: Model, name: str, values: Mapping[str, Any]) -> np.ndarray:
         array = as_array(value, f"model '{model.name}': {name} of joint '{joint}'")
         array = array[..., None] if array.ndim == 0 or (width == 1 and array.shape[-1] != 1) else array
         if array.shape[-1] != width:
-            own = "owns no coordinates" if width == 0 else f"takes (..., {width})"
+            depends = name == "v" and model.bodies[model.joint_index(joint) - 1].mimic is None
+            nothing = "depends on others by a loop" if depends and model.loops else "owns no coordinates"
+            own = nothing if width == 0 else f"takes (..., {width})"
             shape = np.shape(value)
             raise ShapeError(
                 f"model '{model.name}': {name} of joint '{joint}' has shape {shape}, but it {own}"
@@ -256,4 +308,13 @@ def stacked(model: Model, name: str, values: Mapping[str, Any]) -> np.ndarray:
     out = np.broadcast_to(rest, (*batch, len(rest))).astype(kind)
     for place, array in pieces:
         out[..., place] = array
-    return out
+    return out if name == "v" else _following(model, out, values)
+
+
+def _following(model: Model, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
+    """The position with loops of which only some joints were given closed by the others."""
+    for node in loop_nodes(model):
+        names = {model.joint_names[m.body - 1] for m, _ in own_joints(node)}
+        if not names.isdisjoint(given) and not names <= given.keys():
+            return closing.assemble(model, q, tuple(given))
+    return q

@@ -7,7 +7,8 @@ velocity of the joint a row of pairs (index in v, factor). What a group feels fo
 subspaces S G and their derivatives dS G + S dG (`node.py`), reflected damping and limits (`drive.py`).
 
 `Own`: the joint has coordinates of its own. `Linear`: a mimic joint, a rotor behind its gears or an armature
-follows others in constant proportion. A nonlinear coupling is another class with `G_partials`.
+follows others in constant proportion. `InLoop`: the joint depends on others by a loop, which its node closes
+(`loop.py`). A nonlinear coupling is another class with `G_partials`.
 """
 
 from __future__ import annotations
@@ -52,6 +53,10 @@ class Coupling(ABC):
             for j in range(len(partials[0]) if partials else 0)
         )
 
+    def G_drift(self, q: Any, v: Any, x: Any) -> tuple[Number, ...]:
+        """The rate of G, times x; () if G is constant."""
+        return tuple(sum((times(x[k], f) for k, f in row), 0) for row in self.G_rate(q, v))
+
     def G_second_partials(self, q: Any) -> tuple[tuple[Rows, ...], ...]:
         """The derivatives d_j d_k G as entries [j][k]; () if G is constant or changes at a constant rate."""
         if type(self).G_partials is not Coupling.G_partials:
@@ -74,7 +79,7 @@ class Coupling(ABC):
 
     def velocities(self, q: Any, v: Any) -> tuple[Number, ...]:
         """The velocities of the joint, u = G(q) v."""
-        return tuple(sum((_times(v[k], f) for k, f in row), 0) for row in self.G(q))
+        return tuple(sum((times(v[k], f) for k, f in row), 0) for row in self.G(q))
 
     def combined(self, ratios: Sequence[Number]) -> Linear:
         """One coordinate that is a sum of the joint's, each times a ratio: the angle of a geared rotor."""
@@ -107,6 +112,11 @@ class Own(Coupling):
     nq: int
     v_start: int
     nv: int
+
+    @property
+    def places(self) -> range:
+        """Where its velocities stand."""
+        return range(self.v_start, self.v_start + self.nv)
 
     def positions(self, q: Any) -> tuple[Number, ...]:
         return tuple(q[self.q_start : self.q_start + self.nq])
@@ -168,6 +178,30 @@ class Linear(Coupling):
         return Linear(tuple((q_place[i], v_place[k], n) for i, k, n in self.terms), self.offset)
 
 
+@dataclass(frozen=True, slots=True)
+class InLoop(Coupling):
+    """A joint that depends on others by a loop: its coordinates stand in q, its velocities follow."""
+
+    inner: Coupling  # in terms of the velocities of all joints
+    places: tuple[int | None, ...] = ()  # where those of its velocities that are independent stand in v
+
+    def positions(self, q: Any) -> tuple[Number, ...]:
+        return self.inner.positions(q)
+
+    def G(self, q: Any) -> Rows:
+        raise TypeError("the velocities of a joint that depends on others in a loop follow by its node")
+
+    def combined(self, ratios: Sequence[Number]) -> Any:
+        return InLoop(self.inner.combined(ratios))
+
+    @property
+    def structure(self) -> tuple:
+        return ("in a loop", self.inner.structure)
+
+    def among(self, q_place: Mapping[int, int], v_place: Mapping[int, int]) -> InLoop:
+        return InLoop(self.inner.among(q_place, v_place), self.places)
+
+
 def spread(S: Subspace, G: Rows, width: int) -> Subspace:
     """S G: the columns of one joint as columns for all `width` velocities of its group."""
     columns: list[Motion | None] = [None] * width
@@ -187,7 +221,8 @@ def _added(row: Iterable[tuple[int, Number]]) -> Row:
     return tuple(found.items())
 
 
-def _times(x: Number, factor: Number) -> Number:
+def times(x: Number, factor: Number) -> Number:
+    """x times a factor that is often 1."""
     return x if _is_one(factor) else x * factor
 
 

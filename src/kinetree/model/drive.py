@@ -2,7 +2,8 @@
 
 A joint that mimics another is felt by the coordinate that it follows (its `Coupling` says which, and how
 much): if q' = m q + b, its armature, damping and stiffness count m^2 times, its friction |m| times, and a
-limit on q' is a limit on q.
+limit on q' is a limit on q. A joint that depends on others by a loop is in none of these vectors: what it
+feels depends on the position.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from kinetree import ops
 from kinetree.joints import CoordinateJoint
+from kinetree.model.coupling import InLoop
 from kinetree.model.parts import Body, Limits, Rotor
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ def _felt(model: Model) -> Iterator[tuple[Body, int, int, Any, Any]]:
     """(body, place in v, degree of freedom, multiplier, offset) of every degree of freedom of every joint."""
     rest = (0,) * model.nq
     for body, coupling in zip(model.bodies, model.layout.couplings[1:], strict=True):
+        if isinstance(coupling, InLoop):
+            continue
         offsets = coupling.positions(rest)
         for k, row in enumerate(coupling.G(rest)):
             for place, multiplier in row:

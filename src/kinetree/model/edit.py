@@ -15,7 +15,7 @@ import numpy as np
 from kinetree.errors import ModelError, ShapeError
 from kinetree.joints import Fixed
 from kinetree.joints.axis import rotation_about
-from kinetree.model import postures, validate
+from kinetree.model import edit_loops, postures, validate
 from kinetree.model.parts import Body, Frame, Limits
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -57,7 +57,12 @@ def replace(model: Model, **changes: Any) -> Model:
         for changed in changes.get("inertia", ()):
             inertia = bodies[model.body_index(changed) - 1].inertia
             validate.physical(inertia, f"model '{model.name}': body '{changed}'")
-    result = with_rotors(_remade(model, bodies, name=name, gravity=gravity, report=report), mode)
+    made = _remade(model, bodies, name=name, gravity=gravity, report=report)
+    if model.loops and "placement" in changes:
+        changed = [model.body_index(body) for body in changes["placement"]]
+        made, stiff = edit_loops.solved_again(model, made.remade(loops=()), changed)
+        made = lock(made, stiff)
+    result = with_rotors(postures.closed(made), mode)
     if configurations is None:
         return result
     return postures.carrying(result, postures.read(result, configurations))
@@ -65,7 +70,7 @@ def replace(model: Model, **changes: Any) -> Model:
 
 def _remade(model: Model, bodies: Iterable[Body], *others: tuple[Model, str], **changes: Any) -> Model:
     """The model with other bodies and whatever is given; `others` gave parts of it, with prefixed names."""
-    parts = ("name", "gravity", "rotors", "frames", "report")
+    parts = ("name", "gravity", "rotors", "frames", "report", "loops")
     made = type(model)(bodies=tuple(bodies), **{key: changes.get(key, getattr(model, key)) for key in parts})
     return postures.kept(made, (model, ""), *others)
 
@@ -145,7 +150,11 @@ def _load(bodies: list[Body], carrier: int, inertia: Inertia, placement: Pose) -
 def lock(model: Model, positions: Mapping[str, Any]) -> Model:
     """The model with the given joints fixed at the given positions; joints that mimic them are fixed too.
 
-    Bodies, joints and frames keep their names. Rotors of the locked joints stand still on their carriers.
+    Bodies, joints and frames keep their names. Rotors of the locked joints stand still on their carriers. A
+    loop is closed anew with the joints that it has left; one that cannot move then is fixed as a whole.
+
+    Raises:
+        AssemblyError: a loop cannot be closed with its joints at these positions.
     """
     if not isinstance(positions, Mapping):
         raise ModelError(
@@ -189,7 +198,12 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
         angle = sum(n * x for n, x in zip(rotor.ratio, fixed[i]))
         turn = Pose.from_transform(rotation_about(rotor.axis, angle))  # type: ignore[arg-type]
         _load(bodies, model.parents[i - 1], rotor.inertia, rotor.placement @ turn)
-    return _remade(model, bodies, rotors=tuple(rotors))
+    made = _remade(model, bodies, rotors=tuple(rotors), loops=())
+    if not model.loops:
+        return made
+    given = {joint: row for loop in model.loops for joint, row in loop.reference}
+    made, stiff = edit_loops.solved_again(model, made, fixed, given)
+    return lock(made, stiff) if stiff else postures.closed(made)
 
 
 def _welded(body: Body, placement: Pose) -> Body:
@@ -207,12 +221,12 @@ def standing(model: Model, body: int) -> Model:
     """
     inside = {model.joint_names[i - 1] for i in model.topology.branch(body) if i != body}
     tied = [(b.joint_name in inside) != (b.mimic.joint in inside) for b in model.bodies if b.mimic]
-    if body == 0 or any(tied):
+    if body == 0 or any(tied) or edit_loops.are_cut(model, model.topology.branch(body)):
         return model
     bodies = list(model.bodies)
     bodies[body - 1] = _welded(bodies[body - 1], Pose.identity())
     rotors = tuple(rotor for rotor in model.rotors if rotor.joint in inside)
-    return subtree(type(model)(model.name, model.gravity, tuple(bodies), rotors, model.frames), body)
+    return subtree(model.remade(bodies=tuple(bodies), rotors=rotors, postures=()), body)
 
 
 def attach(
@@ -250,7 +264,9 @@ def attach(
         rotors.append(rotor._replace(joint=prefix + rotor.joint, placement=pose))
     _refuse_duplicates(model, other, [b.name for b in bodies] + [f.name for f in frames], "body or frame")
     _refuse_duplicates(model, other, [b.joint_name for b in bodies], "joint")
-    parts = {"rotors": (*model.rotors, *rotors), "frames": tuple(frames)}
+    loops = (*model.loops, *edit_loops.attached(other.loops, shift, carrier, where, prefix))
+    _refuse_duplicates(model, other, [c.name for loop in loops for c in loop.closures], "loop")
+    parts = {"rotors": (*model.rotors, *rotors), "frames": tuple(frames), "loops": loops}
     return _remade(model, bodies, (other, prefix), **parts)
 
 
@@ -295,4 +311,5 @@ def subtree(model: Model, body: str | int) -> Model:
         bodies.append(part._replace(parent=number.get(part.parent, 0)))
     rotors = tuple(rotor for rotor in model.rotors if rotor.joint in names)
     frames = tuple(frame._replace(body=number[frame.body]) for frame in model.frames if frame.body in number)
-    return _remade(model, bodies, rotors=rotors, frames=frames)
+    loops = edit_loops.within(model, number, f"subtree('{model.body_names[root - 1]}')")
+    return _remade(model, bodies, rotors=rotors, frames=frames, loops=loops)

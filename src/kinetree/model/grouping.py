@@ -7,15 +7,16 @@ the node whose joint drives it; so is an armature, a spinning mass that feels no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import CoordinateJoint, Joint, Revolute, Spin
 from kinetree.model.layout import Layout
+from kinetree.model.loops import closed
 from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
-from kinetree.model.parts import Body, Rotor
+from kinetree.model.parts import Body, Loop, Rotor
 from kinetree.model.topology import Topology
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.transform import Transform
@@ -29,19 +30,25 @@ class Grouping:
     """The nodes of a model, predecessors first, and where each body is found in them."""
 
     def __init__(
-        self, bodies: Sequence[Body], rotors: Sequence[tuple[int, Rotor]], topology: Topology, layout: Layout
+        self,
+        bodies: Sequence[Body],
+        rotors: Sequence[tuple[int, Rotor]],
+        topology: Topology,
+        layout: Layout,
+        loops: Sequence[Loop] = (),
     ):
-        self.bodies, self.topology, self.layout = bodies, topology, layout
+        self.bodies, self.topology, self.layout, self.loops = bodies, topology, layout, loops
         self.rotors: dict[int, list[Rotor]] = {}
         for joint, rotor in rotors:
             self.rotors.setdefault(joint, []).append(rotor)
         self.locations: list[Location] = [WORLD_LOCATION] * (len(bodies) + 1)
         groups = self._groups()
-        self.nodes = tuple(self._node(index, group) for index, group in enumerate(groups))
+        spanning = [self._node(index, group) for index, group in enumerate(groups)]
+        self.nodes, self.layout = closed(spanning, loops, self) if loops else (tuple(spanning), layout)
 
     def _groups(self) -> list[tuple[int, ...]]:
         """The sets of bodies that form a node, ordered by their first body."""
-        if not self.layout.follows:
+        if not self.layout.follows and not self.loops:
             return [(i,) for i in range(1, len(self.bodies) + 1)]
         first = list(range(len(self.bodies) + 1))  # union-find: the representative is the smallest body
         top = first.copy()  # likewise, along joints: how far up a body is in one group with its parents
@@ -52,11 +59,10 @@ class Grouping:
             return i
 
         parent, depths = self.topology.parent, self.topology.depths
-        for follower, rule in self.layout.follows.items():
-            meeting = self.topology.common_ancestor(parent(follower), parent(rule.leader))
-            for i in (follower, rule.leader):  # both, and all bodies between them and where their paths meet
+        for ends, meeting in self._ties():
+            for i in ends:  # both, and all bodies between them and where their paths meet
                 while True:
-                    a, b = sorted((root(first, i), root(first, follower)))
+                    a, b = sorted((root(first, i), root(first, ends[0])))
                     first[b] = a
                     i = root(top, i)
                     if depths[i] <= depths[meeting] + 1:
@@ -66,6 +72,16 @@ class Grouping:
         for i in range(1, len(self.bodies) + 1):
             groups.setdefault(root(first, i), []).append(i)
         return [tuple(group) for group in groups.values()]
+
+    def _ties(self) -> Iterator[tuple[tuple[int, ...], int]]:
+        """Pairs of bodies that are in one node, and the body where their paths meet, which need not be."""
+        parent, common = self.topology.parent, self.topology.common_ancestor
+        for follower, rule in self.layout.follows.items():
+            yield (follower, rule.leader), common(parent(follower), parent(rule.leader))
+        for loop in self.loops:
+            for closure in loop.closures:
+                meeting = closure.meeting(self.topology)
+                yield tuple(i for i in closure.bodies if i != meeting), meeting
 
     def _node(self, index: int, group: tuple[int, ...]) -> Node:
         places = _Places(group, self.bodies, self.layout)
@@ -80,7 +96,7 @@ class Grouping:
         members = [m._replace(coupling=m.coupling.among(places.of_q, places.of_v)) for m in members]
         outside = self.topology.parent(group[0])
         q_index, v_index = tuple(places.of_q), tuple(places.of_v)
-        return Node(index, self.locations[outside], tuple(members), q_index, v_index)
+        return Node(index, self.locations[outside], tuple(members), q_index, v_index, v_index)
 
     def _carrier(self, i: int, node: int) -> int:
         """The member of the node that carries body `i` and its rotors, or the node's predecessor."""

@@ -6,6 +6,7 @@ joints that mimic another: they are functions of the coordinate that they follow
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 
 from kinetree.errors import ModelError
 from kinetree.joints import CoordinateJoint
-from kinetree.model.coupling import Coupling, Linear, Own
+from kinetree.model.coupling import Coupling, InLoop, Linear, Own
 from kinetree.model.parts import Body
 from kinetree.model.validate import unknown
 
@@ -40,6 +41,24 @@ class Layout(NamedTuple):
     v_start: tuple[int, ...]
     follows: dict[int, Follow]  # by body, for mimic joints only
     couplings: tuple[Coupling, ...]  # the coordinates of each joint in terms of q
+    widths: tuple[int, ...]  # how many velocities each joint has in v
+
+    def among(self, independent: Sequence[int]) -> Layout:
+        """The layout of a model with loops, from that of all its joints: only some velocities are in v."""
+        place = {j: k for k, j in enumerate(independent)}
+        starts = tuple(bisect_left(independent, start) for start in self.v_start)
+        ranges = [range(start, start + width) for start, width in zip(self.v_start, self.widths, strict=True)]
+        widths = tuple(sum(j in place for j in own) for own in ranges)
+        couplings: list[Coupling] = []
+        for i, coupling in enumerate(self.couplings):
+            own = ranges[self.follows[i].leader if i in self.follows else i]
+            free = all(j in place for j in own)
+            identity = {k: k for k in range(self.nq)}
+            places = () if i in self.follows else tuple(place.get(j) for j in own)
+            couplings.append(coupling.among(identity, place) if free else InLoop(coupling, places))
+        return self._replace(
+            nv=len(independent), v_start=starts, couplings=tuple(couplings), widths=widths
+        )
 
 
 def layout_of(bodies: Sequence[Body], joint_index: dict[str, int], model: str) -> Layout:
@@ -64,7 +83,8 @@ def layout_of(bodies: Sequence[Body], joint_index: dict[str, int], model: str) -
             couplings.append(Linear(((q_start[leader], v_start[leader], multiplier),), offset))
         else:
             couplings.append(Own(q_start[i], body.joint.nq, v_start[i], body.joint.nv))
-    return Layout(nq, nv, tuple(q_start), tuple(v_start), follows, tuple(couplings))
+    widths = (0, *(0 if body.mimic is not None else body.joint.nv for body in bodies))
+    return Layout(nq, nv, tuple(q_start), tuple(v_start), follows, tuple(couplings), widths)
 
 
 def _resolve(
@@ -109,7 +129,7 @@ def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[dict[str,
     vector: dict[str, list[int]] = {"q": [], "v": []}
     others = []
     for i, body in enumerate(bodies, 1):
-        if body.mimic is not None:
+        if body.mimic is not None or isinstance(layout.couplings[i], InLoop):
             continue
         joint = body.joint
         place = {
@@ -124,19 +144,22 @@ def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[dict[str,
     return {space: np.array(places, dtype=int) for space, places in vector.items()}, others
 
 
-def described(bodies: Sequence[Body], velocities: bool) -> str:
+def described(bodies: Sequence[Body], layout: Layout, velocities: bool) -> str:
     """Who takes how many numbers, as in "free joint 'root' takes 7, 12 revolute joints 1 each"."""
-    counts: Counter[str] = Counter()
-    widths: dict[str, int] = {}
-    names: dict[str, str] = {}
-    for body in bodies:
-        width = body.joint.nv if velocities else body.joint.nq
-        if body.mimic is None and width:
-            counts[body.joint.type_name] += 1
-            widths[body.joint.type_name] = width
-            names.setdefault(body.joint.type_name, body.joint_name)
+    counts: Counter[tuple[str, int]] = Counter()
+    names: dict[tuple[str, int], str] = {}
+    dependent = 0
+    for i, body in enumerate(bodies, 1):
+        width = layout.widths[i] if velocities else body.joint.nq
+        if body.mimic is None and body.joint.nv:
+            dependent += width < body.joint.nv if velocities else 0
+            if width:
+                counts[body.joint.type_name, width] += 1
+                names.setdefault((body.joint.type_name, width), body.joint_name)
     parts = []
-    for kind, n in counts.items():
-        one, several = f"{kind} joint '{names[kind]}' takes {widths[kind]}", f"{n} {kind} joints"
-        parts.append(one if n == 1 else f"{several} {widths[kind]} each")
+    for (kind, width), n in counts.items():
+        one, several = f"{kind} joint '{names[kind, width]}' takes {width}", f"{n} {kind} joints"
+        parts.append(one if n == 1 else f"{several} {width} each")
+    if dependent:
+        parts.append(f"{dependent} more depend{'s' * (dependent == 1)} on these by loops")
     return ", ".join(parts) or "no joint moves"

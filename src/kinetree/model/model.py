@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.model import configuration, drive, edit, postures
+from kinetree.model import closed_positions, configuration, drive, edit, postures
 from kinetree.model.grouping import Grouping, Location
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
-from kinetree.model.parts import Body, Frame, Limits, Numbers, Posture, Rotor
+from kinetree.model.parts import Body, Frame, Limits, Loop, Numbers, Posture, Rotor
 from kinetree.model.sparsity import mass_sparsity, paths_of
 from kinetree.model.table import html_table, table
 from kinetree.model.topology import Topology
@@ -21,6 +21,7 @@ from kinetree.model.validate import WORLD, unknown
 from kinetree.spatial.transform import Transform
 
 T = TypeVar("T")
+PARTS = ("name", "gravity", "bodies", "rotors", "frames", "report", "postures", "loops")
 
 
 class Model:
@@ -32,6 +33,7 @@ class Model:
     Attributes:
         name, gravity: of the robot; the acceleration of free fall, world axes, m/s^2.
         bodies, rotors, frames, postures: the parts, as they were added.
+        loops: what closes loops between the bodies, and how each is solved.
         report: what the loader of a file found; None for models built otherwise.
     """
 
@@ -44,8 +46,9 @@ class Model:
         frames: tuple[Frame, ...] = (),
         report: Any = None,
         postures: tuple[Posture, ...] = (),
+        loops: tuple[Loop, ...] = (),
     ):
-        parts = {"bodies": bodies, "rotors": rotors, "frames": frames, "postures": postures}
+        parts = {"bodies": bodies, "rotors": rotors, "frames": frames, "postures": postures, "loops": loops}
         self.__dict__.update(name=name, gravity=gravity, report=report, _memo={}, **parts)
 
     name: str
@@ -54,6 +57,7 @@ class Model:
     rotors: tuple[Rotor, ...]
     frames: tuple[Frame, ...]
     postures: tuple[Posture, ...]
+    loops: tuple[Loop, ...]
     report: Any
     _memo: dict[Hashable, Any]
 
@@ -121,7 +125,7 @@ class Model:
     @cached_property
     def layout(self) -> Layout:
         """Where the coordinates of each joint stand in q and v, and which joints follow others."""
-        return layout_of(self.bodies, self._joint_index, self.name)
+        return self._grouping.layout
 
     @property
     def nq(self) -> int:
@@ -133,18 +137,27 @@ class Model:
         """The number of velocities: degrees of freedom."""
         return self.layout.nv
 
+    @property
+    def nu(self) -> int:
+        """The number of velocities of all joints: more than nv, if some depend on others by loops."""
+        return self.spanning_tree.nv
+
+    @cached_property
+    def spanning_tree(self) -> Model:
+        """The same bodies and joints with all loops cut; the model itself if there are none."""
+        return self.remade(loops=()) if self.loops else self
+
     def position_index(self, joint: str) -> slice:
         """Where in q the coordinates of a joint stand; empty for fixed and mimic joints."""
         i = self.joint_index(joint)
-        return self._places(i, self.layout.q_start[i], self.bodies[i - 1].joint.nq)
+        start = self.layout.q_start[i]
+        return slice(start, start if i in self.layout.follows else start + self.bodies[i - 1].joint.nq)
 
     def coordinate_index(self, joint: str) -> slice:
         """Where in v the velocities of a joint stand; empty for fixed and mimic joints."""
         i = self.joint_index(joint)
-        return self._places(i, self.layout.v_start[i], self.bodies[i - 1].joint.nv)
-
-    def _places(self, i: int, start: int, width: int) -> slice:
-        return slice(start, start if i in self.layout.follows else start + width)
+        start = self.layout.v_start[i]
+        return slice(start, start + self.layout.widths[i])
 
     @cached_property
     def coordinate_places(self) -> tuple[dict[str, np.ndarray], list]:
@@ -153,7 +166,7 @@ class Model:
 
     def describe_coordinates(self, velocities: bool = False) -> str:
         """Who takes how many numbers of q or v, for messages about shapes."""
-        return described(self.bodies, velocities)
+        return described(self.bodies, self.layout, velocities)
 
     @cached_property
     def configurations(self) -> Mapping[str, np.ndarray]:
@@ -161,7 +174,7 @@ class Model:
         return postures.arrays(self)
 
     def neutral(self) -> np.ndarray:
-        """The position (nq,) in which every joint is at its origin."""
+        """The position (nq,) in which every joint is at its origin, or of a loop one that is closed."""
         return configuration.neutral(self)
 
     def random_state(
@@ -187,7 +200,7 @@ class Model:
         return configuration.difference(self, q0, q1)
 
     def positions(self, values: Mapping[str, Any]) -> np.ndarray:
-        """q (..., nq) from a dict of joint names and their coordinates; the other joints are neutral."""
+        """q (..., nq) from a dict of joint names and coordinates; the others are neutral, or close loops."""
         return configuration.stacked(self, "q", values)
 
     def velocities(self, values: Mapping[str, Any]) -> np.ndarray:
@@ -206,6 +219,9 @@ class Model:
         """The rates qdot = A(q) v of the positions (..., nq)."""
         return configuration.rate(self, q, v)
 
+    assemble, spanning = closed_positions.assemble, closed_positions.spanning
+    closure_names = property(closed_positions.closure_names)
+
     # --- tree --------------------------------------------------------------------------------------
     @cached_property
     def parents(self) -> tuple[int, ...]:
@@ -220,7 +236,8 @@ class Model:
     @cached_property
     def _grouping(self) -> Grouping:
         rotors = [(self.joint_index(rotor.joint), rotor) for rotor in self.rotors]
-        return Grouping(self.bodies, rotors, self.topology, self.layout)
+        layout = layout_of(self.bodies, self._joint_index, self.name)
+        return Grouping(self.bodies, rotors, self.topology, layout, self.loops)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -354,7 +371,12 @@ class Model:
 
     @property
     def _content(self) -> tuple:
-        return (self.name, self.gravity, self.bodies, self.rotors, self.frames, self.postures)
+        return (self.name, self.gravity, self.bodies, self.rotors, self.frames, self.postures, self.loops)
+
+    def remade(self, **parts: Any) -> Model:
+        """The model with other parts instead of its own, unchecked."""
+        own = {name: getattr(self, name) for name in PARTS}
+        return Model(**own | parts)
 
     def __eq__(self, other: object) -> bool:
         return other is self or (isinstance(other, Model) and self._content == other._content)
@@ -373,4 +395,4 @@ class Model:
         return html_table(self)
 
     def __reduce__(self) -> tuple:
-        return Model, (*self._content[:-1], self.report, self.postures)
+        return Model, tuple(getattr(self, name) for name in PARTS)

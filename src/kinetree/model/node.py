@@ -9,15 +9,19 @@ carries the node; algorithms see stacks of them and nothing of how they came abo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kinetree import ops
 from kinetree.joints.base import Joint
 from kinetree.model.coupling import Coupling, Own, spread
-from kinetree.spatial import Detached, Inertia, Motion, Stack, Subspace, Transform
+from kinetree.spatial import Detached, Inertia, Matrix, Motion, Stack, Subspace, Transform
 from kinetree.spatial.factors import Factor, Turn
 from kinetree.spatial.value import take_apart
 from kinetree.spatial.vector import Number
+
+if TYPE_CHECKING:
+    from kinetree.model.loop import Closing
 
 PREDECESSOR = -1  # the carrier of a member that sits on the node's predecessor
 NOTHING = -2  # the carrier of a member that feels no other body (an armature)
@@ -51,6 +55,7 @@ class Node(NamedTuple):
     number: place among the nodes of the model.
     predecessor: (node, member) of the body that carries it; (-1, 0) for the world.
     q_index, v_index: where its coordinates and velocities stand in q and v.
+    u_index: where the velocities of all its joints stand, if those that loops make dependent are counted.
     """
 
     number: int
@@ -58,6 +63,17 @@ class Node(NamedTuple):
     members: tuple[Member, ...]
     q_index: tuple[int, ...]
     v_index: tuple[int, ...]
+    u_index: tuple[int, ...]
+    closing: Closing | None = None  # of a node with loops (`loop.py`)
+
+    @property
+    def reference(self) -> tuple[Number, ...]:
+        """A position of the node."""
+        return (0.0,) * len(self.q_index)
+
+    def at(self, q: Sequence[Number]) -> Node:
+        """The node as it is at q, with its loops closed."""
+        return self
 
     @property
     def structure(self) -> tuple:
@@ -116,6 +132,10 @@ class Node(NamedTuple):
                 subspaces.append(step @ subspaces[m.carrier] + motion)
         return stacked(placements), stacked(subspaces)
 
+    def reflected(self, q: Sequence[Number], x: Sequence[Number]) -> Matrix:
+        """Inertia along the velocities of all joints, as the node's own velocities feel it: G^T diag(x) G."""
+        return Matrix.diagonal(x)
+
     def soundness(self, q: Sequence[Number]) -> list[Number]:
         """Numbers that are at least 1 if q is a position of the node's joints (see `Joint.soundness`)."""
         return [x for m in self.members if m.body for x in m.joint.soundness(m.coupling.positions(q))]
@@ -135,7 +155,15 @@ class Node(NamedTuple):
         """The apparent derivative of S while the node moves with v; zero columns where S is constant."""
         if self.has_constant_subspace:
             return stacked([Subspace(Motion() for _ in self.v_index)] * len(self.members))
-        return self._derivative(q, v)
+        columns = cache(lambda: self._derivative(q, v))
+        known: list[tuple[Any, list[Motion]]] = []
+
+        def product(x: Any) -> list[Motion]:  # of all members at once, for the one x that is asked for
+            if not known or known[0][0] is not x:
+                known[:] = [(x, self._drift(q, v, x))]
+            return known[0][1]
+
+        return stacked([_Ring(k, columns, product) for k in range(len(self.members))])
 
     def slopes(self, q: Sequence[Number], v: Sequence[Number]) -> tuple[Any, ...]:
         """The derivatives of ring(q, v), along each velocity; () if S is constant."""
@@ -172,6 +200,33 @@ class Node(NamedTuple):
             subspaces.append(motion)
             found.append(result)
         return stacked(found)
+
+    def _drift(self, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> list[Motion]:
+        """The derivative along w of S x, for each member: `_derivative` times x, for one column's cost."""
+        found: list[Motion] = []
+        moved: list[Motion] = []
+        for m in self.members:
+            motion, result = self.motion(m, q), self._own_drift(m, q, w, x)
+            own = motion @ x
+            if m.carrier >= 0:
+                step = m.joint.placement(m.coupling.positions(q)).following(m.placement)
+                carried = step @ moved[m.carrier]
+                result = step @ found[m.carrier] + (-(motion @ w)).cross(carried) + result
+                own = carried + own
+            found.append(result)
+            moved.append(own)
+        return found
+
+    def _own_drift(self, m: Member, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> Motion:
+        """d_w (S G) x of one member: sum_j u_j dS_j (G x) + S (dG x)."""
+        own, result = m.coupling.positions(q), Motion()
+        partials = m.joint.subspace_partials(own)
+        if partials:
+            y = m.coupling.velocities(q, x)
+            for partial, rate in zip(partials, m.coupling.velocities(q, w), strict=True):
+                result = result + (partial @ y) * rate
+        rates = m.coupling.G_drift(q, w, x)
+        return result + m.joint.subspace(own) @ rates if rates else result
 
     def _own_derivative(self, m: Member, q: Sequence[Number], w: Sequence[Number]) -> Subspace:
         """d_w (S G) of one member: (sum_j u_j dS_j) G + S dG, with the velocity u = G w of its joint."""
@@ -226,6 +281,44 @@ class Node(NamedTuple):
                 result = result + spread(_scaled(partial, rates[1][k]), along_u, width)
                 result = result + spread(_scaled(partial, rates[0][k]), along_w, width)
         return result + spread(m.joint.subspace(own), both, width) if both else result
+
+
+class _Ring(Subspace):
+    """The apparent derivative of S of one member: columns if asked for, products for one column's cost."""
+
+    __slots__ = ("_columns", "_member", "_product", "_then")
+
+    def __init__(self, member: int, columns: Any, product: Any, then: tuple[Any, ...] = ()):
+        self._member, self._columns, self._product, self._then = member, columns, product, then
+
+    def _found(self, value: Any) -> Any:
+        for function in self._then:
+            value = function(value)
+        return value
+
+    @property
+    def columns(self) -> tuple[Motion, ...]:  # type: ignore[override]
+        made = self._columns()
+        own = made.values[self._member] if isinstance(made, Stack) else made
+        return self._found(own).columns
+
+    def __matmul__(self, x: Any) -> Motion:
+        return self._found(self._product(x)[self._member])
+
+    def _and(self, function: Any) -> _Ring:
+        return _Ring(self._member, self._columns, self._product, (*self._then, function))
+
+    def tagged(self, frame: Any) -> _Ring:
+        return self._and(lambda value: value.tagged(frame))
+
+    def transformed(self, X: Transform) -> _Ring:
+        return self._and(lambda value: X @ value)
+
+    def with_parts(self, parts: Sequence[Any]) -> Subspace:  # type: ignore[override]
+        return Subspace(parts)
+
+    def __add__(self, other: Any) -> Subspace:  # type: ignore[override]
+        return Subspace(self.columns) + other
 
 
 def _scaled(S: Subspace, factor: Number) -> Subspace:

@@ -65,6 +65,52 @@ class Frame(NamedTuple):
     placement: Pose
 
 
+class Loop(NamedTuple):
+    """Loops that share joints, and how they are solved: one or several closures.
+
+    Velocities are (joint, degree of freedom). Each dependent one belongs to the row, (closure, row of it), at
+    the same place; rows that are in neither place add nothing to the others.
+    """
+
+    closures: tuple[Any, ...]
+    independent: tuple[tuple[str, int], ...]
+    dependent: tuple[tuple[str, int], ...]
+    rows: tuple[tuple[int, int], ...]
+    pivots: Numbers  # how large the pivots of the dependent velocities usually are
+    reference: tuple[tuple[str, Numbers], ...]  # a closed position of its joints
+    size: float  # a length of the loop, m
+    at_base: bool = False  # points meet along the axes of the body that carries the loop
+    steps: int = 1  # Newton steps that close a position
+    slack: float = 0.0  # how far the rows that were left out open in what was tried, in units of the size
+
+    @property
+    def name(self) -> str:
+        """The names of what closes it."""
+        return " and ".join(closure.name for closure in self.closures)
+
+    @property
+    def redundant(self) -> int:
+        """How many rows were left out, since they add nothing to the others."""
+        return sum(closure.count for closure in self.closures) - len(self.rows)
+
+    def __repr__(self) -> str:
+        freedom = len(self.independent)
+        facts = [f"{freedom} degree{'s' * (freedom != 1)} of freedom"]
+        facts.append(f"{len(self.rows)} row{'s' * (len(self.rows) != 1)}")
+        if self.redundant:
+            facts.append(f"{self.redundant} more redundant, open by at most {self.slack * self.size:.2g} m")
+        moving, following = _joints(self.independent), _joints(self.dependent)
+        return f"<Loop '{self.name}': {moving} -> {following} ({', '.join(facts)})>"
+
+
+def _joints(velocities: tuple[tuple[str, int], ...]) -> str:
+    """The joints of some velocities, each with those degrees of freedom that are meant if it has others."""
+    found: dict[str, list[int]] = {}
+    for joint, k in velocities:
+        found.setdefault(joint, []).append(k)
+    return ", ".join(f"{joint}{'' if own == [0] else own}" for joint, own in found.items())
+
+
 class Posture(NamedTuple):
     """A configuration with a name: the positions of joints, by their names."""
 

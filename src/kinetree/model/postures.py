@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.errors import ModelError
-from kinetree.model import serialize
+from kinetree.errors import AssemblyError, ModelError
+from kinetree.model import loop_entries
+from kinetree.model.closed_positions import loop_nodes
 from kinetree.model.parts import Posture
 from kinetree.model.validate import numbers, shown
 
 if TYPE_CHECKING:
     from kinetree.model.model import Model
+
+_ROUNDING = 1e-12  # rad or m: a configuration that is this near to a closed one is closed
 
 
 def arrays(model: Model) -> Mapping[str, np.ndarray]:
@@ -35,7 +38,10 @@ def read(model: Model, given: Mapping[str, Any]) -> tuple[Posture, ...]:
         owner = f"model '{model.name}': configuration '{name}'"
         split = model.split_positions(np.array(numbers(q.tolist(), model.nq, owner), dtype=float))
         rows = {joint: tuple(row.tolist()) for joint, row in split.items()}
-        found.append(Posture(name, tuple(rows.items())))
+        posture = Posture(name, tuple(rows.items()))
+        if model.loops and not is_closed(model, posture):
+            raise AssemblyError(f"{owner}: a loop is open there: give model.assemble(q)")
+        found.append(posture)
     return tuple(found)
 
 
@@ -53,18 +59,50 @@ def kept(model: Model, *before: tuple[Model, str]) -> Model:
     return carrying(model, tuple(found.values()))
 
 
+def closed(model: Model) -> Model:
+    """The model with its configurations closed, where they can be; others are left out."""
+    if not (model.loops and model.postures):
+        return model
+    return carrying(model, tuple(p for p in (assembled(model, p) for p in model.postures) if p is not None))
+
+
+def is_closed(model: Model, posture: Posture) -> bool:
+    """Whether the loops of a model are closed in a configuration, or so near that functions take it."""
+    q = model.positions(dict(posture.positions))
+    return all(
+        np.all(np.asarray(x) >= 1)
+        for node in loop_nodes(model)
+        for x in node.openness([q[k] for k in node.q_index])
+    )
+
+
+def assembled(model: Model, posture: Posture) -> Posture | None:
+    """A configuration in which all loops are closed: itself, or one nearby, or None if there is none.
+
+    The independent joints of loops stay, if the loops can be closed so.
+    """
+    q = model.positions(dict(posture.positions))
+    try:
+        found = model.assemble(q)
+    except AssemblyError:
+        return None
+    if np.abs(found - q).max(initial=0.0) < _ROUNDING:
+        return posture
+    rows = ((joint, tuple(row.tolist())) for joint, row in model.split_positions(found).items())
+    return Posture(posture.name, tuple(rows))
+
+
 def carrying(model: Model, postures: tuple[Posture, ...]) -> Model:
     """The model with these configurations instead of its own."""
     if postures == model.postures:
         return model
-    name, gravity, bodies, rotors, frames, _ = model._content
-    return type(model)(name, gravity, bodies, rotors, frames, model.report, postures)
+    return model.remade(postures=postures)
 
 
 def to_dict(model: Model) -> dict[str, Any]:
     """The whole model as a dictionary; without an entry for configurations if there are none."""
     rows = {p.name: {joint: list(row) for joint, row in p.positions} for p in model.postures}
-    return serialize.to_dict(model) | ({"configurations": rows} if rows else {})
+    return loop_entries.to_dict(model) | ({"configurations": rows} if rows else {})
 
 
 def from_dict(data: Any, check: str | None) -> Model:
@@ -73,7 +111,7 @@ def from_dict(data: Any, check: str | None) -> Model:
     if isinstance(data, dict):
         data = dict(data)
         rows = data.pop("configurations", rows)
-    model = serialize.from_dict(data, check)
+    model = loop_entries.from_dict(data, check)
     if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
         what = "configurations must be a dict from names to dicts from joint names to positions"
         raise ModelError(f"model '{model.name}': {what}, got {shown(rows)}")

@@ -19,9 +19,11 @@ from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 
 if TYPE_CHECKING:
+    from kinetree.model.builder import ModelBuilder
     from kinetree.model.model import Model
 
 FORMAT, VERSION = "kinetree model", 1
+VERSIONS = (VERSION, 2)  # with loops
 
 
 def to_dict(model: Model) -> dict[str, Any]:
@@ -33,14 +35,14 @@ def to_dict(model: Model) -> dict[str, Any]:
         "version": VERSION,
         "name": model.name,
         "check": "physical" if is_physical(model.bodies, model.rotors) else "finite",
-        "gravity": _plain(model.gravity, f"{name}: gravity"),
+        "gravity": plain(model.gravity, f"{name}: gravity"),
         "bodies": [_body(body, bodies[body.parent], f"{name}: body '{body.name}'") for body in model.bodies],
         "rotors": [_rotor(rotor, f"{name}: rotor of '{rotor.joint}'") for rotor in model.rotors],
         "frames": [
             {
                 "name": frame.name,
                 "body": bodies[frame.body],
-                "placement": _placement(frame.placement, f"{name}: frame '{frame.name}'"),
+                "placement": placement_of(frame.placement, f"{name}: frame '{frame.name}'"),
             }
             for frame in model.frames
         ],
@@ -52,25 +54,19 @@ def _body(body: Body, parent: str, what: str) -> dict[str, Any]:
         "name": body.name,
         "parent": parent,
         "joint": body.joint_name,
-        "type": body.joint.type_name,
-        "parameters": _plain(body.joint.parameters, what),
-        "placement": _placement(body.placement, what),
-        "inertia": _plain(body.inertia.parameters, what),
+        **type_of(body.joint, what),
+        "placement": placement_of(body.placement, what),
+        "inertia": plain(body.inertia.parameters, what),
     }
-    if JOINT_TYPES.get(body.joint.type_name) is not type(body.joint):
-        raise ModelError(
-            f"{what}: {type(body.joint).__name__} is not the joint type called '{body.joint.type_name}' and "
-            "would not read back the same: give the class a type_name of its own"
-        )
     if body.mimic is not None:
-        entry["mimic"] = [body.mimic.joint, *_plain(body.mimic[1:], what)]
+        entry["mimic"] = [body.mimic.joint, *plain(body.mimic[1:], what)]
     for field in ("armature", "damping", "friction", "stiffness"):
         if any(not ops.is_literal(x) or x != 0 for x in getattr(body, field)):
-            entry[field] = _plain(getattr(body, field), what)
+            entry[field] = plain(getattr(body, field), what)
     if body.spring_reference != body.joint.neutral():
-        entry["spring_reference"] = _plain(body.spring_reference, what)
+        entry["spring_reference"] = plain(body.spring_reference, what)
     limits = {
-        field: [None if ops.is_literal(x) and math.isinf(x) else _plain((x,), what)[0] for x in values]
+        field: [None if ops.is_literal(x) and math.isinf(x) else plain((x,), what)[0] for x in values]
         for field, values in zip(Limits._fields, body.limits)
     }
     limits = {field: values for field, values in limits.items() if any(x is not None for x in values)}
@@ -79,21 +75,32 @@ def _body(body: Body, parent: str, what: str) -> dict[str, Any]:
     return entry
 
 
+def type_of(joint: Joint, what: str) -> dict[str, Any]:
+    """The entries of a joint: its type and parameters."""
+    if JOINT_TYPES.get(joint.type_name) is not type(joint):
+        raise ModelError(
+            f"{what}: {type(joint).__name__} is not the joint type called '{joint.type_name}' and "
+            "would not read back the same: give the class a type_name of its own"
+        )
+    return {"type": joint.type_name, "parameters": plain(joint.parameters, what)}
+
+
 def _rotor(rotor: Rotor, what: str) -> dict[str, Any]:
     return {
         "joint": rotor.joint,
-        "inertia": _plain(rotor.inertia.parameters, what),
-        "placement": _placement(rotor.placement, what),
-        "axis": _plain(rotor.axis, what),
-        "ratio": _plain(rotor.ratio, what),
+        "inertia": plain(rotor.inertia.parameters, what),
+        "placement": placement_of(rotor.placement, what),
+        "axis": plain(rotor.axis, what),
+        "ratio": plain(rotor.ratio, what),
     }
 
 
-def _placement(pose: Pose, what: str) -> dict[str, Any]:
-    return {"R": [_plain(row, what) for row in pose.R], "p": _plain(pose.p, what)}
+def placement_of(pose: Pose, what: str) -> dict[str, Any]:
+    """The entry of a pose."""
+    return {"R": [plain(row, what) for row in pose.R], "p": plain(pose.p, what)}
 
 
-def _plain(values: Iterable[Any], what: str) -> list[float | int]:
+def plain(values: Iterable[Any], what: str) -> list[float | int]:
     """The values as plain Python numbers."""
     result: list[float | int] = []
     for x in values:
@@ -105,53 +112,57 @@ def _plain(values: Iterable[Any], what: str) -> list[float | int]:
     return result
 
 
-def from_dict(data: Any, check: str | None) -> Model:
-    """The model that `to_dict` wrote down, or that was written by hand; bodies may stand in any order."""
+def from_dict(data: Any) -> ModelBuilder:
+    """A builder with the parts that `to_dict` wrote down, or that were written by hand, in any order."""
     from kinetree.model.builder import ModelBuilder  # the builder makes models, so it comes after them
 
-    _expect_dict(data, "Model.from_dict")
-    if data.get("format", FORMAT) != FORMAT or data.get("version", VERSION) != VERSION:
+    expect_dict(data, "Model.from_dict")
+    if data.get("format", FORMAT) != FORMAT or data.get("version", VERSION) not in VERSIONS:
         raise ModelError(
             f"Model.from_dict: format {shown(data.get('format'))}, version {shown(data.get('version'))} is "
-            f"not known: expected {FORMAT!r}, version {VERSION}"
+            f"not known: expected {FORMAT!r}, version {' or '.join(map(str, VERSIONS))}"
         )
     known = "format version name check gravity bodies rotors frames"
-    _check_keys(data, known, "Model.from_dict", "name")
+    check_keys(data, known, "Model.from_dict", "name")
     builder = ModelBuilder(data["name"], data.get("gravity", (0.0, 0.0, -9.81)))
     owner = f"model '{data['name']}'"
     _check_needed(data, "bodies", owner)
-    for entry in _parents_first(_entries(data, "bodies", owner), owner):
+    for entry in _parents_first(entries_of(data, "bodies", owner), owner):
         _add_body(builder, entry, f"{owner}: body {entry['name']!r}")
-    for entry in _entries(data, "rotors", owner):
+    for entry in entries_of(data, "rotors", owner):
         what = f"{owner}: rotor of {shown(entry.get('joint'))}"
-        _check_keys(entry, "joint inertia placement axis ratio", what, needed="inertia ratio joint")
-        inertia, placement = _inertia(entry["inertia"], what), _pose(entry.get("placement"), what)
+        check_keys(entry, "joint inertia placement axis ratio", what, needed="inertia ratio joint")
+        inertia, placement = _inertia(entry["inertia"], what), pose_of(entry.get("placement"), what)
         builder.add_rotor(entry["joint"], inertia, placement, entry.get("axis", (0, 0, 1)), entry["ratio"])
-    for entry in _entries(data, "frames", owner):
+    for entry in entries_of(data, "frames", owner):
         what = f"{owner}: frame {shown(entry.get('name'))}"
-        _check_keys(entry, "name body placement", what, needed="name body")
-        builder.add_frame(entry["name"], entry["body"], _pose(entry.get("placement"), what))
-    return builder.build(data.get("check", "physical") if check is None else check)
+        check_keys(entry, "name body placement", what, needed="name body")
+        builder.add_frame(entry["name"], entry["body"], pose_of(entry.get("placement"), what))
+    return builder
 
 
 def _add_body(builder: Any, entry: dict[str, Any], what: str) -> None:
     optional = "mimic armature damping friction stiffness spring_reference limits"
-    _check_keys(entry, f"name parent joint type parameters placement inertia {optional}", what)
+    check_keys(entry, f"name parent joint type parameters placement inertia {optional}", what)
     given = {key: entry[key] for key in optional.split() if key in entry}
     if "limits" in given:
-        _expect_dict(given["limits"], f"{what}: limits")
+        expect_dict(given["limits"], f"{what}: limits")
         given["limits"] = {field: _limit(field, values) for field, values in given["limits"].items()}
-    kind = Joint.named(entry.get("type", "fixed"), what)
-    parameters = _numbers(entry.get("parameters", ()), f"{what}: parameters")
     builder.add_body(
         entry["name"],
         entry.get("parent", WORLD),
-        kind.from_parameters(parameters, what),
-        _pose(entry.get("placement"), what),
+        joint_of(entry, what),
+        pose_of(entry.get("placement"), what),
         _inertia(entry["inertia"], what) if "inertia" in entry else None,
         joint_name=entry.get("joint"),
         **given,
     )
+
+
+def joint_of(entry: dict[str, Any], what: str) -> Joint:
+    """The joint of an entry with its type and parameters."""
+    kind = Joint.named(entry.get("type", "fixed"), what)
+    return kind.from_parameters(numbers_of(entry.get("parameters", ()), f"{what}: parameters"), what)
 
 
 def _limit(field: str, values: Any) -> Any:
@@ -160,7 +171,7 @@ def _limit(field: str, values: Any) -> Any:
 
 
 def _inertia(parameters: Any, what: str) -> Inertia:
-    values = _numbers(parameters, f"{what}: inertia")
+    values = numbers_of(parameters, f"{what}: inertia")
     if len(values) != 10:
         raise ModelError(
             f"{what}: inertia has {len(values)} numbers, expected 10: m, m c (3), J about the origin (6)"
@@ -168,16 +179,17 @@ def _inertia(parameters: Any, what: str) -> Inertia:
     return Inertia.from_parameters(values)
 
 
-def _pose(entry: Any, what: str) -> Pose | None:
+def pose_of(entry: Any, what: str) -> Pose | None:
+    """The pose of an entry; None if there is none."""
     if entry is None:
         return None
     what = f"{what}: placement"
-    _expect_dict(entry, what)
-    _check_keys(entry, "R p", what, needed="R p")
+    expect_dict(entry, what)
+    check_keys(entry, "R p", what, needed="R p")
     rows = entry["R"]
     if not isinstance(rows, list | tuple) or len(rows) != 3:
         raise ModelError(f"{what}: R must be three rows of three numbers, got {shown(rows)}")
-    R, p = tuple(_numbers(row, f"{what}, R") for row in rows), _numbers(entry["p"], f"{what}, p")
+    R, p = tuple(numbers_of(row, f"{what}, R") for row in rows), numbers_of(entry["p"], f"{what}, p")
     if any(len(row) != 3 for row in (*R, p)):
         raise ModelError(f"{what}: R must be three rows of three numbers and p three numbers")
     try:
@@ -186,19 +198,20 @@ def _pose(entry: Any, what: str) -> Pose | None:
         raise ModelError(f"{what}: {error}") from None
 
 
-def _numbers(values: Any, what: str) -> Numbers:
+def numbers_of(values: Any, what: str) -> Numbers:
+    """The numbers of a list."""
     if not isinstance(values, list | tuple):
         raise ModelError(f"{what} must be a list of numbers, got {shown(values)}")
     return tuple(number(x, what) for x in values)
 
 
-def _entries(data: dict[str, Any], key: str, owner: str) -> list[dict[str, Any]]:
+def entries_of(data: dict[str, Any], key: str, owner: str) -> list[dict[str, Any]]:
     """The list of dictionaries under a key; empty if there is none."""
     entries = data.get(key, [])
     if not isinstance(entries, list | tuple):
         raise ModelError(f"{owner}: {key} must be a list, got {type(entries).__name__}")
     for entry in entries:
-        _expect_dict(entry, f"{owner}: an entry of {key}")
+        expect_dict(entry, f"{owner}: an entry of {key}")
     return list(entries)
 
 
@@ -244,12 +257,13 @@ def _cycle(entry: dict[str, Any], by_name: dict[str, dict[str, Any]]) -> str:
     return " -> ".join(f"'{name}'" for name in names)
 
 
-def _expect_dict(data: Any, what: str) -> None:
+def expect_dict(data: Any, what: str) -> None:
+    """Refuse anything but a dictionary."""
     if not isinstance(data, dict):
         raise ModelError(f"{what} must be a dict, got {type(data).__name__}")
 
 
-def _check_keys(data: dict[str, Any], known: str, what: str, needed: str = "") -> None:
+def check_keys(data: dict[str, Any], known: str, what: str, needed: str = "") -> None:
     """Refuse entries that are not known, and entries that are missing."""
     for key in data:
         if key not in known.split():

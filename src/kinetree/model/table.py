@@ -25,7 +25,7 @@ def table(model: Model) -> str:
     widths = [max(len(line[k]) for line in rows) for k in range(len(HEADER))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join([f"Model '{model.name}': {_summary(model)}", *lines, *_frames(model), *passive(model)])
+    return "\n".join([f"Model '{model.name}': {_summary(model)}", *lines, *_after(model)])
 
 
 def html_table(model: Model) -> str:
@@ -36,7 +36,7 @@ def html_table(model: Model) -> str:
         style = ' style="text-align:left"'
         row = "".join(f"<{tag}{style}>{escape(cell)}</{tag}>" for cell in cells)
         lines.append(f"{'<table>' if cells is HEADER else ''}<tr>{row}</tr>")
-    notes = "<br>".join(escape(note) for note in (*_frames(model), *passive(model)))
+    notes = "<br>".join(escape(note) for note in _after(model))
     return "\n".join([*lines, "</table>", f"<p>{notes}</p>" if notes else ""])
 
 
@@ -57,6 +57,10 @@ def _summary(model: Model) -> str:
     return f"{bodies}, nq {model.nq}, nv {model.nv}, mass {mass} kg, gravity ({gravity}) m/s^2"
 
 
+def _after(model: Model) -> list[str]:
+    return [*loops(model), *_frames(model), *passive(model)]
+
+
 def _frames(model: Model) -> list[str]:
     more = ", ..." if len(model.frames) > 20 else ""
     return [f"frames: {', '.join(model.frame_names[:20])}{more}"] if model.frames else []
@@ -64,7 +68,8 @@ def _frames(model: Model) -> list[str]:
 
 def passive(model: Model) -> list[str]:
     """What the joints do by themselves, and how it enters the dynamics; nothing if they do nothing."""
-    named = {"damping": model.damping, "friction": model.friction, "springs": model.stiffness}
+    tree = model.spanning_tree
+    named = {"damping": tree.damping, "friction": tree.friction, "springs": tree.stiffness}
     found = [name for name, values in named.items() if any(x != 0 for x in values)]
     if not found:
         return []
@@ -85,11 +90,24 @@ def row(model: Model, i: int, rotors: Counter[str]) -> tuple[str, ...]:
         body.joint_name,
         _joint(body.joint),
         _range(model.layout.q_start[i], body.joint.nq if own else 0),
-        _range(model.layout.v_start[i], body.joint.nv if own else 0),
+        _range(model.layout.v_start[i], model.layout.widths[i]),
         _number(body.inertia.mass),
         _limits(body),
-        _notes(body, rotors),
+        ", ".join((*_dependence(model, i), *_notes(body, rotors))),
     )
+
+
+def _dependence(model: Model, i: int) -> list[str]:
+    """Whether the velocities of a joint follow from others by a loop."""
+    body, width = model.bodies[i - 1], model.layout.widths[i]
+    if body.mimic is not None or width == body.joint.nv:
+        return []
+    return ["dependent" if width == 0 else f"{body.joint.nv - width} of {body.joint.nv} dependent"]
+
+
+def loops(model: Model) -> list[str]:
+    """A line for each loop: what moves it, what follows, and how many of its rows count."""
+    return [repr(loop).strip("<>").replace("Loop", "loop", 1) for loop in model.loops]
 
 
 def _joint(joint: Joint) -> str:
@@ -115,7 +133,7 @@ def _limits(body: Body) -> str:
     return " ".join(pairs)
 
 
-def _notes(body: Body, rotors: Counter[str]) -> str:
+def _notes(body: Body, rotors: Counter[str]) -> list[str]:
     notes = []
     if body.mimic is not None:
         multiplier, offset = _number(body.mimic.multiplier), _number(body.mimic.offset)
@@ -127,7 +145,7 @@ def _notes(body: Body, rotors: Counter[str]) -> str:
         values = getattr(body, field)
         if any(not ops.is_literal(x) or x != 0 for x in values):
             notes.append(f"{field} {' '.join(dict.fromkeys(map(_number, values)))}")
-    return ", ".join(notes)
+    return notes
 
 
 def _infinite(x: Any) -> bool:

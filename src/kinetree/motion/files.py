@@ -174,12 +174,14 @@ def columns(run: Trajectory) -> dict[str, np.ndarray]:
 def coordinate_names(model: Model) -> dict[str, list[str]]:
     """A name for each position and each velocity: that of the joint, with a number where it has several."""
     found: dict[str, list[str]] = {"q": [], "v": []}
+    dependent = {velocity for loop in model.loops for velocity in loop.dependent}
     for body in model.bodies:
         if body.mimic is not None:
             continue
+        name = body.joint_name
         for space, width in (("q", body.joint.nq), ("v", body.joint.nv)):
-            alone = [body.joint_name] if width == 1 else [f"{body.joint_name}.{k}" for k in range(width)]
-            found[space] += alone
+            kept = [k for k in range(width) if space == "q" or (name, k) not in dependent]
+            found[space] += [name if width == 1 else f"{name}.{k}" for k in kept]
     return found
 
 

@@ -9,12 +9,14 @@ energy, and its centre of mass flies straight on.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from kinetree import ops
 from kinetree.model import Model
+from kinetree.model.parts import Body
 from kinetree.spatial import Inertia
 from kinetree.spatial import vector as vec
 from kinetree.spatial.even import sine_ratio, versine_ratio
@@ -28,14 +30,21 @@ from kinetree.spatial.quaternion import (
 Array = np.ndarray
 
 
+def floating(model: Model) -> Iterator[tuple[int, Body]]:
+    """The bodies on free joints, by number, that no loop ties to others."""
+    for i, body in enumerate(model.bodies, 1):
+        if body.joint.is_free and model.nodes[model.location(i)[0]].closing is None:
+            yield i, body
+
+
 def gyroscopic_difference(model: Model, v: Array, h: Any) -> Any:
     """The generalised force (nv,) that turns explicit inertial forces of floating bases into implicit ones.
 
     Of each body on a free joint in the world, together with what is fixed to it. 0 if there is none.
     """
     total: Any = 0.0
-    for i, body in enumerate(model.bodies, 1):
-        if body.parent == 0 and body.joint.is_free:
+    for i, body in floating(model):
+        if body.parent == 0:
             place = model.coordinate_index(body.joint_name)
             w = tuple(v[place][:3])
             inertia = _rigid(model, i)

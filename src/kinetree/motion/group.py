@@ -11,11 +11,16 @@ Where velocities are the rates of coordinates, u' = v. The series are cut: `term
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from kinetree.errors import ArgumentError
 from kinetree.model import Model
+from kinetree.model.closed_positions import loop_nodes
+from kinetree.model.configuration import snapped
+from kinetree.stages.own import function
 
 Array = np.ndarray
 Brackets = tuple[tuple[tuple[Any, ...], ...], ...]
@@ -58,9 +63,85 @@ def coadjoint(model: Model, v: Array, p: Array) -> Array:
     return _by_joint(model, v, p, _cobracket, zero)
 
 
-def is_flat(model: Model) -> bool:
-    """True if all velocities are rates of coordinates."""
-    return not any(body.joint.brackets() for body, _ in model.coordinate_places[1])
+class Exponential(NamedTuple):
+    """Positions around q as increments u (nv,): q (+) u."""
+
+    model: Model
+    q: Array
+    terms: int
+
+    @property
+    def width(self) -> int:
+        return self.model.nv
+
+    def position(self, u: Array) -> Array:
+        return _called(moved, self.model.integrate, self.model, self.q, u)
+
+    def rates(self, u: Any, at: Array, v: Array) -> Array:
+        """u' where the position is `at` and the velocity v; u is None at q itself."""
+        return v if u is None else rates(self.model, u, v, self.terms)
+
+
+class Ambient(NamedTuple):
+    """Positions around q as differences of the numbers in q (nq,), put back to where quaternions have unit
+    length and loops are closed: for joints of which a loop leaves some quasi-velocities free, and others not.
+    """
+
+    model: Model
+    q: Array
+    terms: int
+
+    @property
+    def width(self) -> int:
+        return self.model.nq
+
+    def position(self, u: Array) -> Array:
+        return _called(put_back, partial(snapped, self.model), self.model, self.q + u)
+
+    def rates(self, u: Any, at: Array, v: Array) -> Array:
+        return _called(changing, self.model.rate, self.model, at, v)
+
+
+@function("q, increment(nv) -> q")
+def moved(model: Model, q: Array, increment: Array) -> Array:
+    """`model.integrate`, compiled."""
+    return model.integrate(q, increment)
+
+
+@function("q -> q")
+def put_back(model: Model, q: Array) -> Array:
+    """`snapped`, compiled."""
+    return snapped(model, q)
+
+
+@function("q, v -> rate(nq)")
+def changing(model: Model, q: Array, v: Array) -> Array:
+    """`model.rate`, compiled."""
+    return model.rate(q, v)
+
+
+def _called(compiled: Any, plain: Callable[..., Array], model: Model, *arrays: Array) -> Array:
+    """One of two ways to the same: compiled where loops make plain Python slow, and numbers are known."""
+    known = all(x.dtype.kind == "f" for x in arrays)
+    return compiled(model, *arrays) if model.loops and known else plain(*arrays)
+
+
+def chart(model: Model, q: Array, terms: int) -> Exponential | Ambient:
+    """Coordinates around a position in which a method of Runge and Kutta keeps its order."""
+    return (Exponential if _is_whole(model) else Ambient)(model, q, terms)
+
+
+def _is_whole(model: Model) -> bool:
+    return all(node.has_whole_joints for node in loop_nodes(model))
+
+
+def refuse_split(model: Model, what: str) -> None:
+    """ArgumentError if of a joint with quasi-velocities some are independent, and others not."""
+    if not _is_whole(model):
+        raise ArgumentError(
+            f"{what} knows no loops that leave some velocities of a ball or free joint independent, as in "
+            f"model {model.name!r}: use steps of 'rk4' or 'discrete', or close the loop with spin='lock'"
+        )
 
 
 def _by_joint(

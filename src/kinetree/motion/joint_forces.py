@@ -5,7 +5,8 @@ A time step that is implicit takes them as forces that fall with the velocity at
     tau(v+) = offset - slope v+        v+ = v + h a
 
 one slope for each velocity, so that they become inertia on the diagonal: (M + h slope) a = ... An explicit
-one takes them as they are now.
+one takes them as they are now. The velocities are those of all joints, u = G v where loops make some depend
+on others: (M + h G^T slope G) a = ...
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from kinetree import ops
 from kinetree.derived import passive_force
 from kinetree.model import Model
+from kinetree.spanning import Span, among_all, independent, spanned
 from kinetree.sweep.bounds import inertia_bounds
 
 Array = np.ndarray
@@ -63,40 +65,42 @@ def within_efforts(model: Model, tau: Array) -> tuple[Array, Array]:
 
 def slopes(
     model: Model, q: Array, v: Array, h: Any, servo: Servo, passive: bool, limits: bool
-) -> tuple[Array, Array] | None:
-    """(offset, slope) of the forces at the joints; None if there are none.
+) -> tuple[Span, Array, Array] | None:
+    """(span, offset, slope) of the forces at all joints; None if there are none.
 
     Springs and gains act on the position at the end of the step, q + h v+. Friction is lagged: the force
     f v / sqrt(v^2 + s^2) with the denominator from the beginning of the step opposes every motion and never
     more than stops it. A stop acts if the joint is beyond it, or would be at the end of the step.
     """
-    offset: Array = np.zeros(model.nv, np.result_type(q, v, float))
+    span = spanned(model, q)
+    tree, q, v = span.tree, span.q, span.velocities(v)
+    offset: Array = np.zeros(tree.nv, np.result_type(q, v, float))
     slope = offset.copy()
     if passive:
-        if np.any(model.stiffness):
-            offset, slope = _spring(model, q, model.spring_reference, model.stiffness, h, offset, slope)
-        slope = slope + model.damping
-        for k in np.flatnonzero(model.friction):
-            slope[k] = slope[k] + model.friction[k] / ops.sqrt(v[k] * v[k] + STICTION**2)
+        if np.any(tree.stiffness):
+            offset, slope = _spring(tree, q, tree.spring_reference, tree.stiffness, h, offset, slope)
+        slope = slope + tree.damping
+        for k in np.flatnonzero(tree.friction):
+            slope[k] = slope[k] + tree.friction[k] / ops.sqrt(v[k] * v[k] + STICTION**2)
     if servo.kp is not None:
         setpoint = model.neutral() if servo.setpoint is None else servo.setpoint
-        offset, slope = _spring(model, q, setpoint, servo.kp, h, offset, slope)
+        offset, slope = _spring(tree, q, setpoint, among_all(model, servo.kp), h, offset, slope)
     if servo.kd is not None:
-        slope = slope + servo.kd
+        slope = slope + among_all(model, servo.kd)
     if limits:
-        offset, slope = _stops(model, q, v, h, offset, slope)
+        offset, slope = _stops(tree, q, v, h, offset, slope)
     nothing = all(ops.is_literal(x) and x == 0 for x in (*offset, *slope))
-    return None if nothing else (offset, slope)
+    return None if nothing else (span, offset, slope)
 
 
-def _spring(model: Model, q: Array, rest: Any, k: Any, h: Any, offset: Array, slope: Array) -> Any:
-    return offset + k * model.difference(q, rest), slope + k * h
+def _spring(tree: Model, q: Array, rest: Any, k: Any, h: Any, offset: Array, slope: Array) -> Any:
+    return offset + k * tree.difference(q, rest), slope + k * h
 
 
-def _stops(model: Model, q: Array, v: Array, h: Any, offset: Array, slope: Array) -> tuple[Array, Array]:
+def _stops(tree: Model, q: Array, v: Array, h: Any, offset: Array, slope: Array) -> tuple[Array, Array]:
     """Springs that are all but rigid over one step, where a joint is at a limit."""
-    limits, inertia = model.limits, inertia_bounds(model)
-    places, _ = model.coordinate_places
+    limits, inertia = tree.limits, inertia_bounds(tree)
+    places, _ = tree.coordinate_places
     for i, k in zip(places["q"], places["v"], strict=True):
         for limit, side in ((limits.upper[k], 1.0), (limits.lower[k], -1.0)):
             if ops.is_literal(limit) and not np.isfinite(limit):
@@ -111,19 +115,22 @@ def _stops(model: Model, q: Array, v: Array, h: Any, offset: Array, slope: Array
 def explicit(model: Model, q: Array, v: Array, servo: Servo, passive: bool) -> Any:
     """The forces at the joints as they are now, without stops; 0 if there are none."""
     total: Any = 0.0
-    if passive and (np.any(model.damping) or np.any(model.friction) or np.any(model.stiffness)):
+    tree = model.spanning_tree
+    if passive and (np.any(tree.damping) or np.any(tree.friction) or np.any(tree.stiffness)):
         total = passive_force(model, q, v, smoothing=SMOOTHING)
     if servo.kp is not None:
         setpoint = model.neutral() if servo.setpoint is None else servo.setpoint
-        total = total + servo.kp * model.difference(q, setpoint)
+        gap = tree.difference(q, setpoint)
+        total = total + servo.kp * (gap[independent(model)] if model.loops else gap)
     return total if servo.kd is None else total - servo.kd * v
 
 
 def linear_slope(model: Model, h: Any, servo: Servo, passive: bool) -> Array | None:
     """By how much the forces at the joints fall with a velocity that lasts for the time h; None: not at
     all."""
-    parts = [model.damping, model.stiffness * h] if passive else []
-    parts += [servo.kp * h] if servo.kp is not None else []
-    parts += [servo.kd] if servo.kd is not None else []
-    total: Any = sum(part + np.zeros(model.nv) for part in parts)
+    tree = model.spanning_tree
+    parts = [tree.damping, tree.stiffness * h] if passive else []
+    parts += [among_all(model, servo.kp) * h] if servo.kp is not None else []
+    parts += [among_all(model, servo.kd)] if servo.kd is not None else []
+    total: Any = sum(part + np.zeros(tree.nv) for part in parts)
     return None if all(ops.is_literal(x) and x == 0 for x in np.ravel(total)) else total

@@ -196,14 +196,15 @@ def _on_device(
 
 def _warn_of_limits(run: Trajectory) -> None:
     """Say it if joints went beyond their limits, which this integrator does not know."""
-    limits, (places, _) = run.model.limits, run.model.coordinate_places
+    tree = run.model.spanning_tree
+    limits, (places, _) = tree.limits, tree.coordinate_places
     q = run.q[..., places["q"]]
     lower, upper = limits.lower[places["v"]], limits.upper[places["v"]]
     with np.errstate(invalid="ignore"):
         beyond = ((q < lower) | (q > upper)).any(tuple(range(q.ndim - 1)))
     if beyond.any():
         warnings.warn(
-            f"simulate: {_names(run.model, places['v'][beyond])} went beyond the limits: "
+            f"simulate: {_names(tree, places['v'][beyond])} went beyond the limits: "
             f"{run.settings['integrator']} has no stops. Use integrator='discrete', or limits=False",
             stacklevel=3,
         )

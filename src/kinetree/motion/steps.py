@@ -97,8 +97,9 @@ def _discrete(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tuple
     if joints is None:
         a = acting.accelerations(model, q, v, force)
     else:
-        offset, slope = joints
-        a = acting.accelerations(model, q, v, force + offset - slope * v, slope * h)
+        span, offset, slope = joints
+        pull = span.force(slope * span.velocities(v))
+        a = acting.accelerations(model, q, v, force + span.force(offset) - pull, slope * h)
     return advanced(model, q, v, a, h)
 
 
@@ -106,27 +107,28 @@ def advanced(model: Model, q: Array, v: Array, a: Array, h: Any) -> tuple[Array,
     """The state after a step with the acceleration `a`: v+ = v + h a, q+ = q (+) h v+; free joints fly."""
     v_next = v + h * a
     q_next = model.integrate(q, h * v_next)
-    for i, body in enumerate(model.bodies, 1):
-        if body.joint.is_free:
-            at, moving = model.position_index(body.joint_name), model.coordinate_index(body.joint_name)
-            state = tuple(q[at]), tuple(v[moving]), tuple(a[moving])
-            q_next[at], v_next[moving] = flight.advanced(model, i, *state, h)
+    for i, body in flight.floating(model):
+        at, moving = model.position_index(body.joint_name), model.coordinate_index(body.joint_name)
+        state = tuple(q[at]), tuple(v[moving]), tuple(a[moving])
+        q_next[at], v_next[moving] = flight.advanced(model, i, *state, h)
     return q_next, v_next
 
 
 def _rk4(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tuple[Array, Array]:
+    chart = group.chart(model, q, 1)
+
     def slope(u: Any, x: Array) -> tuple[Array, Array]:
         """(u', v') at the position q (+) u and the velocity x."""
-        at = q if u is None else model.integrate(q, u)
+        at = q if u is None else chart.position(u)
         force = acting.tau + explicit(model, at, x, acting.servo, acting.passive)
         a = acting.accelerations(model, at, x, force)
-        return (x if u is None else group.rates(model, u, x, 1)), a
+        return chart.rates(u, at, x), a
 
     u1, a1 = slope(None, v)
     u2, a2 = slope(h / 2 * u1, v + h / 2 * a1)
     u3, a3 = slope(h / 2 * u2, v + h / 2 * a2)
     u4, a4 = slope(h * u3, v + h * a3)
-    turned = model.integrate(q, h / 6 * (u1 + 2 * (u2 + u3) + u4))
+    turned = chart.position(h / 6 * (u1 + 2 * (u2 + u3) + u4))
     return turned, v + h / 6 * (a1 + 2 * (a2 + a3) + a4)
 
 
@@ -139,6 +141,7 @@ def _variational(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tu
     The first is solved for x by x <- x - (M + h/2 slope)^-1 (p_0(x) - p_0), with the slope of forces at the
     joints: each iteration gains a factor of about h |x|.
     """
+    group.refuse_split(model, "the variational step")
     start = of.mass_matrix_product(model, q, v)
     slope = linear_slope(model, h / 2, acting.servo, acting.passive)
     extra = None if slope is None else h / 2 * slope

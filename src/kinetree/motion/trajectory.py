@@ -15,6 +15,7 @@ from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.motion import group
 from kinetree.motion.joint_forces import SMOOTHING, within_efforts
+from kinetree.spanning import loop_matrix
 
 Array = np.ndarray
 
@@ -196,7 +197,7 @@ class Trajectory:
     def potential_energy(self) -> Array:
         """(..., T+1), J: of gravity, and of the joints' springs if they acted."""
         height = of.potential_energy(self.model, self.q, **self._model_inputs())
-        springs = self.settings.get("passive", True) and np.any(self.model.stiffness)
+        springs = self.settings.get("passive", True) and np.any(self.model.spanning_tree.stiffness)
         return height + derived.spring_energy(self.model, self.q) if springs else height
 
     @cached_property
@@ -251,11 +252,12 @@ class Trajectory:
     @cached_property
     def power(self) -> Array:
         """(..., T+1): of all forces but gravity and springs, W; what changes the energy."""
-        working = self.joint_force
-        if self.settings.get("passive", True) and np.any(self.model.stiffness):
-            rest = np.broadcast_to(self.model.spring_reference, self.q.shape)
-            working = working - self.model.stiffness * self.model.difference(self.q, rest)
-        total = np.sum(self.v * working, -1)
+        total = np.sum(self.v * self.joint_force, -1)
+        tree = self.model.spanning_tree
+        if self.settings.get("passive", True) and np.any(tree.stiffness):
+            rest = np.broadcast_to(tree.spring_reference, self.q.shape)
+            u = (loop_matrix(self.model, self.q) @ self.v[..., None])[..., 0] if self.model.loops else self.v
+            total = total - np.sum(u * tree.stiffness * tree.difference(self.q, rest), -1)
         if self.f_ext is not None:
             total = total + np.sum(self.f_ext * of.body_velocities(self.model, self.q, self.v), (-2, -1))
         return total

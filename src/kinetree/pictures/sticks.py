@@ -1,4 +1,5 @@
-"""The stick figure of a robot: a line from each body to those that it carries, and to its frames."""
+"""The stick figure of a robot: a line from each body to those that it carries, to its frames, and to what
+closes its loops."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from kinetree import functions as of
 from kinetree.model import Model
+from kinetree.model.closures import JointClosure, RodClosure
 
 Array = np.ndarray
 
@@ -41,7 +43,8 @@ def sticks(model: Model, q: Any) -> Sticks:
         owners.append(body)
 
     centers = np.array([at(T[i], body.inertia.com) for i, body in enumerate(model.bodies, 1)])
-    ends = {frame.body for frame in model.frames}
+    closing = [end for loop in model.loops for closure in loop.closures for end in _ends(closure)]
+    ends = {frame.body for frame in model.frames} | {body for body, _ in closing}
     for i, parent in enumerate(model.parents, 1):
         if parent or not _floats(model, i):
             add(parent, T[i][:3, 3])
@@ -50,8 +53,24 @@ def sticks(model: Model, q: Any) -> Sticks:
     for frame in model.frames:
         if frame.body and not model.children(frame.body):
             add(frame.body, at(T[frame.body], frame.placement.p))
+    for body, point in closing:
+        if body:
+            add(body, at(T[body], point))
+    for closure in (c for loop in model.loops for c in loop.closures if isinstance(c, RodClosure)):
+        start, end = (at(T[body], point) for body, point in _ends(closure))
+        lines.append((start, end))
+        owners.append(max(closure.bodies))
     shape = (len(lines), 2, 3)
     return Sticks(np.array(lines).reshape(shape), np.array(owners, int), T[1:, :3, 3], centers.reshape(-1, 3))
+
+
+def _ends(closure: Any) -> list[tuple[int, Any]]:
+    """The points, each in a body, that a closure brings together or holds apart."""
+    if isinstance(closure, JointClosure):
+        return [(closure.body, closure.placement.p), (closure.other, closure.other_placement.p)]
+    if isinstance(closure, RodClosure):
+        return [(closure.body, closure.point), (closure.other, closure.other_point)]
+    return []
 
 
 def _floats(model: Model, body: int) -> bool:

@@ -8,14 +8,14 @@ import sys
 import threading
 import time
 import webbrowser
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kinetree.errors import ArgumentError
+from kinetree.errors import ArgumentError, AssemblyError
 from kinetree.extras import needed
 from kinetree.io.visuals import Looks, read_looks
 from kinetree.model import Model
@@ -136,7 +136,9 @@ class Viewer:
         with self._lock:
             wrenches = None
             if self.run is None:
-                self.q = self.model.integrate(self.model.neutral(), np.array([s.value for s in self.sliders]))
+                values = np.array([s.value for s in self.sliders])
+                with suppress(AssemblyError):  # a loop that cannot go so far stays where it is
+                    self.q = self.model.integrate(self.model.neutral(), values)
                 if self.scene.visible["joint wrenches"]:
                     wrenches = self.scene.holding(self.q)
             else:
@@ -196,21 +198,25 @@ class Viewer:
     def _add_joints(self) -> None:
         gui, model = self.server.gui, self.model
         limits, reach = model.limits, self.scene.size
+        (places, _), rest = model.coordinate_places, model.neutral()
+        shift = np.zeros(model.nv)  # sliders count from the neutral position, which is not 0 in a loop
+        shift[places["v"]] = rest[places["q"]]
+        lower, upper = limits.lower - shift, limits.upper - shift
         turning = {i for name, body in zip(model.joint_names, model.bodies)
                    for i in _angles(body.joint, model.coordinate_index(name))}  # fmt: skip
         self.sliders = []
         with gui.add_folder("joints", expand_by_default=model.nv <= OPEN):
             for k, label in enumerate(coordinate_names(model)["v"]):
                 far = np.pi if k in turning else reach
-                low, high = max(float(limits.lower[k]), -far), min(float(limits.upper[k]), far)
+                low, high = max(float(lower[k]), -far), min(float(upper[k]), far)
                 if not low < high:  # limits beyond what is shown, or a joint that cannot move
-                    low, high = float(limits.lower[k]) - 0.001, float(limits.lower[k]) + far
+                    low, high = float(lower[k]) - 0.001, float(lower[k]) + far
                 low, high = math.ceil(low * 1000) / 1000, math.floor(high * 1000) / 1000
                 slider = gui.add_slider(label, low, high, 0.001, min(max(0.0, low), high))
                 slider.on_update(lambda _: self.update())
                 self.sliders.append(slider)
-            rest = gui.add_button("neutral")
-            rest.on_click(lambda _: self._set(np.zeros(model.nv)))
+            back = gui.add_button("neutral")
+            back.on_click(lambda _: self._set(np.zeros(model.nv)))
             other = gui.add_button("random")
             other.on_click(lambda _: self._set(model.difference(model.neutral(), model.random_state()[0])))
 

@@ -20,6 +20,7 @@ from kinetree.motion import Trajectory, simulate
 from kinetree.motion.joint_forces import SMOOTHING
 from kinetree.scale import philox
 from kinetree.scale.distributions import Given, Source
+from kinetree.spanning import spanned
 from kinetree.stages import Function, function
 
 Array = np.ndarray
@@ -70,7 +71,7 @@ class Work:
         """The shape of one value of what varies."""
         field_name, slash, body = name.partition("/")
         if slash and field_name in RESISTANCES and self.function is simulate:
-            place = self.model.coordinate_index(body)
+            place = self.model.spanning_tree.coordinate_index(body)
             return (place.stop - place.start,)
         if slash:
             if field_name not in FIELDS:
@@ -192,11 +193,11 @@ class Work:
             return self.model, arguments
         rest = {name: x for name, x in arguments.items() if name not in varying}
         count = len(next(iter(varying.values())))
-        numbers = {what: np.zeros((count, self.model.nv)) for what in RESISTANCES}
+        numbers = {what: np.zeros((count, self.model.nu)) for what in RESISTANCES}
         without: dict[str, dict[str, float]] = {}
         for name, values in varying.items():
             what, _, joint = name.partition("/")
-            numbers[what][:, self.model.coordinate_index(joint)] = values
+            numbers[what][:, self.model.spanning_tree.coordinate_index(joint)] = values
             without.setdefault(what, {})[joint] = 0.0
         law: Any = resistance
         control = rest.get("control")
@@ -204,14 +205,16 @@ class Work:
         return self.model.replace(**without), rest | {"control": [*others, partial(law, **numbers)]}
 
 
-@function("v, friction(nv), damping(nv) -> tau")
-def resistance(model: Model, v: Array, friction: Array, damping: Array) -> Array:
+@function("q, v, friction(nu), damping(nu) -> tau")
+def resistance(model: Model, q: Array, v: Array, friction: Array, damping: Array) -> Array:
     """The force of joints with friction and damping given for each state.
 
     tau = -d v - f tanh(v / s)
     """
-    slide = np.array([ops.tanh(x / SMOOTHING) for x in v], v.dtype)
-    return -damping * v - friction * slide
+    span = spanned(model, q)
+    u = span.velocities(v)
+    slide = np.array([ops.tanh(x / SMOOTHING) for x in u], u.dtype)
+    return span.force(-damping * u - friction * slide)
 
 
 def _changed(parameters: Array, what: str, values: Array) -> Array:

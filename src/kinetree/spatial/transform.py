@@ -45,7 +45,7 @@ class Transform(Value):
 
     def __init__(self, E: Matrix = vec.IDENTITY, r: Vector = vec.ZERO, spin: tuple | None = None):
         turn: tuple[Factor, ...] = () if spin is None else (Turn(*spin),)
-        self.factors: tuple[Factor, ...] = factors(E) + turn
+        self.factors: tuple[Factor, ...] = turn if E is vec.IDENTITY else factors(E) + turn
         self.translation = r
         self.source: Any = None
         self.target: Any = None

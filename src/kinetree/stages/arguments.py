@@ -152,6 +152,8 @@ def _reason(model: Model, argument: Argument) -> str:
         return f"mass, first moment and inertia of each of its {model.nbodies} bodies"
     if dimension == "nb":
         return f"a wrench [moment; force] for each of its {model.nbodies} bodies"
+    if dimension == "nu":
+        return model.spanning_tree.describe_coordinates(velocities=True)
     if dimension in ("nq", "nv"):
         return model.describe_coordinates(velocities=dimension == "nv")
     return "this many numbers per state"

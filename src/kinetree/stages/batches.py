@@ -48,12 +48,12 @@ def poisoned(
     results: list[Any], arrays: Mapping[str, np.ndarray], cores: Mapping[str, int], batch: Shape
 ) -> list[Any]:
     """NaN in every number of a state into which a NaN or infinity went, whatever depends on it."""
-    bad: Any = np.zeros(batch, bool)
-    for name, array in arrays.items():
-        if array.dtype != object:
-            bad = bad | ~np.isfinite(array).all(axis=tuple(range(array.ndim - cores[name], array.ndim)))
-    if not np.any(bad):
+    finite = {name: np.isfinite(array) for name, array in arrays.items() if array.dtype != object}
+    if all(numbers.all() for numbers in finite.values()):
         return results
+    bad: Any = np.zeros(batch, bool)
+    for name, numbers in finite.items():
+        bad = bad | ~numbers.all(axis=tuple(range(numbers.ndim - cores[name], numbers.ndim)))
     return [
         np.where(np.reshape(bad, batch + (1,) * (np.ndim(r) - len(batch))), np.nan, r)[()]
         if isinstance(r, (np.ndarray, np.generic)) and r.dtype.kind in "fc"

@@ -29,6 +29,7 @@ from kinetree.compiler.passes import differentiate
 from kinetree.compiler.passes.simplify import simplify
 from kinetree.errors import ArgumentError, SingularError
 from kinetree.model import Model
+from kinetree.model.loops import for_derivatives
 from kinetree.ops.control import loop
 from kinetree.stages import implicit
 from kinetree.stages import increments as inc
@@ -64,6 +65,7 @@ class Derivative(Function):
 
     def __init__(self, base: Function, coordinates: str, wrt: tuple[str, ...], of: tuple[str, ...] = ()):
         self.base, self.wrt, self.of = base, wrt, of
+        self.times: int = getattr(base, "times", 0) + 1  # how often it is differentiated
         self.in_increments = choice("coordinates", coordinates, "increments", "ambient") == "increments"
         self.arguments = {a.name: a for a in base.inputs}
         self.results = {output_name(base, a): a for a in base.outputs}
@@ -96,6 +98,7 @@ class Derivative(Function):
         self, model: Model, inputs: tuple[str, ...], options: dict[str, Any], mode: str | None = None
     ) -> Program:
         model_digest(model)  # a model of symbols has none: CompileError
+        model = for_derivatives(model, self.times)
         graph = Graph()
         arrays, values = loaded(graph, self, model, inputs, options)
         results = self.derived(Trace(graph, model, values, options, mode))
@@ -122,6 +125,7 @@ class Derivative(Function):
     def _within(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
         """The results in a trace in which the model's own numbers are expressions."""
         own, given = origin(model)
+        own = for_derivatives(own, self.times)
         everything = arrays | {name: np.asarray(value) for name, value in given.items()}
         values = {a.name: np.ravel(everything[a.name]).tolist() for a in self.inputs if a.name in everything}
         found = self.derived(Trace(graph_of(everything), own, values, options))

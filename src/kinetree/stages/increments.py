@@ -13,7 +13,7 @@ from typing import Any
 
 from kinetree.compiler.passes.differentiate import Increments
 from kinetree.model import Model
-from kinetree.model.coupling import Own
+from kinetree.model.coupling import Coupling, InLoop, Own
 
 Rows = list[dict[int, Any]]
 
@@ -31,18 +31,30 @@ def velocity_rows(model: Model, q: Sequence[Any]) -> Rows:
 def _rows(model: Model, q: Sequence[Any], count: int, map_: Callable[..., Any], positions: bool) -> Rows:
     rows: Rows = [{} for _ in range(count)]
     for body, coupling in zip(model.bodies, model.layout.couplings[1:], strict=True):
-        if not isinstance(coupling, Own):
+        if body.mimic is not None:
             continue
-        q_places = range(coupling.q_start, coupling.q_start + coupling.nq)
-        v_places = range(coupling.v_start, coupling.v_start + coupling.nv)
+        q_places, v_places = _places(coupling)
         left, right = (q_places, v_places) if positions else (v_places, q_places)
         own = tuple(q[k] for k in q_places)
-        for column in right:
-            values = map_(body.joint, own, tuple(int(k == column) for k in right))
+        for n, column in enumerate(right):
+            if column is None:
+                continue
+            values = map_(body.joint, own, tuple(int(k == n) for k in range(len(right))))
             for row, value in zip(left, values, strict=True):
-                if not (type(value) in (int, float) and value == 0):
+                if row is not None and not (type(value) in (int, float) and value == 0):
                     rows[row][column] = value
     return rows
+
+
+def _places(coupling: Coupling) -> tuple[range, Sequence[int | None]]:
+    """Where the coordinates of a joint stand in q, and its velocities in v: None for dependent ones.
+
+    What depends on others by a loop does not change results, which close the loop themselves.
+    """
+    own = coupling.inner if isinstance(coupling, InLoop) else coupling
+    assert isinstance(own, Own)
+    places = coupling.places if isinstance(coupling, InLoop) else range(own.v_start, own.v_start + own.nv)
+    return range(own.q_start, own.q_start + own.nq), places
 
 
 def of_positions(model: Model) -> Increments:

@@ -165,7 +165,8 @@ def model_digest(model: Model) -> bytes:
         names = (model.body_names, model.joint_names)
         drives = [(b.damping, b.friction, b.stiffness, b.spring_reference, b.limits) for b in model.bodies]
         rotors = [(r.joint, r.axis, r.ratio) for r in model.rotors]
-        digest.update(repr((names, drives, rotors, model.gravity)).encode())
+        loops = [(loop.name, *loop[1:]) for loop in model.loops]
+        digest.update(repr((names, drives, rotors, model.gravity, loops)).encode())
         return digest.digest()
 
     return model.memo("digest", make)

@@ -20,7 +20,7 @@ import numpy as np
 from kinetree import ops
 from kinetree.compiler.ir.graph import Array, Graph
 from kinetree.compiler.ir.program import Program
-from kinetree.errors import ShapeError, TraceError
+from kinetree.errors import ShapeError, StateError, TraceError
 from kinetree.model import Model
 from kinetree.ops import Expr
 from kinetree.stages.batches import batch_of
@@ -58,10 +58,16 @@ class OwnFunction(Function):
         views = {
             name: np.broadcast_to(a, batch + a.shape[a.ndim - cores[name] :]) for name, a in arrays.items()
         }
-        states = [
-            self._run(model, {name: _number(view[index]) for name, view in views.items()}, options)
-            for index in np.ndindex(batch)
-        ]
+        states = []
+        for index in np.ndindex(batch):
+            try:
+                values = {name: _number(view[index]) for name, view in views.items()}
+                states.append(self._run(model, values, options))
+            except StateError as error:
+                if not index:
+                    raise
+                where = f"state {index[0] if len(index) == 1 else index} of the batch"
+                raise type(error)(f"{error} (Found in {where}.)") from None
         if not states:
             return [np.zeros(batch + a.sizes(model, options)) for a in self.outputs]
         stacks = [np.array(parts) for parts in zip(*states, strict=True)]

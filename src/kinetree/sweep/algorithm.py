@@ -48,7 +48,7 @@ class Algorithm:
     def is_generalised(self) -> bool:
         """True if inputs and outputs are functions of the coordinates alone, whatever the bodies' frames."""
         shapes = [a.shape for a in self.inputs if not a.optional] + [a.shape for a in self.outputs]
-        free = {"nq", "nv", "triples"}
+        free = {"nq", "nv", "nu", "triples"}
         plain = not self.options and all(shape and set(shape) <= free for shape in shapes)
         return plain or self.invariant
 

@@ -31,12 +31,13 @@ def _bounds(nodes: Sequence[Node], nv: int) -> np.ndarray:
     mass: dict[tuple[int, int], float] = {}
     square: dict[tuple[int, int], float] = {}
     totals = np.zeros(nv)
-    for node in reversed(nodes):
+    reference = [node.reference for node in nodes]
+    for node in reversed([node.at(node.reference) for node in nodes]):
         for k in reversed(range(len(node.members))):
             member, place = node.members[k], (node.number, k)
             m = mass.get(place, 0.0) + _plain(member.inertia.mass)
             s = square.get(place, 0.0) + sum(_plain(x) for x in member.inertia.second[:3]) / 2.0
-            S = node.motion(member, (0.0,) * len(node.q_index))  # its lengths hardly depend on q
+            S = node.motion(member, reference[node.number])  # its lengths hardly depend on q
             for index, column in zip(node.v_index, S.columns, strict=True):
                 w, u = _length(column.angular), _length(column.linear)
                 speed = u * math.sqrt(abs(m)) + w * math.sqrt(abs(s))

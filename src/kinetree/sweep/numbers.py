@@ -24,7 +24,7 @@ def with_numbers(model: Model, parameters: Any = None, gravity: Any = None) -> M
             for body, row in zip(bodies, parameters, strict=True)
         )
     fall = model.gravity if gravity is None else tuple(gravity)
-    changed = Model(model.name, fall, bodies, model.rotors, model.frames, model.report)
+    changed = model.remade(gravity=fall, bodies=bodies, postures=())
     changed.memo("origin", lambda: (model, parameters, gravity))
     if parameters is not None:
         bounds = inertia_bounds(model)  # what counts as no inertia at all is judged by the model's own
@@ -37,6 +37,12 @@ def origin(model: Model) -> tuple[Model, dict[str, Any]]:
     base, parameters, gravity = model.memo("origin", lambda: (model, None, None))
     given = {"parameters": parameters, "gravity": gravity}
     return base, {name: value for name, value in given.items() if value is not None}
+
+
+def tree_of(model: Model) -> Model:
+    """The model with its loops cut, and the same numbers."""
+    base, given = origin(model)
+    return with_numbers(base.spanning_tree, **given)
 
 
 def holds_expressions(model: Model) -> bool:

@@ -21,8 +21,9 @@ _DIMENSION = re.compile(r"\d+|[A-Za-z]\w*|\d+ [A-Za-z]\w*")
 class Argument:
     """An input or output array: its name, core shape, and whether it is optional.
 
-    A dimension is a number, or nq, nv, nb (bodies), nr (rotors), triples (of velocities on one path), or the
-    name of an option whose length it is ("frames"), or a multiple of one ("6 frames").
+    A dimension is a number, or nq, nv, nu (velocities of all joints), nb (bodies), nr (rotors), nc (what
+    closes loops), triples (of velocities on one path), or the name of an option whose length it is
+    ("frames"), or a multiple of one ("6 frames").
     """
 
     name: str
@@ -63,6 +64,7 @@ def _rows(part: Any, model: Any) -> int:
 # What the dimensions of arrays stand for.
 SIZES: dict[str, Callable[[Any], int]] = {
     "nq": lambda model: model.nq, "nv": lambda model: model.nv, "nb": lambda model: model.nbodies,
+    "nu": lambda model: model.nu, "nc": lambda model: len(model.closure_names),
     "nr": lambda model: len(model.rotors), "triples": lambda model: paths_of(model).count,
 }  # fmt: skip
 

@@ -23,6 +23,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kinetree.errors import ModelError, TraceError
+from kinetree.model.closure_forces import multipliers, pulls
+from kinetree.model.loop import LoopNode
 from kinetree.model.node import NOTHING, Node, stacked
 from kinetree.spatial import CoriolisInertia, Detached, Factored, Force, Matrix, Motion, Partials, Stack
 from kinetree.spatial import vector as vec
@@ -200,7 +202,7 @@ class Sweep(ABC):
 
     def complement(self, i: Any, q: Any) -> Any:
         """The directions that the joint of each body of node i constrains, with zero columns up to six."""
-        node = self.node(i)
+        node = self.node(i).at(q)
         found = [m.joint.complement(m.coupling.positions(q)).padded(6) for m in node.members]
         return stacked([S.tagged(f) for S, f in zip(found, self.frame_of(i), strict=True)])
 
@@ -214,6 +216,24 @@ class Sweep(ABC):
                 step = X.values[m] @ X.values[member.carrier].inverse()
                 parts[member.carrier] = parts[member.carrier] + parts[m].carried(step)
         return Stack(parts)
+
+    def held(self, i: Any, q: Any, X: Any, F: Any) -> Any:
+        """The wrench through the joint of each body of node i that holds what its bodies need, F.
+
+        What closes loops holds its part, so that dependent joints give no force along their motions.
+        """
+        node = self.node(i)
+        if not isinstance(node, LoopNode):
+            return self.gathered(i, X, F)
+        closed, frames = node.closed(q), self.frame_of(i)
+        _, S = node.spanning.kinematics(closed.q)
+        needed = _each(S, lambda s, f: s.tagged(f), frames).T @ F
+        parts = list(F.values if isinstance(F, Stack) else (F,))
+        for wrenches in pulls(closed, multipliers(closed, needed)):
+            for member, wrench in wrenches.items():
+                if member >= 0:
+                    parts[member] = parts[member] - wrench.tagged(frames[member])
+        return self.gathered(i, X, stacked(parts))
 
     def inertia(self, i: Any) -> Any:
         """The inertia of node i. In common frames call `joint` first."""
@@ -247,6 +267,10 @@ class Sweep(ABC):
             points = [x.translation for x in (P.values if isinstance(P, Stack) else (P,))]
         found = wrenches.values if isinstance(wrenches, Stack) else (wrenches,)
         return stacked([CoriolisInertia.of_turning(f, p) for f, p in zip(found, points, strict=True)])
+
+    def reflected(self, i: Any, q: Any, x: Any) -> Matrix:
+        """Inertia along the velocities of all joints of node i, as the velocities of the node feel it."""
+        return self.node(i).reflected(q, x)
 
     def factored(self, i: Any, D: Matrix) -> Factored:
         """D ready to solve with; a singular D makes the result an error that names the joint."""
@@ -294,11 +318,11 @@ def marked_nodes(model: Any, options: dict[str, Any]) -> frozenset[int]:
     bodies = {model.joint_index(name) for name in names}
     found = {model.location(body)[0] for body in bodies}
     for index in found:
-        members = [m for m in model.nodes[index].members if m.body and m.is_independent and m.joint.nv]
-        missing = [model.joint_names[m.body - 1] for m in members if m.body not in bodies]
+        moving = [m.body for m in model.nodes[index].members if m.body and model.layout.widths[m.body]]
+        missing = [model.joint_names[body - 1] for body in moving if body not in bodies]
         if missing:
             raise ModelError(
                 f"model {model.name!r}: joints {', '.join(map(repr, missing))} move together with one that "
-                "is given in accelerate (mimic joints couple them): name all of them, or none"
+                "is given in accelerate (mimic joints or loops couple them): name all of them, or none"
             )
     return frozenset(found)

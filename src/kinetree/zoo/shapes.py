@@ -28,6 +28,19 @@ def ball(mass: float, radius: float, center: Vector = (0.0, 0.0, 0.0)) -> Inerti
     return Inertia(mass, center, diagonal(moment, moment, moment))
 
 
+def bar(mass: float, radius: float, start: Vector, end: Vector) -> Inertia:
+    """A cylinder from one point to another."""
+    along = tuple(b - a for a, b in zip(start, end, strict=True))
+    square = sum(x * x for x in along)
+    across, change = mass * (3 * radius * radius + square) / 12, mass * (radius * radius / 4 - square / 12)
+    rows = tuple(
+        tuple(across * (i == j) + change * x * y / square for j, y in enumerate(along))
+        for i, x in enumerate(along)
+    )
+    center = tuple((a + b) / 2 for a, b in zip(start, end, strict=True))
+    return Inertia(mass, center, rows)
+
+
 def diagonal(x: Any, y: Any, z: Any) -> tuple[Vector, Vector, Vector]:
     """The rows of a diagonal 3x3 matrix."""
     return ((x, 0, 0), (0, y, 0), (0, 0, z))

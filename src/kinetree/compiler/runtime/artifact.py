@@ -21,7 +21,7 @@ from kinetree.compiler.runtime.loaded import Loaded, Variant
 from kinetree.compiler.runtime.machine import Target, host, lock
 from kinetree.ops import PRIMITIVES, Expr
 
-VERSION = "7"  # of everything that decides which text a program becomes
+VERSION = "8"  # of everything that decides which text a program becomes
 GUESS = 10.0  # turns of a while loop
 
 _artifacts: weakref.WeakValueDictionary[str, Artifact] = weakref.WeakValueDictionary()

@@ -27,7 +27,9 @@ SUFFIX = ".kto"
 SECRET = "secret"
 SECRET_BYTES = 32
 LARGEST = 1 << 26  # bytes: larger entries are not kept
+SHARE = 16  # of the limit: what a process may write before it looks again how much there is
 _limit = 1 << 28  # bytes for all entries
+_room: dict[Path, int] = {}  # by directory: how many bytes are left of that
 
 # do not follow links, do not wait for the other end of a pipe, do not leak into child processes
 _OPEN = os.O_RDONLY
@@ -53,12 +55,12 @@ def size() -> int:
 
 
 def set_limit(limit: int) -> None:
-    """Keep at most `limit` bytes; 0 keeps nothing."""
+    """Keep at most `limit` bytes, give or take a sixteenth for each process that writes; 0 keeps nothing."""
     global _limit
     if limit < 0:
         raise ValueError(f"the limit of the cache is a number of bytes, not {limit}")
     _limit = limit
-    _evict()
+    _evict(limit)
 
 
 def clear() -> None:
@@ -94,7 +96,9 @@ def store(name: str, data: bytes) -> None:
         content = _head(_secret(folder, create=True), name, data) + data
         with _written(folder, content) as temporary:
             os.replace(temporary, folder / (name + SUFFIX))
-        _evict()
+        _room[folder] = _room.get(folder, 0) - len(content)
+        if _room[folder] < 0:
+            _evict(_limit - _limit // SHARE)
     except (OSError, RuntimeError):
         return
 
@@ -199,12 +203,15 @@ def _files() -> list[tuple[Path, os.stat_result]]:
     return found
 
 
-def _evict() -> None:
-    files = sorted(_files(), key=lambda f: f[1].st_mtime)
+def _evict(aim: int) -> None:
+    """If there is more than the limit, delete what was used least recently until `aim` bytes are left."""
+    files = _files()
     total = sum(status.st_size for _, status in files)
-    for path, status in files:
-        if total <= _limit:
-            return
-        with contextlib.suppress(OSError):
-            path.unlink()
-            total -= status.st_size
+    if total > _limit:
+        for path, status in sorted(files, key=lambda f: f[1].st_mtime):
+            if total <= aim:
+                break
+            with contextlib.suppress(OSError):
+                path.unlink()
+                total -= status.st_size
+    _room[directory()] = min(_limit - total, _limit // SHARE)

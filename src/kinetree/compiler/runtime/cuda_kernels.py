@@ -16,7 +16,7 @@ from kinetree.compiler.emit.llvm.gpu import NVIDIA
 from kinetree.compiler.runtime import machine, native
 from kinetree.compiler.runtime.cuda import Device, check, driver
 
-FREE_SHARED = 48 << 10  # bytes of shared memory that need not be asked for
+FREE_SHARED = 47 << 10  # bytes of shared memory that need not be asked for, besides a few of the kernel's own
 _pointer, _size, _int, _number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_uint64
 
 

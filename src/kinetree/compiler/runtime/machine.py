@@ -58,6 +58,13 @@ class Target:
         return target.create_target_machine(cpu=self.cpu, features=self.features, opt=opt, jit=True)
 
     @property
+    def registers(self) -> int:
+        """How many vectors its registers hold."""
+        if self.triple.partition("-")[0].lower() in ("i386", "i686"):
+            return 8
+        return 16 if self.vector_bytes < 64 and "86" in self.triple.partition("-")[0] else 32
+
+    @property
     def yielding(self) -> str:
         """The C function that lets other threads run: nothing goes in, an int comes out."""
         return "SwitchToThread" if "windows" in self.triple else "sched_yield"

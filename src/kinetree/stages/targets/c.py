@@ -122,6 +122,8 @@ def _order(model: Model) -> list[str]:
             lines.append(f"  q{_places(q)} v{_places(v)}  {body.joint_name} ({body.joint.type_name})")
         elif body.mimic is not None:
             lines.append(f"  none  {body.joint_name} follows {body.mimic.joint}")
+        elif q.stop > q.start:
+            lines.append(f"  q{_places(q)}  {body.joint_name} ({body.joint.type_name}), which a loop moves")
     return lines
 
 

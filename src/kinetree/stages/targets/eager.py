@@ -35,10 +35,10 @@ class Evaluation:
 def _computable(array: Any) -> np.ndarray:
     """Integers, truths and half precision as doubles: their own arithmetic would wrap around.
 
-    So are objects that are all plain numbers, for which the rule of NaN holds as for others.
+    So are objects that are all plain numbers, or none at all: the rule of NaN holds for them as for others.
     """
     array = np.asarray(array)
-    if array.dtype == object and array.size and all(type(x) in (float, int) for x in array.flat):
+    if array.dtype == object and all(type(x) in (float, int) for x in array.flat):
         return array.astype(np.float64)
     small = array.dtype.kind in "iub" or (array.dtype.kind == "f" and array.dtype.itemsize < 4)
     return array.astype(np.float64) if small else array

@@ -61,11 +61,12 @@ def owners(job: Job, program: Program) -> tuple[Callable[[Array, int], int], lis
     """To which limb each element of the inputs belongs, and how much work each limb is."""
     model = job.model
     limb, sizes_of_limbs = limbs(model)
-    places: dict[str, dict[int, int]] = {"nq": {}, "nv": {}, "nb": {}}
+    places: dict[str, dict[int, int]] = {"nq": {}, "nv": {}, "nu": {}, "nb": {}}
     for node in model.nodes:
         mine = limb[node.number]
         places["nq"] |= dict.fromkeys(node.q_index, mine)
         places["nv"] |= dict.fromkeys(node.v_index, mine)
+        places["nu"] |= dict.fromkeys(node.u_index, mine)
         places["nb"] |= {member.body - 1: mine for member in node.members if member.body}
     by_array: dict[Array, tuple[dict[int, int], int]] = {}
     arguments = {a.name: a for a in job.function.inputs}

@@ -36,7 +36,7 @@ NVIDIA = Device(
     "call i32 @llvm.nvvm.read.ptx.sreg.tid.x()",
     "call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()",
     "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
-    "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 1)",
+    "call void @llvm.nvvm.barrier.cta.sync.all(i32 1)",
     '"nvvm.maxntid"="{0}"',
     '"nvvm.minctasm"="{0}"',
     {
@@ -53,6 +53,7 @@ NVIDIA = Device(
     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
     "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
     "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n"
+    "declare void @llvm.nvvm.barrier.cta.sync.all(i32)\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.8(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3), ptr addrspace(1))\n"

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from kinetree.compiler.emit.llvm import sincos
 from kinetree.compiler.emit.llvm.function import Function
 from kinetree.compiler.emit.llvm.layout import Layout
+from kinetree.compiler.emit.llvm.literals import Literals
 from kinetree.compiler.emit.llvm.results import Results, choose_target
 from kinetree.compiler.emit.llvm.stream import is_streamed, most_states
 from kinetree.compiler.emit.llvm.transpose import load_name, store_name
@@ -249,35 +250,43 @@ def define_spoil(number: Number) -> str:
     return f.text
 
 
-def define_angles(layout: Layout, number: Number, angles: int, width: int) -> str:
+def define_angles(
+    layout: Layout, number: Number, angles: int, fused: bool, literals: Literals
+) -> str:
     """`@angles`: the arguments of the hoisted sines and cosines, and then these themselves."""
-    wide = Number(number.dtype, number.lanes if number.lanes > 1 else width)
-    step = wide.lanes if number.lanes == 1 else 1
+    wide = literals.number
+    together = angles_at_once(number, angles)
+    step = together * (wide.lanes if number.lanes == 1 else 1)
     count = -(-angles // step) * step
-    pair = f"{{ {wide.vector}, {wide.vector} }}"
-
+    places = "\n".join(
+        f"  %{name}.{k} = getelementptr {wide.vector}, ptr %{name}, i64 {k}"
+        for k in range(together)
+        for name in ("px", "ps", "pc")
+    )
+    body = "\n".join(sincos.in_place(wide, fused, literals, together))
     return f"""\
 define internal void @angles(ptr noalias %ws, ptr noalias readonly %tables, ptr noalias readonly %args) #0 {{
 entry:
   call void @arguments(ptr %ws, ptr %tables, ptr %args)
-  %x = getelementptr {number.vector}, ptr %ws, i64 {layout.angles}
-  %s = getelementptr {number.vector}, ptr %ws, i64 {layout.sines}
-  %c = getelementptr {number.vector}, ptr %ws, i64 {layout.cosines}
+  %xs = getelementptr {number.vector}, ptr %ws, i64 {layout.angles}
+  %sines = getelementptr {number.vector}, ptr %ws, i64 {layout.sines}
+  %cosines = getelementptr {number.vector}, ptr %ws, i64 {layout.cosines}
   br label %loop
 loop:
-  %k = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %px = getelementptr {number.vector}, ptr %x, i64 %k
-  %ps = getelementptr {number.vector}, ptr %s, i64 %k
-  %pc = getelementptr {number.vector}, ptr %c, i64 %k
-  %angle = load {wide.vector}, ptr %px, align {number.size}
-  %pair = call {pair} @{sincos.name(wide)}({wide.vector} %angle)
-  %sine = extractvalue {pair} %pair, 0
-  %cosine = extractvalue {pair} %pair, 1
-  store {wide.vector} %sine, ptr %ps, align {number.size}
-  store {wide.vector} %cosine, ptr %pc, align {number.size}
-  %next = add nuw nsw i64 %k, {step}
-  %more = icmp ult i64 %next, {count}
+  %n = phi i64 [ 0, %entry ], [ %after, %latch ]
+  %px = getelementptr {number.vector}, ptr %xs, i64 %n
+  %ps = getelementptr {number.vector}, ptr %sines, i64 %n
+  %pc = getelementptr {number.vector}, ptr %cosines, i64 %n
+{places}
+{body}
+  %after = add nuw nsw i64 %n, {step}
+  %more = icmp ult i64 %after, {count}
   br i1 %more, label %loop, label %done
 done:
   ret void
 }}"""
+
+
+def angles_at_once(number: Number, angles: int) -> int:
+    """How many vectors of angles are worked on side by side."""
+    return 2 if number.lanes > 1 and angles > 1 else 1

@@ -254,9 +254,10 @@ class _Attempt:
         f = self.f
         with f.each(0, self.outputs) as k, f.given(f.is_null(f.load(self.outs, k, "ptr"))):
             array = f.load(self.results, k, "ptr")
-            result = f.call("ptr", "@PyArray_Return", f"ptr {array}")
-            f.store(result, self.results, k, "ptr")
-            f.when(f.is_null(result), "failed")
+            with f.given(f.is_("eq", f.member(array, self.offset.nd, "i32"), 0, "i32")):
+                result = f.call("ptr", "@PyArray_Return", f"ptr {array}")
+                f.store(result, self.results, k, "ptr")
+                f.when(f.is_null(result), "failed")
         f.unless(f.is_("eq", self.outputs, 1), "several")
         f.give(f"ptr {f.load(self.results, 0, 'ptr')}")
         f.block("several")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kinetree.compiler.emit.llvm.device import AMD, NVIDIA, Device
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
-from kinetree.compiler.emit.llvm.gpu_plan import fits, planned
+from kinetree.compiler.emit.llvm.gpu_plan import MARKS, fits, planned
 from kinetree.compiler.emit.llvm.gpu_scattered import OWN_BYTES, Scattered
 from kinetree.compiler.emit.llvm.gpu_tiles import Tiled
 from kinetree.compiler.emit.llvm.types import Number
@@ -47,7 +47,7 @@ def emit_gpu(
     number = Number(dtype, 1)
     if layout == "rows" and fits(program):
         strands = strands or one_strand(program)
-        plan = planned(program, number, strands, shared, 2 if ahead else 1)
+        plan = planned(program, number, strands, shared - MARKS, 2 if ahead else 1)
         if plan is not None:
             return Tiled(program, number, device, large, strands, plan, ahead, warps, arriving).module()
     return Scattered(program, number, layout != "any", device, large).module()

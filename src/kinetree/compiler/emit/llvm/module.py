@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from kinetree.compiler.emit.llvm import copy, elementary, sincos
 from kinetree.compiler.emit.llvm.batch import define_group, define_run
-from kinetree.compiler.emit.llvm.body import Printer
 from kinetree.compiler.emit.llvm.driver import (
+    angles_at_once,
     define_angles,
     define_begin,
     define_end,
@@ -17,6 +17,8 @@ from kinetree.compiler.emit.llvm.driver import (
 from kinetree.compiler.emit.llvm.hoist import hoist
 from kinetree.compiler.emit.llvm.instructions import each
 from kinetree.compiler.emit.llvm.layout import layout
+from kinetree.compiler.emit.llvm.literals import Literals
+from kinetree.compiler.emit.llvm.registers import Frugal
 from kinetree.compiler.emit.llvm.results import Results, define_finish, gather
 from kinetree.compiler.emit.llvm.stream import define_delivery, define_stream, is_streamed, most_states
 from kinetree.compiler.emit.llvm.transpose import (
@@ -54,7 +56,8 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     angles, hoisted = hoist(program)
     results = gather(program, number) if lanes > 1 else None
     waiting = None if results is None else len(results.slots)
-    places = layout(program, number, len(angles), width if lanes == 1 else 1, waiting)
+    step = width if lanes == 1 else angles_at_once(number, len(angles))
+    places = layout(program, number, len(angles), step, waiting)
     # one state's inputs are all copied before anything is stored, so results go straight to the caller's
     # arrays; small ones only if no guard can refuse the state, which leaves them alone
     direct = {
@@ -63,17 +66,25 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
         if lanes == 1 and (program.guard is None or array.size >= LARGE)
     }
     direct |= {array: f"getelementptr i8, ptr %ws, i64 {places.target(array)}" for array in places.stages}
-    printer = Printer(program, number, places, hoisted, target.has_fma, results, direct)
+    literals = {kind: Literals(kind) for kind in (number, wide)}
+    printer = Frugal(
+        target.registers, literals[number], program, number, places, hoisted, target.has_fma, results, direct
+    )
     functions = printer.core()
     if angles:
         count = len(angles)
-        step = width if lanes == 1 else 1
         padding = [places.angles + k for k in range(count, -(-count // step) * step)]
         functions.append(printer.values("arguments", angles, places.angles, padding))
-        functions.append(define_angles(places, number, count, width))
+        functions.append(define_angles(places, number, count, target.has_fma, literals[wide]))
+    if printer.needs_sincos:
+        functions.append(sincos.define(number, target.has_fma, literals=literals[number]))
     needed = {number} if printer.needs_sincos else set()
     needed |= {wide} if angles else set()
-    functions += [sincos.define(kind, target.has_fma) for kind in sorted(needed, key=lambda k: k.lanes)]
+    functions += [
+        sincos.define_far(kind, every=not target.has_fma)
+        for kind in sorted(needed, key=lambda k: k.lanes)
+        if kind.lanes > 1 or not target.has_fma
+    ]
     functions += [sincos.define_large()] if needed and target.has_fma else []
     ours = elementary.define if target.has_fma else each
     functions += [ours(op, number) for op in sorted(printer.library)]
@@ -97,6 +108,7 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
             define_run(lanes * count, bool(streamed), target.yielding),
         ]
         size *= count
+    functions += [table.text for table in literals.values()]
     functions += [*_declarations(number, wide, printer.library), _attributes(target, lanes)]
     return Module("\n\n".join(functions), "run" if lanes > 1 else "one", lanes, size)
 

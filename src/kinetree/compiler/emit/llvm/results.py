@@ -21,6 +21,7 @@ from kinetree.compiler.emit.llvm.stream import is_streamed
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Block, Part, Statement, Store
 from kinetree.compiler.ir.program import Program
+from kinetree.ops import Expr
 
 FEWEST = 24  # elements of all results, below which there is nothing to gain
 TILE = 4
@@ -70,9 +71,10 @@ def gather(program: Program, number: Number) -> Results | None:
             if not known:
                 results.empty[array].append(first)
                 continue
-            last = max(known, key=lambda place: order[place])
+            computed = [place for place in known if type(results.values[place]) is Expr]
+            last = max(computed or known, key=lambda place: order[place])  # literals are known beforehand
             results.completes[last].append(first)
-            for place in known:
+            for place in computed:
                 if order[place][0] != order[last][0]:
                     results.slots.setdefault(place, len(results.slots))
     return results

@@ -14,8 +14,10 @@ bits; without it the C library is asked.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
+from kinetree.compiler.emit.llvm.literals import Literals
 from kinetree.compiler.emit.llvm.types import Number
 
 FAR = {"float64": 1.0e5, "float32": 8192.0}
@@ -45,14 +47,20 @@ def name(number: Number) -> str:
     return f"sincos_{number.suffix}"
 
 
-def define(number: Number, fused: bool, attributes: str = "noinline nounwind", near: bool = False) -> str:
-    """The text of the function `{sin, cos} @sincos(x)` and of what it calls, but for `define_large`.
+def define(
+    number: Number,
+    fused: bool,
+    attributes: str = "noinline nounwind",
+    near: bool = False,
+    literals: Literals | None = None,
+) -> str:
+    """The text of the function `{sin, cos} @sincos(x)`; it may call `define_far` and `define_large`.
 
     `near`: for arguments up to `FAR` alone, as whoever calls it must know.
     """
     vector, pair = number.vector, f"{{ {number.vector}, {number.vector} }}"
     if near:
-        body = [*_near(number, branch=False), *_renamed(vector)]
+        body = [*_near(number).lines, *_renamed(vector)]
     elif not fused:
         body = [
             *_far_call(number, []),
@@ -60,7 +68,7 @@ def define(number: Number, fused: bool, attributes: str = "noinline nounwind", n
             f"  %cosine = load {vector}, ptr %pc",
         ]
     else:
-        body = _near(number)
+        body = _everywhere(number, literals)
     by_memory = not near and (not fused or number.lanes > 1)
     memory = (
         [f"  %{p} = alloca {vector}, align {number.size}" for p in ("px", "ps", "pc")] if by_memory else []
@@ -73,15 +81,51 @@ def define(number: Number, fused: bool, attributes: str = "noinline nounwind", n
         f"  ret {pair} %both",
     ]
     head = f"define internal {pair} @{name(number)}({vector} %x) {attributes} {{"
-    return "\n".join([head, "entry:", *body, "}", *([_far(number, every=not fused)] if by_memory else [])])
+    return "\n".join([head, "entry:", *body, "}"])
+
+
+def in_place(number: Number, fused: bool, literals: Literals, count: int) -> list[str]:
+    """Lines that put sines and cosines of the vectors at %px.0, %px.1 ... to %ps.0 ... and %pc.0 ...
+
+    They end at the label `latch`. Several vectors side by side: each alone is one long chain of operations.
+    """
+    vector, numbers = number.vector, range(count)
+    calls = [f"  call void @{name(number)}_far(ptr %px.{k}, ptr %ps.{k}, ptr %pc.{k})" for k in numbers]
+    end = [*calls, "  br label %latch", "latch:"]
+    if not fused:
+        return end
+    lines = [
+        f"  %x = load {vector}, ptr %px, align {number.size}",
+        *_near_or_far(number, literals).lines,
+        f"  store {vector} %sin_near, ptr %ps, align {number.size}",
+        f"  store {vector} %cos_near, ptr %pc, align {number.size}",
+    ]
+    return [
+        f"  %literals = {literals.address}",
+        *(re.sub(r"%(?!literals)(\w+)", rf"%\1.{k}", line) for line in lines for k in numbers),
+        "  %all.0 = or i1 %any.0, false",
+        *(f"  %all.{k} = or i1 %all.{k - 1}, %any.{k}" for k in numbers[1:]),
+        f"  br i1 %all.{count - 1}, label %ask, label %latch, !prof !0",
+        "ask:",
+        *end,
+    ]
 
 
 class _Lines:
     """Lines of LLVM text on numbers of one kind."""
 
-    def __init__(self, number: Number):
+    def __init__(self, number: Number, literals: Literals | None = None):
         self.number = number
         self.lines: list[str] = []
+        self.literals = literals
+
+    def constant(self, value: float) -> str:
+        """A constant as an operand: its text, or what a table holds."""
+        if self.literals is None:
+            return self.number.constant(value)
+        place, n, vector = self.literals.place(value), len(self.lines), self.number.vector
+        entry = self.let(f"place{n}", f"getelementptr {vector}, ptr %literals, i64 {place}")
+        return self.let(f"literal{n}", f"load volatile {vector}, ptr {entry}, align {self.number.size}")
 
     def let(self, result: str, text: str) -> str:
         self.lines.append(f"  %{result} = {text}")
@@ -97,14 +141,14 @@ class _Lines:
         )
 
     def horner(self, prefix: str, coefficients: tuple[float, ...]) -> str:
-        value = self.number.constant(coefficients[-1])
+        value = self.constant(coefficients[-1])
         for k, c in enumerate(reversed(coefficients[:-1])):
-            value = self.fma(f"{prefix}{k}", value, "%z", self.number.constant(c))
+            value = self.fma(f"{prefix}{k}", value, "%z", self.constant(c))
         return value
 
     def polynomials(self, r: str, e: str, i: str) -> None:
         """%sin_near and %cos_near of r + e in the quadrant that the two lowest bits of i name."""
-        number, constant = self.number, self.number.constant
+        number, constant = self.number, self.constant
         vector, dtype, integer, boolean = number.vector, number.dtype, number.integer, number.boolean
         one = number.integer_constant(1)
         z = self.op("z", "fmul", r, r)
@@ -137,26 +181,42 @@ def _renamed(vector: str) -> list[str]:
 NAMES = (("sine", "sin"), ("cosine", "cos"))
 
 
-def _near(number: Number, branch: bool = True) -> list[str]:
-    """The reduction and the polynomials, and a branch for lanes beyond `FAR`."""
-    vector, dtype, boolean = number.vector, number.dtype, number.boolean
-    text, constant = _Lines(number), number.constant
-    A, B, C = (constant(-float.fromhex(part)) for part in PI_2[dtype])
-    t = text.fma("t", "%x", constant(TWO_OVER_PI), constant(ROUND[dtype]))
-    k = text.op("k", "fsub", t, constant(ROUND[dtype]))
-    r1 = text.fma("r1", k, A, "%x")
-    r = text.fma("r", k, B, r1)
-    d = text.op("d", "fsub", r1, r)
-    e = text.fma("e", k, C, text.fma("e1", k, B, d))
+def _near(number: Number, literals: Literals | None = None) -> _Lines:
+    """The reduction and the polynomials: %sin_near and %cos_near of %x."""
+    vector, dtype = number.vector, number.dtype
+    text = _Lines(number, literals)
+    A, B, C = (-float.fromhex(part) for part in PI_2[dtype])
+    half = text.constant(ROUND[dtype])
+    t = text.fma("t", "%x", text.constant(TWO_OVER_PI), half)
+    k = text.op("k", "fsub", t, half)
+    r1 = text.fma("r1", k, text.constant(A), "%x")
+    b = text.constant(B)
+    r = text.fma("r", k, b, r1)
+    e1 = text.fma("e1", k, b, text.op("d", "fsub", r1, r))
+    e = text.fma("e", k, text.constant(C), e1)
     text.polynomials(r, e, text.let("i", f"bitcast {vector} {t} to {number.integer}"))
-    if not branch:
-        return text.lines
-    text.let("size", f"call {vector} @llvm.fabs.{number.suffix}({vector} %x)")
-    far = text.let("far", f"fcmp ugt {vector} %size, {constant(FAR[dtype])}")
-    if number.lanes > 1:
-        mask = text.let("mask", f"bitcast {boolean} %far to i{number.lanes}")
-        far = text.let("any", f"icmp ne i{number.lanes} {mask}, 0")
-    lines = [*text.lines, f"  br i1 {far}, label %ask, label %done, !prof !0", "ask:"]
+    return text
+
+
+def _near_or_far(number: Number, literals: Literals | None) -> _Lines:
+    """The same, and %any: whether some lane is beyond `FAR`, or no number."""
+    text, vector = _near(number, literals), number.vector
+    size = text.let("size", f"call {vector} @llvm.fabs.{number.suffix}({vector} %x)")
+    far = text.op("far", "fcmp ugt", size, text.constant(FAR[number.dtype]))
+    if number.lanes == 1:
+        text.let("any", f"or i1 {far}, {far}")
+        return text
+    mask = text.let("mask", f"bitcast {number.boolean} {far} to i{number.lanes}")
+    text.let("any", f"icmp ne i{number.lanes} {mask}, 0")
+    return text
+
+
+def _everywhere(number: Number, literals: Literals | None) -> list[str]:
+    """%sine and %cosine of %x: the polynomials, and a branch for lanes beyond `FAR`."""
+    vector = number.vector
+    table = [] if literals is None else [f"  %literals = {literals.address}"]
+    lines = [*table, *_near_or_far(number, literals).lines]
+    lines += ["  br i1 %any, label %ask, label %done, !prof !0", "ask:"]
     if number.lanes == 1:
         lines += _large(number, "%x")
     else:
@@ -196,8 +256,8 @@ def _far_call(number: Number, known: list[str]) -> list[str]:
     ]
 
 
-def _far(number: Number, every: bool) -> str:
-    """Overwrite the sines and cosines of the lanes that are far (of every lane: by the C library's)."""
+def define_far(number: Number, every: bool) -> str:
+    """`@<name>_far`: overwrite sines and cosines of the lanes that are far (every lane: by the C library)."""
     scalar, letter = number.scalar, "" if number.dtype == "float64" else "f"
     one = Number(number.dtype, 1)
     far = "true" if every else "%far"

@@ -16,7 +16,7 @@ from kinetree.compiler.ir.graph import Array
 LINE = 64  # bytes
 SMALLEST = 1024  # bytes of a row, below which it has too few whole lines
 STAGE = 1 << 19  # bytes of W rows, above which the workspace itself would leave the cache
-BATCH = 1 << 24  # bytes of all results of a batch, up to which the caches may hold them
+BATCH = 10 << 20  # bytes of all results of a batch, up to which the caches may hold them
 
 
 def is_streamed(array: Array, number: Number) -> bool:

@@ -1,0 +1,308 @@
+"""Loops in numbers: positions in which they are closed, which of their rows count, and what depends on what.
+
+Rows of a file are often redundant (a planar loop closed by a ball has one row too many), and some are so up
+to the digits of the file. Ranks are decided here, once, over sampled positions in which the loop is closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from kinetree.errors import AssemblyError, ModelError
+from kinetree.joints import CoordinateJoint
+from kinetree.model.coupling import Own
+from kinetree.model.loop import reached
+from kinetree.model.node import Node
+from kinetree.model.ties import Motions, Tie
+
+Array = np.ndarray
+
+RANK_TOLERANCE = 1e-4  # singular values below this part of the largest one are taken for zero
+CLOSED = 1e-12  # in units of the loop's size
+SLACK = 1e-3  # more than this, and rows that seemed redundant contradict the others
+SAMPLES, TRIES, ITERATIONS, SOON = 24, 40, 80, 20  # samples that do not close soon are left out
+STRIDES, STRIDE = 6, 0.1  # of the ways along which rows that were left out are watched; rad or sizes
+PATIENCE = 12  # steps that bring nothing nearer
+LONGEST = 0.3  # of a step towards a closed position, rad or sizes
+WILLING = 10.0  # of the velocities of balls, which are no rates of coordinates: dependent unless much worse
+UNWILLING = 1e-6  # preferred joints are independent unless there are no others
+ALIVE = 1e-2  # a reference has pivots of this part of what they usually are
+GOOD_ENOUGH = 0.2  # pivots above this part of the largest one are as good
+NEAR_BASE = 0.3  # joints next to the base are independent unless others are so much better
+
+
+class Assembly:
+    """A spanning node with rows to be closed, evaluated on arrays of positions (batch, nq of the node)."""
+
+    def __init__(self, node: Node, ties: Sequence[Tie], size: float):
+        self.node, self.ties, self.size = node, ties, size
+        self.members = reached(node, ties)
+        self.units = np.array([tie.unit for tie in ties])
+        self.scales = np.ones(len(node.v_index))  # of the velocities
+        for m in node.members:
+            if m.body and isinstance(m.coupling, Own):
+                for k, kind in enumerate(m.joint.rates):
+                    self.scales[m.coupling.v_start + k] = size if kind == "length" else 1.0
+
+    def rows(self, q: Array) -> tuple[Array, Array]:
+        """phi (batch, rows) and K (batch, rows, velocities), both in units of the loop."""
+        batch, width = len(q), len(self.node.v_index)
+        motions = Motions(self.node, self.members, list(q.T))
+        phi, K = np.zeros((batch, len(self.ties))), np.zeros((batch, len(self.ties), width))
+        for r, tie in enumerate(self.ties):
+            jet, columns = tie.row(motions)
+            phi[:, r] = jet[0]
+            for j, column in columns.items():
+                K[:, r, j] = column[0]
+        return phi / self.units, K * self.scales / self.units[:, None]
+
+    def moved(self, q: Array, u: Array) -> Array:
+        """q after its joints moved with the velocities u (batch, velocities), in units of the loop."""
+        out, u = q.copy(), u * self.scales
+        for m in self.node.members:
+            own = m.coupling
+            if m.body and isinstance(own, Own) and own.nq:
+                places = slice(own.q_start, own.q_start + own.nq)
+                step = tuple(u[:, own.v_start + k] for k in range(own.nv))
+                out[:, places] = np.array(m.joint.integrate(tuple(q[:, places].T), step)).T
+        return out
+
+    def closed(
+        self,
+        q: Array,
+        free: Sequence[int] | None = None,
+        tolerance: float = CLOSED,
+        iterations: int = ITERATIONS,
+    ) -> tuple[Array, Array]:
+        """Closed positions near q, by steps of least norm, and how far each is still open."""
+        free = range(len(self.node.v_index)) if free is None else free
+        phi, K = self.rows(q)
+        least, idle = np.full(len(q), np.inf), 0
+        for _ in range(iterations):
+            error = np.abs(phi).max(axis=1, initial=0.0)
+            idle = 0 if np.any(error < 0.9 * least) else idle + 1
+            least = np.fmin(least, error)
+            if np.all(error < 0.01 * tolerance) or idle > PATIENCE:
+                break
+            step = np.zeros((len(q), len(self.node.v_index)))
+            finite = np.isfinite(K).all(axis=(1, 2)) & np.isfinite(phi).all(axis=1)
+            inverse = np.linalg.pinv(np.where(finite[:, None, None], K, 0.0)[:, :, list(free)], rcond=1e-7)
+            step[:, list(free)] = -(inverse @ np.where(finite[:, None], phi, 0.0)[..., None])[..., 0]
+            length = np.abs(step).max(axis=1, initial=0.0)
+            step *= (LONGEST / np.maximum(length, LONGEST))[:, None]
+            trial = self.moved(q, step)
+            new_phi, new_K = self.rows(trial)
+            better = ~(np.linalg.norm(new_phi, axis=1) >= np.linalg.norm(phi, axis=1)) | (error > 1e-3)
+            if not better.any():
+                break
+            q = np.where(better[:, None], trial, q)
+            phi, K = np.where(better[:, None], new_phi, phi), np.where(better[:, None, None], new_K, K)
+        return q, np.abs(phi).max(axis=1, initial=0.0)
+
+    def near(
+        self, start: Array, free: Sequence[int] | None = None, tolerance: float = SLACK
+    ) -> tuple[Array, float]:
+        """A closed position near one position, found from others around it if need be; how far it is open."""
+        rng, width = np.random.default_rng(0), len(self.node.v_index)
+        u = rng.standard_normal((TRIES, width)) * np.linspace(0.0, 1.5, TRIES)[:, None]
+        if free is not None:
+            u[:, [j for j in range(width) if j not in free]] = 0.0
+        for part in (slice(0, 1), slice(1, 8), slice(8, TRIES)):
+            q, error = self.closed(self.moved(np.repeat(start[None], len(u[part]), axis=0), u[part]), free)
+            good = np.flatnonzero(error < np.maximum(tolerance * 1e-8, CLOSED))
+            good = good if len(good) else np.flatnonzero(error < 0.1 * tolerance)
+            if len(good):
+                return q[good[0]], float(error[good[0]])
+        best = int(np.nanargmin(np.where(np.isfinite(error), error, np.inf)))
+        return q[best], float(error[best])
+
+    def samples(self, reference: Array) -> Array:
+        """Closed positions around one, itself the first."""
+        rng = np.random.default_rng(1)
+        reach = np.linspace(0.0, 0.7, SAMPLES)[:, None]
+        u = rng.uniform(-1.0, 1.0, (SAMPLES, len(self.node.v_index))) * reach
+        q, error = self.closed(self.moved(np.repeat(reference[None], SAMPLES, axis=0), u), iterations=SOON)
+        return q[(error < 0.1 * SLACK) | (np.arange(SAMPLES) == 0)]
+
+
+class Choice:
+    """Which rows and which velocities are eliminated, by complete pivoting over samples of K."""
+
+    def __init__(self, K: Array, weights: Array):
+        singular = np.linalg.svd(K, compute_uv=False)
+        largest = np.maximum(singular[:, :1], 1.0)  # rows are in units of the loop: less of them all is noise
+        self.rank = int(np.median((singular > RANK_TOLERANCE * largest).sum(axis=1)))
+        self.rows: list[int] = []
+        self.columns: list[int] = []
+        self.pivots: list[float] = []
+        A = K.copy()
+        least = RANK_TOLERANCE * float(np.median(largest))
+        for _ in range(self.rank):
+            typical = np.quantile(np.abs(A), 0.25, axis=0)
+            score = np.where(typical > least, typical * weights, 0.0)
+            if score.size == 0 or score.max() <= 0.0:
+                return
+            r, c = _sparsest(np.abs(A).max(axis=0) > 1e-12 * least, score)
+            self.rows.append(r)
+            self.columns.append(c)
+            self.pivots.append(float(np.median(np.abs(A[:, r, c]))))
+            pivot = A[:, r, c]
+            sound = np.abs(pivot) > 1e-3 * self.pivots[-1]  # the others stand near dead points
+            A = A[sound]
+            A = A - A[:, :, c, None] * A[:, r, None, :] / A[:, r, c, None, None]
+            A[:, r, :] = 0.0
+            A[:, :, c] = 0.0
+        self.is_complete = True
+
+    is_complete = False
+
+
+def _sparsest(pattern: Array, score: Array) -> tuple[int, int]:
+    """Of the pivots that are good enough, the one whose elimination touches least (Markowitz)."""
+    touched = (pattern.sum(axis=1)[:, None] - 1) * (pattern.sum(axis=0)[None] - 1)
+    best = np.where(score >= GOOD_ENOUGH * score.max(), -touched, -np.inf)
+    best = best + score / (2 * score.max())
+    r, c = np.unravel_index(int(np.argmax(best)), best.shape)
+    return int(r), int(c)
+
+
+class RigidError(ModelError):
+    """A loop that cannot move; `reference` is its closed position, `positions` the same by joint."""
+
+    reference: tuple[float, ...] = ()
+    positions: tuple[tuple[str, tuple[float, ...]], ...] = ()
+
+
+class Resolved(NamedTuple):
+    """How a node with loops is solved; places are those of its rows and of the velocities of all joints."""
+
+    rows: tuple[int, ...]
+    independent: tuple[int, ...]
+    dependent: tuple[int, ...]
+    pivots: tuple[float, ...]
+    reference: tuple[float, ...]
+    slack: float  # how far the rows that were left out open, in units of the loop
+
+
+def resolved(
+    assembly: Assembly,
+    start: Array,
+    required: Collection[int],
+    label: Callable[[int], str],
+    owner: str,
+    preferred: Collection[int] = (),
+) -> Resolved:
+    """How a node with loops is solved.
+
+    Args:
+        start: a position of all joints; the reference is the closed one nearest to it.
+        required: velocities that are to be independent.
+        label: what a velocity is called.
+        preferred: velocities that are independent where they can be.
+    """
+    width, rows = len(assembly.node.v_index), len(assembly.ties)
+    if width == 0:
+        phi, _ = assembly.rows(start[None])
+        _refuse_open(assembly, float(np.abs(phi).max(initial=0.0)), 0.1 * SLACK, owner)
+        raise RigidError(f"{owner}: none of its joints can move")
+    free = [j for j in range(width) if j not in required]
+    reference, error = assembly.near(start, free)
+    if not error < 0.1 * SLACK and required:
+        reference, error = assembly.near(start)
+    _refuse_open(assembly, error, 0.1 * SLACK, owner)
+    samples = assembly.samples(reference)
+    _, K = assembly.rows(samples)
+    choice = Choice(K, _weights(assembly.node, required, preferred))
+    if choice.rank == width:
+        rigid = RigidError(
+            f"{owner} cannot move: its {rows} rows hold all {width} velocities of its joints. Leave a "
+            "closure out, or close it by a joint with more freedom"
+        )
+        rigid.reference = tuple(map(float, reference))
+        raise rigid
+    if not choice.is_complete or len(required) > width - choice.rank:
+        names = ", ".join(map(label, sorted(required)))
+        freedom = "1 degree" if width - choice.rank == 1 else f"{width - choice.rank} degrees"
+        raise ModelError(
+            f"{owner} has {freedom} of freedom, which are not given by {names}: name as many independent "
+            "joints, or let kinetree choose"
+        )
+    pairs = zip(choice.pivots, choice.rows, choice.columns, strict=True)
+    pivots = tuple(float(p * assembly.units[r] / assembly.scales[c]) for p, r, c in pairs)
+    independent = tuple(j for j in range(width) if j not in choice.columns)
+    found = Resolved(tuple(choice.rows), independent, tuple(choice.columns), pivots, tuple(reference), 0.0)
+    return _settled(assembly, found, samples, owner)
+
+
+def _refuse_open(assembly: Assembly, error: float, most: float, owner: str) -> None:
+    if not error < most:
+        raise AssemblyError(
+            f"{owner} cannot be closed: from where it starts it comes no nearer than "
+            f"{error * assembly.size:.3g} m (or {error:.3g} rad). Check its frames and lengths"
+        )
+
+
+def _weights(node: Node, required: Collection[int], preferred: Collection[int]) -> Array:
+    """How willingly each velocity is made a dependent one."""
+    weights = np.ones(len(node.v_index))
+    for m in node.members:
+        if m.body and isinstance(m.coupling, Own):
+            own = slice(m.coupling.v_start, m.coupling.v_start + m.coupling.nv)
+            weights[own] *= NEAR_BASE if m.carrier < 0 else 1.0
+            weights[own] *= 1.0 if isinstance(m.joint, CoordinateJoint) else WILLING
+    weights[list(preferred)] *= UNWILLING
+    weights[list(required)] = 0.0
+    return weights
+
+
+def _settled(assembly: Assembly, found: Resolved, samples: Array, owner: str) -> Resolved:
+    """The same with a reference that closes the rows that are kept, and the slack of the others."""
+    kept = Assembly(assembly.node, [assembly.ties[r] for r in found.rows], assembly.size)
+    q, error = kept.closed(np.vstack([found.reference, samples]), found.dependent)
+    if not error.min() < CLOSED:
+        raise AssemblyError(
+            f"{owner} cannot be closed where its joints stand: {error[0]:.3g} in units of its size"
+        )
+    alive = (error < CLOSED) & (_liveliness(kept, found, q) > ALIVE)
+    if not alive.any():
+        raise ModelError(f"{owner} has dead points wherever it was tried: choose other independent joints")
+    best = int(np.argmax(alive))  # the first one, unless it is at a dead point: then the nearest that is not
+    slack = 0.0
+    if len(found.rows) < len(assembly.ties):
+        phi, _ = assembly.rows(np.vstack([q[error < CLOSED], _walked(kept, found, q[best])]))
+        slack = float(np.abs(phi).max(initial=0.0))
+    if slack > SLACK:
+        raise AssemblyError(
+            f"{owner} is over-determined: rows that seem to add nothing to the others open by {slack:.3g} of "
+            f"its size ({slack * assembly.size:.3g} m) when it moves. Correct the frames, or close it by a "
+            "joint with more freedom"
+        )
+    return found._replace(reference=tuple(map(float, q[best])), slack=slack)
+
+
+def _walked(kept: Assembly, found: Resolved, start: Array) -> Array:
+    """Positions on several ways from one, along which only the rows that are kept are closed."""
+    rng = np.random.default_rng(2)
+    u = np.zeros((SAMPLES, len(kept.node.v_index)))
+    u[:, list(found.independent)] = rng.uniform(-1.0, 1.0, (SAMPLES, len(found.independent))) * STRIDE
+    q, seen = np.repeat(start[None], SAMPLES, axis=0), [start[None]]
+    for _ in range(STRIDES):
+        trial, error = kept.closed(kept.moved(q, u), found.dependent, iterations=SOON)
+        sound = (error < CLOSED) & (_liveliness(kept, found, trial) > ALIVE)
+        q = np.where(sound[:, None], trial, q)
+        seen.append(q)
+    return np.vstack(seen)
+
+
+def _liveliness(kept: Assembly, found: Resolved, q: Array) -> Array:
+    """The least pivot of K_d at each of some positions, in units of what it usually is."""
+    _, K = kept.rows(q)
+    A, least = K[:, :, list(found.dependent)], np.full(len(q), np.inf)
+    for k, (pivot, j) in enumerate(zip(found.pivots, found.dependent, strict=True)):
+        least = np.minimum(least, np.abs(A[:, k, k]) / (pivot * kept.scales[j] / kept.units[k]))
+        divisor = np.where(A[:, k, k] == 0.0, 1.0, A[:, k, k])[:, None, None]
+        A = A - A[:, :, k, None] * A[:, k, None, :] / divisor
+    return least

@@ -1,0 +1,36 @@
+"""What closes loops carries forces: those that make the forces of dependent joints vanish.
+
+    K_d^T lambda = (S_span^T F)_d        F what each body needs to move as it does
+
+A row of a closure pulls at its second end with lambda dphi, and at its first end with the opposite. Rows that
+were left out, since they add nothing to the others, carry nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kinetree.model.loop import Closed
+from kinetree.model.ties import PREDECESSOR, Motions
+from kinetree.spatial import Force
+from kinetree.spatial.vector import Number
+
+
+def multipliers(closed: Closed, tau: Sequence[Number]) -> list[Number]:
+    """lambda of each row, if the joints of the spanning tree would have to give tau."""
+    return closed.factors.transposed_solved([tau[j] for j in closed.closing.dependent])
+
+
+def pulls(closed: Closed, strengths: Sequence[Number]) -> list[dict[int, Force]]:
+    """Of each row the wrench on the members that it connects, in the axes of each about its origin."""
+    motions = Motions(closed.node, closed.members, closed.q)
+    found: list[dict[int, Force]] = []
+    for tie, size in zip(closed.closing.rows, strengths, strict=True):
+        pull, wrenches = tie.pull(motions), {}
+        if pull is not None:
+            moment, force = pull
+            for member, strength in zip(tie.ends, (-size, size), strict=True):
+                wrench = Force(moment, force) * strength
+                wrenches[member] = wrench if member == PREDECESSOR else motions.X[member].inverse().T @ wrench
+        found.append(wrenches)
+    return found
