@@ -10,7 +10,6 @@ first has noted its epoch.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from kinetree.compiler.emit.llvm import elementary, reciprocal, sincos
 from kinetree.compiler.emit.llvm.body import Printer
 from kinetree.compiler.emit.llvm.device import Device, attributes, declarations
 from kinetree.compiler.emit.llvm.layout import layout
-from kinetree.compiler.emit.llvm.types import Number, literal
+from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Part
 from kinetree.compiler.ir.program import Program, walk
 from kinetree.ops import Expr
@@ -57,7 +56,6 @@ class GpuKernel(Printer):
         turns = any(isinstance(s, Expr) and s.op in TURNS for s in walk(program.body))
         self.rough = device.reciprocal.get(number.dtype, "") if turns and not large else ""
         self.divides = False
-        self.literals: dict[str, int] = {}
 
     # -- the kernel
 
@@ -129,11 +127,6 @@ class GpuKernel(Printer):
         number, device = self.number, self.device
         body = "\n".join(["entry:", *self._lines])
         functions = list(memory)
-        if self.literals:
-            numbers = ", ".join(f"double {bits}" for bits in self.literals)
-            functions.append(
-                f"@literals = addrspace(4) externally_initialized constant [{len(self.literals)} x double] [{numbers}]"
-            )
         if self.needs_sincos:
             functions.append(sincos.define(number, True, "alwaysinline nounwind", near=not self.large))
             functions += [sincos.define_large("addrspace(4)")] if self.large else []
@@ -273,16 +266,6 @@ class GpuKernel(Printer):
         if above == 1.0:
             return value
         return self._fresh(f"fmul {scalar} {value}, {self.number.constant(above)}")
-
-    def _operand(self, value: Any) -> str:
-        if type(value) is Expr or self.number.bytes == 4 or not os.environ.get("KT_CONST"):
-            return super()._operand(value)
-        bits = literal(float(value), "float64")
-        if int(bits, 16) & 0xFFFFFFFF == 0:
-            return bits
-        k = self.literals.setdefault(bits, len(self.literals))
-        place = f"getelementptr (double, ptr addrspace(4) @literals, i64 {k})"
-        return self._fresh(f"load double, ptr addrspace(4) {place}")
 
     # -- notes
 
