@@ -26,7 +26,9 @@ ROBOT = {"arm": "7-axis arm", "quadruped": "quadruped", "humanoid": "humanoid"}
 RULES = cuda_code.way_of
 WAYS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
     ("humanoid", "FD", "float64"): [{}, {"arriving": False}, {"count": 4, "warps": 8}],
-    ("humanoid", "FD", "float32"): [{}, {"arriving": False}, {"most": 215, "price": 3, "held": 222, "slots": 108}],
+    ("humanoid", "FD", "float32"): [
+        {}, {"arriving": False}, {"most": 215, "price": 3, "held": 222, "slots": 108}
+    ],
     ("humanoid", "ID", "float32"): [
         {}, {"tile": 128}, {"tile": 32}, {"arriving": False}, {"tiles": 2}, {"tiles": 8}, {"warps": 12}
     ],
@@ -38,7 +40,7 @@ WAYS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
     ("arm", "FD", "float32"): [{}, {"warps": 0}, {"warps": 20}, {"tile": 64}, {"tile": 128}],
     ("arm", "FD", "float64"): [{}, {"tile": 32}, {"most": 1000, "held": 75, "slots": 0}, {"tile": 128}],
     ("arm", "ID", "float32"): [
-        {}, {"arriving": False}, {"tiles": 2}, {"tiles": 8}, {"tile": 64}, {"tile": 64, "tiles": 4}, {"warps": 28}
+        {}, {"arriving": False}, {"tiles": 2}, {"tiles": 8}, {"tile": 64}, {"warps": 28}
     ],
     ("arm", "ID", "float64"): [{}, {"arriving": False}, {"tiles": 4}],
 }  # fmt: skip
