@@ -72,7 +72,12 @@ def inverse_dynamics_second_derivatives(
 
 
 def _mirrored(model: Model, dqdq: Array) -> Array:
-    """The same with half of its entries taken from the others: increments of two joints commute."""
+    """The same with half of its entries taken from the others: increments of two joints commute.
+
+    Not if a loop ties them: they may then turn one ball together.
+    """
+    if model.loops:
+        return dqdq
     owner = np.zeros(model.nv, int)
     for number, coupling in enumerate(model.layout.couplings[1:]):
         if isinstance(coupling, Own):

@@ -33,7 +33,10 @@ def sized(case: Case) -> Case:
     return case
 
 
-@pytest.mark.parametrize("name", ["four_bar", "parallel_ankle", "gripper", "cassie_leg"])
+LONG = [pytest.param(name, marks=pytest.mark.soak) for name in ("parallel_ankle", "cassie_leg")]
+
+
+@pytest.mark.parametrize("name", ["four_bar", "gripper", *LONG])
 def test_first_derivatives(name):
     test_dynamics.check(sized(machine(name)), "body")
 
@@ -48,7 +51,7 @@ def test_first_derivatives_of_random_loops(seed):
         assert np.abs(found - expected).max(initial=0.0) < 1e-11 * size
 
 
-@pytest.mark.parametrize("name", ["four_bar", "parallel_ankle"])
+@pytest.mark.parametrize("name", ["four_bar", LONG[0]])
 def test_second_derivatives(name):
     test_second_order.check(machine(name))
 

@@ -48,7 +48,7 @@ def test_random_loops(seed):
 
 
 @pytest.mark.parametrize("name", sorted(LAWS.keys() - COSTLY - loops.OF_TREES))
-@pytest.mark.parametrize("on", ["gripper", "parallel_ankle"])
+@pytest.mark.parametrize("on", ["gripper", pytest.param("parallel_ankle", marks=pytest.mark.soak)])
 def test_laws(on, name):
     LAWS[name](_case(on))
 

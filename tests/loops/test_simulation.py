@@ -31,7 +31,7 @@ def test_energy_of_a_falling_four_bar(falling):
 
 
 @pytest.mark.parametrize("integrator", [*FIXED_STEPS, "dopri5"])
-@pytest.mark.parametrize("name", ["ankle", "slider_crank"])
+@pytest.mark.parametrize("name", ["slider_crank", pytest.param("ankle", marks=pytest.mark.soak)])
 def test_all_integrators_keep_loops_closed(name, integrator):
     model = ALL[name]()
     q, v = model.random_state(3)
@@ -44,7 +44,9 @@ def test_all_integrators_keep_loops_closed(name, integrator):
 
 
 @pytest.mark.parametrize(("integrator", "order"), [("discrete", 1), ("rk4", 4)])
-@pytest.mark.parametrize("make", [four_bar, spatial_linkage, platform])
+@pytest.mark.parametrize(
+    "make", [four_bar, platform, pytest.param(spatial_linkage, marks=pytest.mark.soak)]
+)
 def test_orders(make, integrator, order):
     """Also where a loop leaves one velocity of a ball free, and ties the others."""
     model = make()

@@ -156,3 +156,10 @@ def test_functions_without_results(tmp_path):
     kt.export_c([kt.mass_matrix, kt.bias_force], motionless(2).model, tmp_path, prefix="r")
     gcc(tmp_path, "r.c", "r_selftest.c", "-o", "selftest", "-lm")
     assert subprocess.run(["./selftest"], cwd=tmp_path, capture_output=True).returncode == 0
+
+
+def test_loops_that_count_down_are_seen_to_end(tmp_path):
+    """A compiler that unrolls one of few rounds finds no overflow in it."""
+    model = tree(99, 2).model
+    kt.export_c(kt.forward_dynamics_derivatives, model, tmp_path, prefix="r", mode="looped")
+    gcc(tmp_path, "-O1", "-c", "r.c")

@@ -114,7 +114,8 @@ def start(model: Model, options: argparse.Namespace) -> tuple[Any, Any]:
     for given, array, index in ((options.q, q, model.position_index), (options.v, v, model.coordinate_index)):
         for name, value in given.items():
             at = index(name)
-            if at.stop == at.start and model.position_index(name) != slice(at.start, at.start) and model.loops:
+            depends = at.stop == at.start and model.position_index(name) != slice(at.start, at.start)
+            if depends and model.loops:
                 raise Misuse(f"joint '{name}' depends on others by a loop: give the velocities of those")
             if at.stop - at.start != 1:
                 raise Misuse(f"joint '{name}' has {plural(at.stop - at.start, 'coordinate')}, not one")

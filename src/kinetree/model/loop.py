@@ -67,7 +67,7 @@ class Closing:
         return replace(self, rows=tuple(tie.changed(member, C) for tie in self.rows))
 
     def recent(self, members: tuple[Member, ...], q: Sequence[Number]) -> dict[int, Closed]:
-        """What is known of the position that was asked for last, by Newton steps: functions ask several times.
+        """What is known of the last position, by Newton steps: functions ask for it several times.
 
         Arrays can be written to, so nothing is known of them.
         """

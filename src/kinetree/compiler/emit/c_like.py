@@ -87,7 +87,7 @@ class CLike(Printer):
         return f"for ({self.integer} {t} = {start}; {t} {test} {stop}; {move}) {{"
 
     def while_head(self, t: str, initial: str) -> str:
-        return f"for ({self.integer} {t} = {initial}; {t} != 0;) {{"
+        return f"for ({self.integer} {t} = {initial}; {t} > 0;) {{"
 
     def switch(self, s: Switch) -> None:
         self.line(f"switch ({self.operand(s.selector)}) {{")

@@ -76,7 +76,9 @@ class Switch:
 
 @dataclass(eq=False)
 class While:
-    """The body runs while the integer `variable` is not 0: first `initial`, then each time `successor`."""
+    """The body runs until the integer `variable` is 0: first `initial`, then each time `successor`; none is
+    negative.
+    """
 
     variable: Expr
     initial: Index
