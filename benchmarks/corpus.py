@@ -75,8 +75,14 @@ def urdfs(directory: Path) -> list[Path]:
 
 def mjcfs(directory: Path) -> list[Path]:
     """Every MJCF file that stands alone: parts to be included have no worldbody."""
-    found = [path for path in sorted(directory.rglob("*.xml")) if root_of(path) == "mujoco"]
-    return [path for path in found if "tree-empty" not in {f.rule for f in lint(path)}]
+    return [path for path in sorted(directory.rglob("*.xml")) if root_of(path) == "mujoco" and _stands(path)]
+
+
+def _stands(path: Path) -> bool:
+    """Whether a MJCF file has bodies of its own, or includes some."""
+    data = path.read_bytes()
+    has_bodies = b"<worldbody" in data and b"<body" in data
+    return has_bodies or "tree-empty" not in {finding.rule for finding in lint(path)}
 
 
 def root_of(path: Path) -> str:
