@@ -32,7 +32,8 @@ class RandomLoop:
     """
 
     def __init__(self, seed: int):
-        rng = self.rng = np.random.default_rng([seed, 1914])
+        self.seed, rng = seed, np.random.default_rng([seed, 1914])
+        self.rng = rng
         self.is_planar = bool(rng.random() < 0.4)
         self.mechanism = _planar(rng) if self.is_planar else _spatial(rng)
         self.q, _ = self.mechanism.random_state(rng)

@@ -76,3 +76,12 @@ def test_c():
 def test_every_algorithm_on_every_machine(machine, way):
     for name in NAMES if way in WAYS[:3] else MAIN:
         check(machine, name, way)
+
+
+@pytest.mark.parametrize(("seed", "name", "mode"), [
+    (10, "mass_matrix", "unrolled"), (12, "kinetic_energy", "unrolled"), (24, "kinetic_energy", "looped"),
+    (37, "mass_matrix", "looped"),
+])  # fmt: skip
+def test_a_loop_may_be_closed_by_a_massless_body_at_the_end_of_a_chain(seed, name, mode):
+    """It matters where such a body is, although nothing weighs there."""
+    check(f"random {seed}", name, f"{mode}, all passes")

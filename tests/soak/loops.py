@@ -1,18 +1,26 @@
 """A random mechanism with loops through everything that its open tree and multipliers say about it.
 
-Every function on one closed state; every 25th mechanism also takes the laws that tie algorithms together.
+Every function on one closed state: most eagerly, some (others for each mechanism) as optimized programs.
+Every 25th mechanism also takes the laws that tie algorithms together.
 """
 
 from __future__ import annotations
 
+import zlib
+from typing import Any
+
 import numpy as np
 from tests.identities.case import Case
 from tests.identities.laws import broken_laws
-from tests.loops.checks import Checked
+from tests.loops.checks import Checked, Run
 from tests.loops.projection import Welded
 from tests.loops.random_loop import RandomLoop
 
 import kinetree as kt
+from kinetree.compiler.emit.python import run
+from kinetree.compiler.passes.pipeline import optimize
+from kinetree.stages import sweeps
+from kinetree.sweep import REGISTRY
 
 COUNT = 10_000
 BLOCK = 20
@@ -23,6 +31,7 @@ OF_TREES = {
     "external_wrenches_pass_through_the_joints",
 }  # fmt: skip
 ILL = 1e6  # of the loops' rows; what lies beyond stands next to a dead point
+SHARE = 16  # one function in so many runs as a program
 
 
 def trial(seed: int) -> str:
@@ -46,10 +55,28 @@ def state(loop: RandomLoop, model: kt.Model, welded: Welded) -> Checked | None:
     q = welded.complete(model.neutral(), loop.rng, loop.meeting)
     for reach in (0.2, 0.05, 0.0):
         moved, error = welded.closed(welded.tree.integrate(q, reach * loop.rng.normal(size=welded.wide)))
-        checked = Checked(welded, moved, loop.rng)
+        checked = Checked(welded, moved, loop.rng, either(model, loop.seed))
         if error < 1e-12 * (1 + np.abs(moved).max()) and checked.truth.condition < ILL:
             return checked
     return None
+
+
+def either(model: kt.Model, seed: int) -> Run:
+    """Functions of a model: eagerly or, drawn by lot, what `compile` makes of them, run as Python code."""
+
+    def chosen(name: str, *inputs: Any, **options: Any) -> Any:
+        eager = getattr(kt, name)(model, *inputs, target="eager", **options)
+        lot = zlib.crc32(f"{seed} {name}".encode())
+        if lot % SHARE:
+            return eager
+        algorithm, mode = REGISTRY[name], ("unrolled", "looped")[lot // SHARE % 2]
+        present = tuple(a.name for a in algorithm.inputs[: len(inputs)])
+        program = optimize(sweeps.lower(algorithm, model, present, options, mode), 300)
+        (output,), status = run(program, *(np.ravel(x) for x in inputs))
+        assert not status.any(), f"{name}, {mode}: not trusted"
+        return output.reshape(np.shape(eager))
+
+    return chosen
 
 
 def laws(label: str, checked: Checked) -> list[str]:

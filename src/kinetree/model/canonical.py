@@ -187,7 +187,8 @@ class _Rewriting:
         m = self.member(place)
         if m.carrier == NOTHING or m.joint.axis is None:
             return
-        if m.inertia.mass == 0 and not any(m.inertia.first_moment) and not self.carried.get(place):
+        weightless = m.inertia.mass == 0 and not any(m.inertia.first_moment)
+        if weightless and not self.carried.get(place) and not self.is_tied(place):
             # pure rotational inertia: it does not matter where it is
             m = m._replace(placement=Transform.from_factors(vec.ZERO, m.placement.factors))
         E = m.placement.rotation
@@ -196,6 +197,11 @@ class _Rewriting:
         merges = bool(own) and isinstance(own[0], Turn) and own[0].axis == 2
         cheap = parts if len(parts) < 3 or merges else factors(E)
         self.set(place, m._replace(placement=Transform.from_factors(m.placement.translation, cheap)))
+
+    def is_tied(self, place: Place) -> bool:
+        """Whether a loop is closed by a point or direction of a body."""
+        closing = self.nodes[place[0]].closing
+        return closing is not None and any(c.member == place[1] for tie in closing.rows for c in tie.carried)
 
     def move_unfelt(self, place: Place) -> None:
         """Step 4, for one body; its own part from outboard has arrived already."""

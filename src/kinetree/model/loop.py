@@ -20,8 +20,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from kinetree import ops
 from kinetree.joints.base import CoordinateJoint
 from kinetree.model.coupling import Coupling, Own, Row, Rows, times
@@ -69,13 +67,13 @@ class Closing:
     def recent(self, members: tuple[Member, ...], q: Sequence[Number]) -> dict[int, Closed]:
         """What is known of the last position, by Newton steps: functions ask for it several times.
 
-        Arrays can be written to, so nothing is known of them.
+        Arrays and tensors can be written to, so nothing is known of them.
         """
         key, known = self.__dict__.get("_recent", ((), {}))
         asked = (members, *q)
         if len(key) != len(asked) or any(a is not b for a, b in zip(key, asked, strict=True)):
             known = {}
-            if not any(isinstance(x, np.ndarray) for x in q):
+            if not any(hasattr(x, "shape") for x in q):
                 self.__dict__["_recent"] = asked, known
         return known
 
