@@ -272,7 +272,7 @@ def _refuse_contradiction(assembly: Assembly, start: Array, owner: str) -> None:
     unit = f"{apart * assembly.size:.3g} m" if assembly.ties[worst].is_length else f"{apart:.3g} rad"
     raise AssemblyError(
         f"{owner} cannot be closed: it is over-determined. Rows that no motion of its joints changes stay "
-        f"open by {unit}: axes that should be parallel are not, or anchors are not where its joints move them. "
+        f"open by {unit}: axes that should be parallel are not, or anchors are not where its joints move. "
         "Correct the frames, or close it by a joint with more freedom"
     )
 
