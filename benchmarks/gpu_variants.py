@@ -24,25 +24,48 @@ from kinetree.stages.targets.limbs import owners
 
 ROBOT = {"arm": "7-axis arm", "quadruped": "quadruped", "humanoid": "humanoid"}
 RULES = cuda_code.way_of
+CHUNKS, LEAVING = {"arriving": "chunks", "leaving": False}, {"leaving": True}
+NEARER = [{"nearer": k} for k in (66, 132, 264, 528)]
 WAYS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
-    ("humanoid", "FD", "float64"): [{}, {"arriving": False}, {"count": 4, "warps": 8}],
-    ("humanoid", "FD", "float32"): [
-        {}, {"arriving": False}, {"most": 215, "price": 3, "held": 222, "slots": 108}
-    ],
     ("humanoid", "ID", "float32"): [
-        {}, {"tile": 128}, {"tile": 32}, {"arriving": False}, {"tiles": 2}, {"tiles": 8}, {"warps": 12}
+        {}, LEAVING, CHUNKS, *NEARER, {"tile": 128}, {"tile": 32}, {"tile": 32, **LEAVING}, {"warps": 12},
+        {"nearer": 132, **LEAVING}, {"tile": 128, "nearer": 66},
     ],
-    ("humanoid", "ID", "float64"): [{}, {"tile": 128}, {"arriving": False}, {"tiles": 4}],
-    ("quadruped", "FD", "float32"): [{}, {"tile": 128}, {"tile": 32}, {"ahead": False}],
-    ("quadruped", "FD", "float64"): [{}, {"most": 95, "price": 6, "held": 108, "slots": 60}, {"tile": 128}],
-    ("quadruped", "ID", "float32"): [{}, {"warps": 0}, {"warps": 20}, {"warps": 24}, {"arriving": False}],
-    ("quadruped", "ID", "float64"): [{}, {"arriving": False}, {"tile": 32}],
-    ("arm", "FD", "float32"): [{}, {"warps": 0}, {"warps": 20}, {"tile": 64}, {"tile": 128}],
-    ("arm", "FD", "float64"): [{}, {"tile": 32}, {"most": 1000, "held": 75, "slots": 0}, {"tile": 128}],
+    ("humanoid", "ID", "float64"): [
+        {}, LEAVING, CHUNKS, *NEARER, {"tile": 64}, {"tile": 128}, {"tile": 128, "nearer": 66},
+        {"nearer": 132, **LEAVING}, {"held": 85, "slots": 0},
+    ],
+    ("humanoid", "FD", "float64"): [{}, LEAVING, CHUNKS, {"nearer": 132}, {"count": 4, "warps": 8}],
+    ("humanoid", "FD", "float32"): [{}, LEAVING, CHUNKS, {"nearer": 132}, {"tile": 64}],
+    ("arm", "FD", "float64"): [
+        {}, LEAVING, CHUNKS, {"ahead": False}, {"ahead": False, **LEAVING}, {"ahead": False, "warps": 0},
+        {"ahead": False, "nearer": 264}, {"tile": 32}, {"tile": 128}, {"warps": 8}, {"warps": 16},
+        {"warps": 14, "tile": 32}, {"warps": 0}, {"most": 1000}, {"most": 75}, {"ahead": False, "warps": 8},
+    ],
+    ("arm", "FD", "float32"): [
+        {}, LEAVING, CHUNKS, {"ahead": False}, {"ahead": False, **LEAVING}, {"warps": 0}, {"warps": 20},
+        {"warps": 12}, {"tile": 64}, {"tile": 64, **LEAVING}, {"tile": 128}, {"ahead": False, "warps": 20},
+        {"ahead": False, "nearer": 528},
+    ],
     ("arm", "ID", "float32"): [
-        {}, {"arriving": False}, {"tiles": 2}, {"tiles": 8}, {"tile": 64}, {"warps": 28}
+        {}, LEAVING, CHUNKS, {"arriving": ""}, {"ahead": True}, {"ahead": True, **LEAVING}, {"tile": 64},
+        {"tile": 64, **LEAVING}, {"tile": 128}, {"tiles": 2}, {"tiles": 4}, {"warps": 28}, {"nearer": 528},
+        {"ahead": True, "tile": 64},
     ],
-    ("arm", "ID", "float64"): [{}, {"arriving": False}, {"tiles": 4}],
+    ("arm", "ID", "float64"): [{}, LEAVING, CHUNKS, {"ahead": True}],
+    ("quadruped", "FD", "float32"): [
+        {}, LEAVING, CHUNKS, {"tile": 128}, {"tile": 32}, {"tile": 32, **LEAVING}, {"ahead": False},
+        {"ahead": False, "nearer": 132}, {"warps": 10}, {"warps": 12},
+    ],
+    ("quadruped", "FD", "float64"): [
+        {}, LEAVING, CHUNKS, {"most": 95, "price": 6, "held": 108, "slots": 60}, {"tile": 128}, {"tile": 32},
+        {"nearer": 132},
+    ],
+    ("quadruped", "ID", "float32"): [{}, LEAVING, CHUNKS, {"warps": 20}, {"tile": 64}, {"nearer": 264}],
+    ("quadruped", "ID", "float64"): [{}, LEAVING, CHUNKS, {"tile": 32}, {"nearer": 264}],
+    ("arm", "M", "float32"): [{}, LEAVING, CHUNKS],
+    ("quadruped", "M", "float32"): [{}, LEAVING, CHUNKS, {"ahead": False}],
+    ("humanoid", "M", "float32"): [{}, CHUNKS],
 }  # fmt: skip
 
 

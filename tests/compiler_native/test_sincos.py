@@ -58,8 +58,8 @@ def dense(dtype: type, count: int) -> np.ndarray:
 def test_accuracy(dtype: type) -> None:
     x = dense(dtype, 1500)
     s, c = sincos(dtype)(x[:, None])
-    assert ulps(s, mpmath.sin, x, dtype).max() < 1.0
-    assert ulps(c, mpmath.cos, x, dtype).max() < 1.0
+    assert ulps(s, mpmath.sin, x, dtype).max() < 1.5
+    assert ulps(c, mpmath.cos, x, dtype).max() < 1.5
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -68,8 +68,8 @@ def test_huge_arguments(dtype: type) -> None:
     x = (10.0 ** np.random.default_rng(6).uniform(4.9, largest, 300)).astype(dtype)
     x = np.concatenate([x, -x, np.asarray([1e5, 1.00001e5, 8192, 8193, np.finfo(dtype).max], dtype)])
     s, c = sincos(dtype)(x[:, None])
-    assert ulps(s, mpmath.sin, x, dtype).max() < 1.0
-    assert ulps(c, mpmath.cos, x, dtype).max() < 1.0
+    assert ulps(s, mpmath.sin, x, dtype).max() < 1.5
+    assert ulps(c, mpmath.cos, x, dtype).max() < 1.5
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
