@@ -28,8 +28,9 @@ def test_every_function_becomes_ptx(name, tmp_path):
     program = job(name, None).program(0)
     number = NAMES.index(name)
     dtype, large = ("float64", "float32")[number % 2], number % 4 > 1
-    kinds = ("sm_70", "rows", ""), ("sm_70", "any", ""), ("sm_80", "rows", "chunks"), ("sm_90", "rows", "whole")
-    architecture, layout, arriving = kinds[number // 4 % 4]
+    architecture, layout, arriving = (
+        ("sm_70", "rows", ""), ("sm_70", "any", ""), ("sm_80", "rows", "chunks"), ("sm_90", "rows", "whole"),
+    )[number // 4 % 4]  # fmt: skip
     how = {"arriving": arriving, "ahead": bool(arriving) and bool(number % 2)}
     made = emit_gpu(program, dtype, layout, large=large, leaving=bool(number % 2), nearer=number % 2, **how)
     text = cuda_kernels.assemble(made.text, architecture)
