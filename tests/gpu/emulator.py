@@ -25,6 +25,12 @@ SHARED, FREE = 227 << 10, 48 << 10  # bytes of shared memory of a block; those t
 DECLARATIONS = """declare i32 @thread_number()
 declare i32 @block_number()
 declare void @block_barrier()
+define internal i1 @warp.lead() {
+  %thread = call i32 @thread_number()
+  %lane = and i32 %thread, 31
+  %lead = icmp eq i32 %lane, 0
+  ret i1 %lead
+}
 declare void @gate.set(ptr)
 declare void @gate.expect(ptr, i32)
 declare void @gate.wait(ptr, i32)

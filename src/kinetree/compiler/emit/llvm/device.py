@@ -30,6 +30,12 @@ class Device:
 
 
 NVIDIA_WHOLE = r"""
+define internal i1 @warp.lead() alwaysinline convergent nounwind {
+  %one = call i32 asm sideeffect "{\0A.reg .pred one;\0Aelect.sync _|one, -1;\0Aselp.b32 $0, 1, 0, one;\0A}",
+    "=r"() convergent nounwind
+  %lead = icmp ne i32 %one, 0
+  ret i1 %lead
+}
 define internal void @gate.set(ptr addrspace(3) %gate) alwaysinline nounwind {
   %g = ptrtoint ptr addrspace(3) %gate to i32
   call void asm sideeffect "mbarrier.init.shared::cta.b64 [$0], 1;", "r,~{memory}"(i32 %g)

@@ -144,9 +144,13 @@ class TileOfRows(GpuKernel):
 
     @contextmanager
     def first_thread(self) -> Iterator[None]:
-        """What one thread of a block does."""
-        one, all_ = self._labels("one", "all")
-        self._lines.append(f"  br i1 %first.thread, label %{one}, label %{all_}")
+        """What one thread of a block does; the assembler has to see that it is one."""
+        warp, one, all_ = self._labels("warp", "one", "all")
+        first = "true" if self.threads == WARP else self._fresh(f"icmp ult i32 %tid32, {WARP}")
+        self._lines.append(f"  br i1 {first}, label %{warp}, label %{all_}")
+        self._start(warp)
+        lead = self._fresh("call i1 @warp.lead()")
+        self._lines.append(f"  br i1 {lead}, label %{one}, label %{all_}")
         self._start(one)
         yield
         self._lines.append(f"  br label %{all_}")
