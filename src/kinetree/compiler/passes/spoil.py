@@ -46,6 +46,6 @@ def telling(program: Program) -> set[tuple[Array, int]]:
         for a in given:
             if type(a) is Expr:
                 seen.add(a)
-                if is_input(a) and a.args[0] in program.inputs:
+                if is_input(a) and a.args[0] in program.inputs and type(a.args[1]) is not Expr:
                     found.add((a.args[0], int(a.args[1])))
     return found
