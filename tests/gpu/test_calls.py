@@ -71,6 +71,23 @@ def test_coordinates_first(fake, arm, states):
     assert same_bits(found.numpy(), kt.inverse_dynamics(arm, *states))
 
 
+@pytest.mark.parametrize("function", [kt.forward_dynamics, kt.mass_matrix], ids=lambda f: f.name)
+def test_coordinates_first_that_are_not_finite(fake, arm, function):
+    """Also a coordinate that no result depends on; and nobody else's results."""
+    for row, element in ((0, 0), (3, 6), (5, 2)):
+        arrays = list(arm.random_state(3, 7))[:1] if function is kt.mass_matrix else [
+            *arm.random_state(3, 7), np.ones((7, 7))
+        ]  # fmt: skip
+        arrays[row % len(arrays)][row, element] = (np.nan, np.inf)[row % 2]
+        there = []
+        for x in arrays:
+            there.append(cuda.DeviceArray(x.shape, x.dtype, cuda.device(), (1, 0)))
+            there[-1].memory.put(np.ascontiguousarray(x.T))
+        expected = function(arm, *arrays)
+        assert np.isnan(expected).any(axis=tuple(range(1, expected.ndim))).sum() == 1
+        assert same_bits(function(arm, *there).numpy(), expected)
+
+
 def test_large_angles_nan_and_singular_states(fake, arm):
     q = np.linspace(-3, 3, 5 * 7).reshape(5, 7)
     q[1] = 1e18
