@@ -39,14 +39,21 @@ NEARER = [{"nearer": k} for k in (66, 132, 264, 528)]
 WAYS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
     ("humanoid", "ID", "float32"): [
         {}, LEAVING, CHUNKS, *NEARER, {"tile": 128}, {"tile": 32}, {"tile": 32, **LEAVING}, {"warps": 12},
-        {"nearer": 132, **LEAVING}, {"tile": 128, "nearer": 66},
+        {"nearer": 132, **LEAVING}, {"tile": 128, "nearer": 66}, {"warps": 14}, {"most": 80, "price": 6},
     ],
     ("humanoid", "ID", "float64"): [
         {}, LEAVING, CHUNKS, *NEARER, {"tile": 64}, {"tile": 128}, {"tile": 128, "nearer": 66},
-        {"nearer": 132, **LEAVING}, {"held": 85, "slots": 0}, {"count": 2, "warps": 16},
+        {"nearer": 132, **LEAVING}, {"most": 80, "price": 6}, {"most": 70, "price": 6},
+        {"most": 60, "price": 12}, {"count": 2, "warps": 16},
     ],
-    ("humanoid", "FD", "float64"): [{}, LEAVING, CHUNKS, {"nearer": 132}, {"count": 4, "warps": 8}],
-    ("humanoid", "FD", "float32"): [{}, LEAVING, CHUNKS, {"nearer": 132}, {"tile": 64}],
+    ("humanoid", "FD", "float64"): [
+        {}, LEAVING, *({"most": k, "price": 16, "held": k, "slots": 113} for k in (85, 75, 65)),
+        {"nearer": 132}, CHUNKS, {"count": 4, "warps": 8, "held": 105, "slots": 20},
+    ],
+    ("humanoid", "FD", "float32"): [
+        {}, LEAVING, *({"most": k, "price": 6, "held": k, "slots": 100} for k in (205, 195, 180)),
+        {"nearer": 132}, CHUNKS, {"tile": 64},
+    ],
     ("arm", "FD", "float64"): [
         {}, LEAVING, CHUNKS, {"ahead": False}, {"ahead": False, **LEAVING}, {"ahead": False, "warps": 0},
         {"ahead": False, "nearer": 264}, {"tile": 32}, {"tile": 128}, {"warps": 8}, {"warps": 16},
@@ -65,11 +72,11 @@ WAYS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
     ("arm", "ID", "float64"): [{}, LEAVING, CHUNKS, {"ahead": True}],
     ("quadruped", "FD", "float32"): [
         {}, LEAVING, CHUNKS, {"tile": 128}, {"tile": 32}, {"tile": 32, **LEAVING}, {"ahead": False},
-        {"ahead": False, "nearer": 132}, {"warps": 10}, {"warps": 12},
+        {"ahead": False, "nearer": 132}, {"warps": 10}, {"most": 180, "price": 6}, {"most": 150, "price": 12},
     ],
     ("quadruped", "FD", "float64"): [
-        {}, LEAVING, CHUNKS, {"most": 95, "price": 6, "held": 108, "slots": 60}, {"tile": 128}, {"tile": 32},
-        {"nearer": 132},
+        {}, LEAVING, CHUNKS, {"most": 85, "price": 6}, {"most": 95, "price": 6, "held": 108, "slots": 60},
+        {"most": 85, "price": 6, "held": 90, "slots": 60}, {"tile": 128}, {"tile": 32}, {"nearer": 132},
     ],
     ("quadruped", "ID", "float32"): [{}, LEAVING, CHUNKS, {"warps": 20}, {"tile": 64}, {"nearer": 264}],
     ("quadruped", "ID", "float64"): [{}, LEAVING, CHUNKS, {"tile": 32}, {"nearer": 264}],
