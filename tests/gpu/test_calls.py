@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -166,6 +168,25 @@ def test_arrays_of_two_devices_are_not_mixed(fake, arm):
     assert same_bits(found.numpy(), kt.inverse_dynamics(arm, q, v, v))
     with pytest.raises(KinetreeError, match="device 2"):
         kt.cuda.array(q, 2)
+
+
+def test_arrays_of_numba(fake, arm, monkeypatch):
+    """They come back as such; a stream that one names is waited for."""
+
+    class Lent:
+        __module__ = "numba.cuda.cudadrv.devicearray"
+
+        def __init__(self, array, stream=None):
+            self.array = array
+            self.__cuda_array_interface__ = {**array.__cuda_array_interface__, "stream": stream}
+
+    numba = types.ModuleType("numba")
+    numba.cuda = types.SimpleNamespace(as_cuda_array=Lent)
+    monkeypatch.setitem(sys.modules, "numba", numba)
+    q, v = arm.random_state(2, 5)
+    found = kt.inverse_dynamics(arm, *(Lent(kt.cuda.array(x), 77) for x in (q, v, v)))
+    assert type(found) is Lent and 77 in fake.awaited
+    assert same_bits(found.array.numpy(), kt.inverse_dynamics(arm, q, v, v))
 
 
 def test_a_forked_process_is_told(fake, monkeypatch):
