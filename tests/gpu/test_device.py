@@ -94,6 +94,13 @@ def test_arrays_of_cupy(sample):
     assert isinstance(run.q, cupy.ndarray) and run.q.shape == (300, 11, 7)
 
 
+def test_arrays_of_numba(sample):
+    numba = pytest.importorskip("numba.cuda")
+    arm, arrays, expected = sample
+    found = kt.inverse_dynamics(arm, *(numba.to_device(x) for x in arrays))
+    assert numba.is_cuda_array(found) and same_bits(found.copy_to_host(), expected)
+
+
 def test_arrays_of_jax(sample):
     jax = pytest.importorskip("jax")
     arm, arrays, expected = sample

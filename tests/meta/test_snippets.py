@@ -61,8 +61,9 @@ def lacking(text: str) -> bool:
 
 
 def run_commands(block: str, place: str) -> None:
-    """Run the lines that call kinetree itself, but for what is long and has tests of its own; make and pip are
-    left to the reader.
+    """Run the lines that call kinetree, but for what is long and has tests of its own.
+
+    make and pip are left to the reader.
     """
     from kinetree.cli import main
 
