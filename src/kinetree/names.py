@@ -68,6 +68,8 @@ HOMES = {
         "Fixed Revolute Prismatic Helical Cylindrical Universal Planar PlanarTwist Spherical Free"
     ),
     "kinetree.model": "Model ModelBuilder",
+    "kinetree.model.ground": "Ground Heightfield",
+    "kinetree.model.shapes": "Point Sphere Capsule Box Cylinder Vertices",
     "kinetree.soa": "operators letters function_of identities",
     "kinetree.spatial.inertia": "Inertia",
     "kinetree.spatial.pose": "Pose",

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.io.attributes import choice, shorten, vector
-from kinetree.io.hull import Points
 from kinetree.io.mesh_files import checked, read_mesh
 from kinetree.io.mjcf_builtin import builtin_mesh, is_surface
 from kinetree.io.mjcf_compiler import Compiler
@@ -21,6 +20,7 @@ from kinetree.io.placement import ORIGIN, from_wxyz
 from kinetree.io.polyhedra import MODES, Bulk, Mesh, MeshError, bulk
 from kinetree.io.report import Log
 from kinetree.io.xml import Element
+from kinetree.model.hull import Points
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.rotation import Rotation
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import JOINT_TYPES, Joint
+from kinetree.model.geometry import Geometry
 from kinetree.model.parts import Body, Limits, Numbers, Rotor
+from kinetree.model.shapes import Shape
 from kinetree.model.validate import WORLD, is_physical, number, shown, unknown
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -30,6 +32,8 @@ def to_dict(model: Model) -> dict[str, Any]:
     """The whole content of a model; `from_dict` gives an equal one."""
     name = f"model '{model.name}'"
     bodies = (WORLD, *model.body_names)
+    touching = [_geometry(part, bodies[part.body], name) for part in model.geometries]
+    geometries = {"geometries": touching} if touching else {}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -46,7 +50,22 @@ def to_dict(model: Model) -> dict[str, Any]:
             }
             for frame in model.frames
         ],
+        **geometries,
     }
+
+
+def _geometry(part: Geometry, body: str, owner: str) -> dict[str, Any]:
+    shape, what = part.shape, f"{owner}: geometry '{part.name}'"
+    entry: dict[str, Any] = {
+        "name": part.name,
+        "body": body,
+        "shape": shape.kind,
+        "size": plain(shape.size, what),
+        "placement": placement_of(part.placement, what),
+        "friction": part.friction,
+        "dissipation": part.dissipation,
+    }
+    return entry if part.stiffness is None else entry | {"stiffness": part.stiffness}
 
 
 def _body(body: Body, parent: str, what: str) -> dict[str, Any]:
@@ -122,7 +141,7 @@ def from_dict(data: Any) -> ModelBuilder:
             f"Model.from_dict: format {shown(data.get('format'))}, version {shown(data.get('version'))} is "
             f"not known: expected {FORMAT!r}, version {' or '.join(map(str, VERSIONS))}"
         )
-    known = "format version name check gravity bodies rotors frames"
+    known = "format version name check gravity bodies rotors frames geometries"
     check_keys(data, known, "Model.from_dict", "name")
     builder = ModelBuilder(data["name"], data.get("gravity", (0.0, 0.0, -9.81)))
     owner = f"model '{data['name']}'"
@@ -138,7 +157,20 @@ def from_dict(data: Any) -> ModelBuilder:
         what = f"{owner}: frame {shown(entry.get('name'))}"
         check_keys(entry, "name body placement", what, needed="name body")
         builder.add_frame(entry["name"], entry["body"], pose_of(entry.get("placement"), what))
+    for entry in entries_of(data, "geometries", owner):
+        _add_geometry(builder, entry, f"{owner}: geometry {shown(entry.get('name'))}")
     return builder
+
+
+def _add_geometry(builder: Any, entry: dict[str, Any], what: str) -> None:
+    optional = "friction stiffness dissipation name"
+    check_keys(entry, f"body shape size placement {optional}", what, needed="body shape")
+    try:
+        shape = Shape.named(entry["shape"], numbers_of(entry.get("size", ()), f"{what}: size"))
+    except ModelError as error:
+        raise ModelError(f"{what}: {error}") from None
+    given = {key: entry[key] for key in optional.split() if key in entry}
+    builder.add_geometry(entry["body"], shape, pose_of(entry.get("placement"), what), **given)
 
 
 def _add_body(builder: Any, entry: dict[str, Any], what: str) -> None:

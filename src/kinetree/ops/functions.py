@@ -195,3 +195,19 @@ _MIN = {"sympy": "Min", "casadi": "fmin", "jax.numpy": "minimum"}
 _MAX = {"sympy": "Max", "casadi": "fmax", "jax.numpy": "maximum"}
 min = _extreme("min", np.minimum, _MIN, less_equal, "smaller")
 max = _extreme("max", np.maximum, _MAX, lambda a, b: less_equal(b, a), "larger")
+
+
+def lookup(array: Any, i: Any, j: Any) -> Any:
+    """array[i, j] of a matrix, at a row and a column that hold whole numbers; clamped to its edges.
+
+    Its derivative along both places is zero. A NaN as a place gives NaN.
+    """
+    table = np.asarray(array)
+    rows, columns = np.real(i), np.real(j)
+    known = np.isfinite(rows) & np.isfinite(columns)
+    places = (
+        np.clip(np.where(known, x, 0.0), 0, n - 1).astype(np.intp)
+        for x, n in zip((rows, columns), table.shape, strict=True)
+    )
+    found = np.where(known, table[tuple(places)], np.nan)
+    return found if found.ndim else float(found)
