@@ -23,6 +23,7 @@ class Algorithm:
     options do not change that.
     `deep`: another body with the same result, which costs less in trees that are deeper than `DEEP` nodes.
     `columns`: how many matrices of nv columns it solves for, which is what takes most of its operations.
+    `touching`: points of the bodies touch the ground: it matters where these are, and loops are its own.
     `result`: the type of a result of several parts, as a NamedTuple is; a plain tuple if None.
     `order`: the names of inputs and options in the order of a call; as a rule what must be given, then
     optional inputs, then options. An optional input that comes after an option can be given by name only.
@@ -39,6 +40,7 @@ class Algorithm:
     result: Callable[..., Any] | None = None
     deep: Callable[..., Any] | None = None
     columns: int = 0
+    touching: bool = False
 
     def for_depth(self, depth: int) -> Algorithm:
         """The algorithm with the body that suits a tree of some depth."""
