@@ -21,7 +21,9 @@ from kinetree.spatial.articulated import ArticulatedInertia
 from kinetree.sweep import Sweep, algorithm
 
 STEPS = 30  # Newton steps at most; 3 to 4 are usual
-FINE, COARSE = 1e-11, 3e-6  # of all forces, how much may be missing: of double numbers, of single ones
+NEAR = 1e-4  # of all forces, what may be missing for a full step to be taken unseen
+EARLY = 6  # steps in which the function may rise a little: later that could go on for ever
+COARSE = 3e-6  # what may be missing with single numbers
 
 
 @algorithm(
@@ -29,10 +31,12 @@ FINE, COARSE = 1e-11, 3e-6  # of all forces, how much may be missing: of double 
     "-> change(nv), force(points, 3), velocity(points, 3)",
     invariant=True,
     touching=True,
+    listed=False,
 )
 def contact_response(
     tree: Sweep, q: Any, v: Any, x: Any, dt: Any, contact_stiffness: Any, contact_dissipation: Any,
     contact_friction: Any, creep: Any, added: Any, rub: Any, *, ground: Any, rubbing: tuple[int, ...] = (),
+    fine: float = 1e-8,
 ) -> Any:  # fmt: skip
     """The change of velocity by the momentum `x` when points of the model touch the ground; their forces and
     velocities.
@@ -41,7 +45,7 @@ def contact_response(
 
     f are the forces of compliant contact with friction (in the results: in world axes) at the end of a step
     of length h = `dt`, and `rub`, dry friction of the joints whose velocities are in `rubbing`. The solution is
-    unique, and follows from the state alone. Cost O(N) for each of a few Newton steps.
+    unique, and follows from the state alone; `fine` is the share of all forces that may be missing. Cost O(N) for each of a few Newton steps.
 
     Reference: Castro and others (arXiv 2312.03908); Chan, Golub and Mulet (1999) for the duals.
     """
@@ -64,7 +68,7 @@ def contact_response(
     slack = rest.inward(i for i in tree.inward() if i not in loaded)  # once: it is the same in all steps
     widths, duals = [[t.width for t in terms], [t.duals for t in terms]]
 
-    def newton(d: Any, u: Any, z: Any, w: Any, s: Any, lack: Any) -> tuple:
+    def newton(d: Any, u: Any, z: Any, w: Any, s: Any, turn: Any, lack: Any) -> tuple:
         laws = [t.law(*parts) for t, *parts in zip(terms, _cut(u, widths), _cut(w, duals))]
         now = _Sweeping(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
         for i in tree.outward():
@@ -75,34 +79,34 @@ def contact_response(
         decrement = now.inward(i for i in tree.inward() if i in loaded) + s * s * slack
         step = [x for i in now.outward(i for i in tree.outward() if i in loaded) for x in now.a[i]]
         du = [term.along(now) for term in terms]
-        a = least(tree, terms, _cut(u, widths), du, laws, decrement)
+        rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(ops.less(turn, EARLY), 0.1, 1e-3))
+        a = least(tree, terms, _cut(u, widths), du, laws, decrement, rising)
         left = [f - g for law, x in zip(laws, du) for f, g in zip(law.force, law.fall(x))]
         u = [x + a * dx for x, dx in zip(u, (x for part in du for x in part))]
         z = [x + a * (y - x) for x, y in zip(z, left)]
         w = [x for law, part in zip(laws, du) for x in law.dual(part)]
         s = s - a * s
-        return [x + a * y for x, y in zip(d, step)], u, z, w, s, lacking(u, z, s)
+        return [x + a * y for x, y in zip(d, step)], u, z, w, s, turn + 1, lacking(u, z, s)
 
     def lacking(u: Any, z: Any, s: Any) -> Any:
-        """How far the remainder is from what is allowed, squared."""
+        """The share of the forces that is missing, squared."""
         force = [f for term, part in zip(terms, _cut(u, widths)) for f in term.law(part).force]
         missing, size = _square(f - x for f, x in zip(force, z)), _square(force)
         weight = tree.model.total_mass * 1e-3
-        allowed = size * (dt * dt) + weight * weight
-        exact = ops.less(0.0, (dt + dt * 1e-9) - dt)  # true of double numbers
-        return (missing * (dt * dt) / allowed + s * s) * ops.where(exact, FINE**-2, COARSE**-2)
+        return missing * (dt * dt) / (size * (dt * dt) + weight * weight) + s * s
 
     start = [y for term in terms for y in term.start]
-    state = [[0.0] * sum(len(v[i]) for i in loaded), start, [0.0] * len(start), [0.0] * sum(duals), 1.0, 2.0]
-    d, u, _, _, s, _ = tree.repeat(STEPS, newton, *state, until=lambda *state: _over(state[-1]))
+    state = [[0.0] * sum(len(v[i]) for i in loaded), start, [0.0] * len(start), [0.0] * sum(duals), 1.0, 0.0, 2.0]
+    exact = ops.less(0.0, (dt + dt * 1e-9) - dt)  # true of double numbers
+    allowed = ops.where(exact, fine * fine, COARSE * COARSE)
+    d, u, _, _, s, *_ = tree.repeat(STEPS, newton, *state, until=lambda *state: _over(state[-1], allowed))
     change, force, velocity = tree.coordinates(), tree.array("points", 3), tree.array("points", 3)
     parts = iter(_cut(d, [len(v[i]) for i in tree.outward() if i in loaded]))
     for i in tree.outward():
         if i in loaded:
             change[i] = rest.move(i, Coordinates(next(parts)))
         else:
-            rest.r[i] = rest.r[i] * (1 - s)
-            change[i] = rest.answer(i)
+            change[i] = rest.answer(i, 1 - s)
     for k, (touch, part) in enumerate(zip(touches, _cut(u, widths))):
         for out, vector in ((force, touch.law(part).force), (velocity, part)):
             out[k, :] = (P[touch.body].turned_back(touch.way.turned_back(tuple(vector))),)  # type: ignore[arg-type]
@@ -136,10 +140,10 @@ class _Sweeping:
             self.a[i] = self.answer(i)
             yield i
 
-    def answer(self, i: Any) -> Any:
-        """The velocities of a node that go with r."""
+    def answer(self, i: Any, share: Any = 1) -> Any:
+        """The velocities of a node that go with a share of r."""
         pulled = self.X[i] @ self.A[self.tree.parent(i)]
-        return self.move(i, self.D[i].solve(self.r[i] - self.U[i].T @ pulled))
+        return self.move(i, self.D[i].solve(self.r[i] * share - self.U[i].T @ pulled))
 
     def move(self, i: Any, a: Any) -> Any:
         """Velocities of a node, which move it."""
@@ -175,6 +179,6 @@ def _square(numbers: Iterable[Any]) -> Any:
     return total
 
 
-def _over(lack: Any) -> Any:
-    """True of what is not above 1, NaN included."""
-    return ops.less(ops.where(ops.less(1.0, lack), 1.0, 0.0), 0.5)
+def _over(lack: Any, allowed: Any) -> Any:
+    """True of what is not above what is allowed, NaN included."""
+    return ops.less(ops.where(ops.less(allowed, lack), 1.0, 0.0), 0.5)

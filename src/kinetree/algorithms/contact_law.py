@@ -22,7 +22,7 @@ Numbers = Sequence[Number]
 
 DEEP, LEAVING = 0.01, 0.005  # m, m^2/s: a point that is deeper leaves with this speed over what is beyond
 STICTION = 1e-4  # rad/s or m/s: joints that rub hold below about this velocity, and creep with less
-SEARCH, SHARP = 8, 0.1  # steps of the search along a line; of the slope, what may be left
+SEARCH = 10  # steps along a line
 
 
 class Law(NamedTuple):
@@ -140,11 +140,13 @@ def _axes(n: Vector) -> tuple[Vector, Vector, Vector]:
     return (1.0 + side * x * x * a, side * b, -side * x), (b, side + y * y * a, -y), n
 
 
-def least(tree: Any, terms: Sequence[Any], u: Any, du: Any, laws: Sequence[Law], decrement: Number) -> Number:
-    """How far to go along a step: 1, or where the function along it has its least value before.
+def least(
+    tree: Any, terms: Sequence[Any], u: Any, du: Any, laws: Sequence[Law], decrement: Number, rising: Number
+) -> Number:
+    """How far to go along a step: 1, or about to where the function along it is least, if that is before.
 
     Its slope is -d^T H d at 0, and that of the quadratic part is known from the curvature of the terms there:
-    regula falsi (Illinois) on [0, 1].
+    regula falsi (Illinois) on [0, 1], until it has fallen to a tenth, or is less than `rising` beyond.
     """
     h = terms[0].h if terms else 0.0
     work = h * sum(_dot(law.force, x) for law, x in zip(laws, du))
@@ -155,18 +157,23 @@ def least(tree: Any, terms: Sequence[Any], u: Any, du: Any, laws: Sequence[Law],
         felt = sum(_dot(term.law(x).force, dx) for term, x, dx in zip(terms, moved, du))
         return work - decrement + a * rest - h * felt
 
-    def narrowed(low: Number, at_low: Number, a: Number, at_a: Number, error: Number) -> tuple:
-        new = a - at_a * (a - low) / (at_a - at_low)
+    def narrowed(low: Number, at_low: Number, high: Number, at_high: Number, a: Number, at: Number) -> tuple:
+        new = low + (high - low) * at_low / (at_low - at_high)
         there = slope(new)
-        crosses = ops.less(there * at_a, 0.0)
+        before, again = ops.less(there, 0.0), ops.where(ops.less(0.0, there * at), 0.5, 1.0)
         return (
-            ops.where(crosses, a, low), ops.where(crosses, at_a, 0.5 * at_low), new, there, ops.abs(there)
+            ops.where(before, new, low), ops.where(before, there, at_low * again),
+            ops.where(before, high, new), ops.where(before, at_high * again, there), new, there,
         )  # fmt: skip
 
+    def is_fine(*state: Number) -> Any:
+        at = state[-1]
+        return ops.less_equal(ops.where(ops.less(at, 0.0), -10.0 * rising * at, at), rising * decrement)
+
     end = slope(1.0)
-    state = (0.0, -decrement, 1.0, end, ops.max(end, 0.0))
-    narrow = SHARP * decrement
-    return tree.repeat(SEARCH, narrowed, *state, until=lambda *state: ops.less_equal(state[-1], narrow))[2]
+    end = ops.max(end, 0.0)
+    state = tree.repeat(SEARCH, narrowed, 0.0, -decrement, 1.0, end, 1.0, end, until=is_fine)
+    return ops.where(is_fine(*state), state[4], ops.where(ops.less(0.0, state[0]), state[0], state[4]))
 
 
 def _dot(a: Numbers, b: Numbers) -> Number:

@@ -7,15 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree import functions as of
+from kinetree.algorithms.contact import contact_response
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.model.ground import Ground, Heightfield
 from kinetree.motion import flight
 from kinetree.motion.joint_forces import Servo, slopes, within_efforts
-from kinetree.stages import function
+from kinetree.stages import SweepFunction, function
 
 Array = np.ndarray
 
+_response = SweepFunction(contact_response)
 CREEP = 1e-4  # m/s: below about this speed points that touch hold
 SIGNATURE = (
     "q, v, tau, f_ext?, dt, kp?, kd?, setpoint?, "
@@ -93,7 +95,7 @@ def touching_step(
         more["rub"] = tree.friction
     start = flight.steady(model, v)
     x = h * (force - of.inverse_dynamics(model, q, v, start, f_ext))
-    change, forces, velocities = of.contact_response(
+    change, forces, velocities = _response(
         model, q, v, x, h, *contact.numbers(model), **more, ground=contact.ground, rubbing=rubbing
     )
     return *flight.advanced(model, q, v, change / h + start, h), forces, velocities

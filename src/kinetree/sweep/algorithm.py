@@ -63,12 +63,19 @@ REGISTRY: dict[str, Algorithm] = {}
 
 
 def algorithm(
-    signature: str, *, pairs: bool = False, invariant: bool = False, order: str = "", **more: Any
+    signature: str,
+    *,
+    pairs: bool = False,
+    invariant: bool = False,
+    order: str = "",
+    listed: bool = True,
+    **more: Any,
 ) -> Callable[[Callable[..., Any]], Algorithm]:
     """Declare an algorithm: `@algorithm("q, v, a, f_ext? -> tau")` over `def name(tree, q, v, a, f_ext)`.
 
     A name with ? may be absent, and then reads as zero; `name(nv, 6)` gives dimensions that the name alone
-    does not imply. Keyword-only parameters of the body are static options. The rest as in `Algorithm`.
+    does not imply. Keyword-only parameters of the body are static options. `listed`: False for what is only a
+    part of functions, and not in the registry. The rest as in `Algorithm`.
     """
 
     def declare(body: Callable[..., Any]) -> Algorithm:
@@ -82,7 +89,8 @@ def algorithm(
             )
         called = tuple(order.split())
         entry = Algorithm(body.__name__, body, inputs, outputs, pairs, options, invariant, called, **more)
-        REGISTRY[entry.name] = entry
+        if listed:
+            REGISTRY[entry.name] = entry
         return entry
 
     return declare
