@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from kinetree.errors import ModelError
 from kinetree.model.validate import numbers, shown
 from kinetree.spatial import vector as vec
 from kinetree.spatial.vector import Vector
+
+if TYPE_CHECKING:
+    from kinetree.model.model import Model
 
 _MOST = 1 << 26  # heights of a field
 
@@ -36,6 +39,10 @@ class Ground:
             raise ModelError(f"Ground: normal is {shown(self.normal)}: it needs a direction")
         object.__setattr__(self, "normal", tuple(x / length for x in normal))
         object.__setattr__(self, "height", _plain((self.height,), 1, "Ground: height")[0])
+
+    def entry(self) -> dict[str, Any]:
+        """What the dictionary of a model says of it."""
+        return {"normal": list(self.normal), "height": self.height}
 
     def at(self, point: Vector, heights: Any = None) -> tuple[Any, Vector]:
         """(gap, normal) at a point of the world: its distance above the ground, and where "above" is."""
@@ -74,6 +81,12 @@ class Heightfield:
         own = {"array": heights, "shape": heights.shape, "spacing": steps, "origin": place}
         for name, value in own.items():
             object.__setattr__(self, name, value)
+
+    def entry(self) -> dict[str, Any]:
+        """What the dictionary of a model says of it."""
+        return {
+            "heights": self.array.tolist(), "spacing": list(self.spacing), "origin": list(self.origin)
+        }  # fmt: skip
 
     def at(self, point: Vector, heights: Any = None) -> tuple[Any, Vector]:
         """(gap, normal) at a point of the world: (z - h) n_z, and the unit normal below the point.
@@ -125,6 +138,18 @@ class Heightfield:
         nx, ny = self.shape
         low, high = float(self.array.min()) + self.origin[2], float(self.array.max()) + self.origin[2]
         return f"<Heightfield: {nx} x {ny} heights from {low:.4g} to {high:.4g} m, spacing {self.spacing} m>"
+
+
+def refuse_no_ground(ground: Any, owner: str) -> Ground | Heightfield:
+    """The ground, if it is one."""
+    if not isinstance(ground, Ground | Heightfield):
+        raise ModelError(f"{owner}: ground must be a Ground or a Heightfield, got {shown(ground)}")
+    return ground
+
+
+def changed_ground(model: Model, ground: Any) -> Ground | Heightfield | None:
+    """What `replace(ground=...)` was given, checked."""
+    return None if ground is None else refuse_no_ground(ground, f"model '{model.name}': replace")
 
 
 def _heights(array: Any) -> np.ndarray:
