@@ -33,7 +33,7 @@ def to_dict(model: Model) -> dict[str, Any]:
     """The whole content of a model; `from_dict` gives an equal one."""
     name = f"model '{model.name}'"
     bodies = (WORLD, *model.body_names)
-    touching = [_geometry(part, bodies[part.body], name) for part in model.geometries]
+    touching = [geometry_entry(part, bodies[part.body], name) for part in model.geometries]
     geometries: dict[str, Any] = {"geometries": touching} if touching else {}
     if model.ground is not None:
         geometries["ground"] = model.ground.entry()
@@ -57,7 +57,8 @@ def to_dict(model: Model) -> dict[str, Any]:
     }
 
 
-def _geometry(part: Geometry, body: str, owner: str) -> dict[str, Any]:
+def geometry_entry(part: Geometry, body: str, owner: str) -> dict[str, Any]:
+    """The entry of a geometry."""
     shape, what = part.shape, f"{owner}: geometry '{part.name}'"
     entry: dict[str, Any] = {
         "name": part.name,
@@ -163,11 +164,12 @@ def from_dict(data: Any) -> ModelBuilder:
     for entry in entries_of(data, "geometries", owner):
         _add_geometry(builder, entry, f"{owner}: geometry {shown(entry.get('name'))}")
     if data.get("ground") is not None:
-        builder.add_ground(_ground(data["ground"], f"{owner}: ground"))
+        builder.add_ground(ground_of(data["ground"], f"{owner}: ground"))
     return builder
 
 
-def _ground(entry: Any, what: str) -> Ground | Heightfield:
+def ground_of(entry: Any, what: str) -> Ground | Heightfield:
+    """The ground of an entry."""
     expect_dict(entry, what)
     if "heights" in entry:
         check_keys(entry, "heights spacing origin", what, needed="heights spacing")
@@ -177,6 +179,11 @@ def _ground(entry: Any, what: str) -> Ground | Heightfield:
 
 
 def _add_geometry(builder: Any, entry: dict[str, Any], what: str) -> None:
+    builder.add_geometry(**geometry_of(entry, what))
+
+
+def geometry_of(entry: dict[str, Any], what: str) -> dict[str, Any]:
+    """What `ModelBuilder.add_geometry` takes for an entry."""
     optional = "friction stiffness dissipation name"
     check_keys(entry, f"body shape size placement {optional}", what, needed="body shape")
     try:
@@ -184,7 +191,8 @@ def _add_geometry(builder: Any, entry: dict[str, Any], what: str) -> None:
     except ModelError as error:
         raise ModelError(f"{what}: {error}") from None
     given = {key: entry[key] for key in optional.split() if key in entry}
-    builder.add_geometry(entry["body"], shape, pose_of(entry.get("placement"), what), **given)
+    placement = pose_of(entry.get("placement"), what)
+    return {"body": entry["body"], "shape": shape, "placement": placement, **given}
 
 
 def _add_body(builder: Any, entry: dict[str, Any], what: str) -> None:
