@@ -22,7 +22,7 @@ def agrees(model, q, v, x, h=2e-3, ground=PLANE, added=None, rub=None, creep=1e-
     more = {name: value for name, value in {"added": added, "rub": rub}.items() if value is not None}
     rubbing = () if rub is None else tuple(int(k) for k in np.flatnonzero(rub))
     change, force, velocity = _response(
-        model, q, v, x, h, *numbers(model), creep, ground=ground, rubbing=rubbing, target=target, **more
+        model, q, v, x, h, *numbers(model), creep, ground=ground, rubbing=rubbing, target=target, fine=1e-12, **more
     )
     wanted, forces = dense(model, q, v, x, h, creep, ground, added, rub)
     scale = 1 + abs(wanted).max() + abs(v).max()

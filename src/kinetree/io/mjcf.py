@@ -25,7 +25,7 @@ from kinetree.spatial.inertia import Inertia
 
 _READ = ("compiler", "option", "default", "worldbody", "equality", "keyframe")
 _ACTING = ("tendon", "deformable", "extension", "composite", "flexcomp")  # sections that act on the motion
-_IN_BODIES = ("body", "joint", "freejoint", "inertial", "site", "frame", "replicate", "attach")
+_IN_BODIES = ("body", "joint", "freejoint", "inertial", "geom", "site", "frame", "replicate", "attach")
 
 
 def read_mjcf(document: Document, log: Log) -> Description:
@@ -120,6 +120,5 @@ def list_ignored(root: Element, log: Log) -> None:
     inside = (e for world in root.all("worldbody") for e in world.walk() if e is not world)
     for tag, (element, count) in tally((e.tag, e) for e in inside if e.tag not in _IN_BODIES).items():
         rule = "unsupported" if tag in _ACTING else "ignored"
-        what = "contact and looks of geoms are" if tag == "geom" else f"<{tag}> is"
-        problem = f"{what} not modelled ({count} elements)"
+        problem = f"<{tag}> is not modelled ({count} elements)"
         log.add(rule, Where(element.file, element.line, f"<{tag}>"), problem)

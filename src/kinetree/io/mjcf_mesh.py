@@ -1,6 +1,6 @@
 """The meshes of an MJCF model: `<asset><mesh>`, from a file, from its own numbers or built in.
 
-A mesh is read when a moving body takes its inertia from it, and only then.
+A mesh is read when a moving body takes its inertia from it, or touches with it, and only then.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Meshes:
         return found
 
     def _shape(self, name: str) -> Shape:
-        mesh, element = self._mesh(name), self.elements[name]
+        mesh, element = self.placed(name), self.elements[name]
         mode = self._mode(element)
         if (mode == "convex" or not len(mesh.faces)) and (element.get("maxhullvert") or "-1") != "-1":
             problem = "maxhullvert is not modelled: the whole convex hull counts"
@@ -83,7 +83,8 @@ class Meshes:
         thin = element.get("builtin") == "plate" or (mode == "legacy" and is_surface(element))
         return "shell" if thin else mode
 
-    def _mesh(self, name: str) -> Mesh:
+    def placed(self, name: str) -> Mesh:
+        """A mesh in the frame that geoms place; MeshError says why there is none."""
         element = self.elements.get(name)
         if element is None:
             raise MeshError("no mesh has this name")

@@ -138,7 +138,8 @@ class _Reader:
 
     def mjcf(self, link: Link) -> Iterator[Visual]:
         """The geoms of a body that are meant to be seen."""
-        for element, frame, compiler in link.geoms:
+        for element, frame, meshes in link.geoms:
+            compiler = meshes.compiler
             kind = element.get("type") or ("mesh" if element.get("mesh") else "sphere")
             group = parse_numbers(element.get("group") or "0")
             if kind in _ENDLESS or kind not in TYPES or isinstance(group, str) or max(group) > _SHOWN:

@@ -18,6 +18,7 @@ from kinetree.model.closures import (
     refuse_useless,
 )
 from kinetree.model.geometry import DISSIPATION, FRICTION, Geometry, free_name, geometry
+from kinetree.model.ground import Ground, Heightfield, refuse_no_ground
 from kinetree.model.grouping import refuse_undrivable
 from kinetree.model.model import Model
 from kinetree.model.parts import Body, Frame, Rotor
@@ -52,6 +53,7 @@ class ModelBuilder:
         self._joint_index: dict[str, int] = {}
         self._frame_names: set[str] = set()
         self._geometries: dict[str, Geometry] = {}
+        self._ground: Ground | Heightfield | None = None
         self.closures: list[Closure] = []
         self._independent: list[tuple[str, int]] = []
         self._start: dict[str, Any] = {}
@@ -197,6 +199,13 @@ class ModelBuilder:
             validate.new_name(name, "geometry", self._geometries, self.name)
         given = (shape, placement, friction, stiffness, dissipation)
         self._geometries[name] = geometry(name, index, given, f"model '{self.name}': geometry '{name}'")
+        return self
+
+    def add_ground(self, ground: Ground | Heightfield) -> ModelBuilder:
+        """Say what the model stands on; returns the builder."""
+        if self._ground is not None:
+            raise ModelError(f"model '{self.name}' has a ground already: {self._ground}")
+        self._ground = refuse_no_ground(ground, f"model '{self.name}'")
         return self
 
     def add_loop(
@@ -345,7 +354,8 @@ class ModelBuilder:
         if check == "physical":
             validate.refuse_unphysical(self._bodies, self._rotors, self.name)
         parts = tuple(self._bodies), tuple(self._rotors), tuple(self._frames)
-        model = Model(self.name, self.gravity, *parts, report, geometries=tuple(self._geometries.values()))
+        touching = tuple(self._geometries.values())
+        model = Model(self.name, self.gravity, *parts, report, geometries=touching, ground=self._ground)
         model.nodes  # noqa: B018  mimic joints are resolved now, so that their mistakes show now
         return model
 

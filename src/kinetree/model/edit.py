@@ -17,6 +17,7 @@ from kinetree.joints import Fixed
 from kinetree.joints.axis import rotation_about
 from kinetree.model import edit_loops, postures, validate
 from kinetree.model.geometry import DISSIPATION, FRICTION, changed_geometries, free_name, geometry
+from kinetree.model.ground import changed_ground
 from kinetree.model.parts import Body, Frame, Limits
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -41,6 +42,7 @@ def replace(model: Model, **changes: Any) -> Model:
         configurations: a dict from names to q (nq,), or to dicts from joint names to positions.
         geometries: a dict from names of geometries to dicts of what changes (`shape`, `placement`,
             `friction`, `stiffness`, `dissipation`), or to None for those that go.
+        ground: a `Ground` or a `Heightfield`, or None.
     """
     name = changes.pop("name", model.name)
     if not isinstance(name, str) or not name.strip():
@@ -52,7 +54,10 @@ def replace(model: Model, **changes: Any) -> Model:
     report = changes.pop("report", model.report)
     check = changes.pop("check", "physical")
     configurations = changes.pop("configurations", None)
-    geometries = changed_geometries(model, changes.pop("geometries", {}))
+    touching = {
+        "geometries": changed_geometries(model, changes.pop("geometries", {})),
+        "ground": changed_ground(model, changes.pop("ground", model.ground)),
+    }
     validate.refuse_unknown_check(check, f"model '{model.name}': replace")
     bodies = list(model.bodies)
     for field, values in changes.items():
@@ -61,7 +66,7 @@ def replace(model: Model, **changes: Any) -> Model:
         for changed in changes.get("inertia", ()):
             inertia = bodies[model.body_index(changed) - 1].inertia
             validate.physical(inertia, f"model '{model.name}': body '{changed}'")
-    made = _remade(model, bodies, name=name, gravity=gravity, report=report, geometries=geometries)
+    made = _remade(model, bodies, name=name, gravity=gravity, report=report, **touching)
     if model.loops and "placement" in changes:
         changed = [model.body_index(body) for body in changes["placement"]]
         made, stiff = edit_loops.solved_again(model, made.remade(loops=()), changed)
@@ -74,7 +79,7 @@ def replace(model: Model, **changes: Any) -> Model:
 
 def _remade(model: Model, bodies: Iterable[Body], *others: tuple[Model, str], **changes: Any) -> Model:
     """The model with other bodies and whatever is given; `others` gave parts of it, with prefixed names."""
-    parts = ("name", "gravity", "rotors", "frames", "report", "loops", "geometries")
+    parts = ("name", "gravity", "rotors", "frames", "report", "loops", "geometries", "ground")
     made = type(model)(bodies=tuple(bodies), **{key: changes.get(key, getattr(model, key)) for key in parts})
     return postures.kept(made, (model, ""), *others)
 
@@ -102,7 +107,7 @@ def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) ->
     """Set one field of the bodies or joints named in the mapping `values`."""
     fields = validate.BODY_FIELDS | validate.JOINT_FIELDS
     if field not in fields:
-        known = ("name", "gravity", "rotors", "check", "configurations", "geometries", *fields)
+        known = ("name", "gravity", "rotors", "check", "configurations", "geometries", "ground", *fields)
         raise validate.unknown(field, "argument", known, f"model '{model.name}': replace")
     by_joint = field in validate.JOINT_FIELDS
     if not isinstance(values, Mapping):

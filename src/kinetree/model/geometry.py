@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 FRICTION, DISSIPATION = 0.8, 1.0
 SINK = 1e-3  # m: how far a robot that stands on its feet sinks in, if nothing else is said
 _FEET = 4  # points that a robot stands on, at most, as far as its stiffness is concerned
-_EARTH = 9.81  # m/s^2: weighs robots that float
+EARTH = 9.81  # m/s^2: weighs robots that float
 
 
 class Geometry(NamedTuple):
@@ -143,16 +144,19 @@ def contact_points(model: Model) -> tuple[ContactPoint, ...]:
     return model.memo("contact points", lambda: _points(model))
 
 
-def _points(model: Model) -> tuple[ContactPoint, ...]:
+def weights(model: Model) -> list[Any]:
+    """The weight of the tree that each body belongs to, the world first, N; 0 for bodies that cannot move."""
     roots = _roots(model)
+    own = {root: _weight(model, root, roots) for root in set(roots) if root}
+    return [own.get(root, 0.0) for root in roots]
+
+
+def _points(model: Model) -> tuple[ContactPoint, ...]:
+    roots, weight = _roots(model), weights(model)
     found = [(part, roots[part.body], s) for part in model.geometries for s in part.shape.supports]
     found = [(part, root, s.moved(part.placement)) for part, root, s in found if root]
-    counts: dict[int, int] = {}
-    for _, root, _ in found:
-        counts[root] = counts.get(root, 0) + 1
-    resolved = {
-        root: _weight(model, root, roots) / (min(count, _FEET) * SINK) for root, count in counts.items()
-    }
+    counts = Counter(root for _, root, _ in found)
+    resolved = {root: weight[root] / (min(count, _FEET) * SINK) for root, count in counts.items()}
     return tuple(
         ContactPoint(
             part.name, part.body, s.position, s.radius, part.friction,
@@ -176,4 +180,4 @@ def _weight(model: Model, root: int, roots: list[int]) -> Any:
     if ops.is_literal(mass) and not mass > 0:
         mass = 1.0
     square = vec.dot(model.gravity, model.gravity)  # type: ignore[arg-type]
-    return mass * (_EARTH if ops.is_literal(square) and square == 0 else ops.sqrt(square))
+    return mass * (EARTH if ops.is_literal(square) and square == 0 else ops.sqrt(square))

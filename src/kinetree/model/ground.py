@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from kinetree.errors import ModelError
 from kinetree.model.validate import numbers, shown
 from kinetree.spatial import vector as vec
 from kinetree.spatial.vector import Vector
+
+if TYPE_CHECKING:
+    from kinetree.model.model import Model
 
 _MOST = 1 << 26  # heights of a field
 
@@ -36,6 +40,10 @@ class Ground:
             raise ModelError(f"Ground: normal is {shown(self.normal)}: it needs a direction")
         object.__setattr__(self, "normal", tuple(x / length for x in normal))
         object.__setattr__(self, "height", _plain((self.height,), 1, "Ground: height")[0])
+
+    def entry(self) -> dict[str, Any]:
+        """What the dictionary of a model says of it."""
+        return {"normal": list(self.normal), "height": self.height}
 
     def at(self, point: Vector, heights: Any = None) -> tuple[Any, Vector]:
         """(gap, normal) at a point of the world: its distance above the ground, and where "above" is."""
@@ -74,6 +82,12 @@ class Heightfield:
         own = {"array": heights, "shape": heights.shape, "spacing": steps, "origin": place}
         for name, value in own.items():
             object.__setattr__(self, name, value)
+
+    def entry(self) -> dict[str, Any]:
+        """What the dictionary of a model says of it."""
+        return {
+            "heights": self.array.tolist(), "spacing": list(self.spacing), "origin": list(self.origin)
+        }  # fmt: skip
 
     def at(self, point: Vector, heights: Any = None) -> tuple[Any, Vector]:
         """(gap, normal) at a point of the world: (z - h) n_z, and the unit normal below the point.
@@ -124,7 +138,27 @@ class Heightfield:
     def __repr__(self) -> str:
         nx, ny = self.shape
         low, high = float(self.array.min()) + self.origin[2], float(self.array.max()) + self.origin[2]
-        return f"<Heightfield: {nx} x {ny} heights from {low:.4g} to {high:.4g} m, spacing {self.spacing} m>"
+        x, y = self.spacing
+        facts = f"{nx} x {ny} heights from {low:.4g} to {high:.4g} m, spacing {x:.4g} x {y:.4g} m"
+        return f"<Heightfield: {facts}, {self.digest}>"
+
+    @property
+    def digest(self) -> str:
+        """A few letters that tell it from all others: kernels for different fields are kept apart by them."""
+        facts = repr(self._content[:3]).encode()
+        return hashlib.sha256(facts + self._content[3]).hexdigest()[:20]
+
+
+def refuse_no_ground(ground: Any, owner: str) -> Ground | Heightfield:
+    """The ground, if it is one."""
+    if not isinstance(ground, Ground | Heightfield):
+        raise ModelError(f"{owner}: ground must be a Ground or a Heightfield, got {shown(ground)}")
+    return ground
+
+
+def changed_ground(model: Model, ground: Any) -> Ground | Heightfield | None:
+    """What `replace(ground=...)` was given, checked."""
+    return None if ground is None else refuse_no_ground(ground, f"model '{model.name}': replace")
 
 
 def _heights(array: Any) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from kinetree.errors import ModelError
 from kinetree.model import closed_positions, configuration, drive, edit, geometry, postures
 from kinetree.model.geometry import Geometry
+from kinetree.model.ground import Ground, Heightfield
 from kinetree.model.grouping import Grouping, Location
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
@@ -22,7 +23,7 @@ from kinetree.model.validate import WORLD, unknown
 from kinetree.spatial.transform import Transform
 
 T = TypeVar("T")
-PARTS = ("name", "gravity", "bodies", "rotors", "frames", "report", "postures", "loops", "geometries")
+PARTS = tuple("name gravity bodies rotors frames report postures loops geometries ground".split())
 
 
 class Model:
@@ -36,6 +37,7 @@ class Model:
         bodies, rotors, frames, postures: the parts, as they were added.
         loops: what closes loops between the bodies, and how each is solved.
         geometries: shapes on bodies that touch the ground or each other.
+        ground: what its file or its builder says that it stands on; None if they say nothing.
         report: what the loader of a file found; None for models built otherwise.
     """
 
@@ -50,8 +52,9 @@ class Model:
         postures: tuple[Posture, ...] = (),
         loops: tuple[Loop, ...] = (),
         geometries: tuple[Geometry, ...] = (),
+        ground: Ground | Heightfield | None = None,
     ):
-        own = (name, gravity, bodies, rotors, frames, report, postures, loops, geometries)
+        own = (name, gravity, bodies, rotors, frames, report, postures, loops, geometries, ground)
         self.__dict__.update(zip(PARTS, own, strict=True), _memo={})
 
     name: str
@@ -62,6 +65,7 @@ class Model:
     postures: tuple[Posture, ...]
     loops: tuple[Loop, ...]
     geometries: tuple[Geometry, ...]
+    ground: Ground | Heightfield | None
     report: Any
     _memo: dict[Hashable, Any]
 

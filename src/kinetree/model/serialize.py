@@ -14,6 +14,7 @@ from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import JOINT_TYPES, Joint
 from kinetree.model.geometry import Geometry
+from kinetree.model.ground import Ground, Heightfield
 from kinetree.model.parts import Body, Limits, Numbers, Rotor
 from kinetree.model.shapes import Shape
 from kinetree.model.validate import WORLD, is_physical, number, shown, unknown
@@ -32,8 +33,10 @@ def to_dict(model: Model) -> dict[str, Any]:
     """The whole content of a model; `from_dict` gives an equal one."""
     name = f"model '{model.name}'"
     bodies = (WORLD, *model.body_names)
-    touching = [_geometry(part, bodies[part.body], name) for part in model.geometries]
-    geometries = {"geometries": touching} if touching else {}
+    touching = [geometry_entry(part, bodies[part.body], name) for part in model.geometries]
+    geometries: dict[str, Any] = {"geometries": touching} if touching else {}
+    if model.ground is not None:
+        geometries["ground"] = model.ground.entry()
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -54,7 +57,8 @@ def to_dict(model: Model) -> dict[str, Any]:
     }
 
 
-def _geometry(part: Geometry, body: str, owner: str) -> dict[str, Any]:
+def geometry_entry(part: Geometry, body: str, owner: str) -> dict[str, Any]:
+    """The entry of a geometry."""
     shape, what = part.shape, f"{owner}: geometry '{part.name}'"
     entry: dict[str, Any] = {
         "name": part.name,
@@ -141,7 +145,7 @@ def from_dict(data: Any) -> ModelBuilder:
             f"Model.from_dict: format {shown(data.get('format'))}, version {shown(data.get('version'))} is "
             f"not known: expected {FORMAT!r}, version {' or '.join(map(str, VERSIONS))}"
         )
-    known = "format version name check gravity bodies rotors frames geometries"
+    known = "format version name check gravity bodies rotors frames geometries ground"
     check_keys(data, known, "Model.from_dict", "name")
     builder = ModelBuilder(data["name"], data.get("gravity", (0.0, 0.0, -9.81)))
     owner = f"model '{data['name']}'"
@@ -159,10 +163,27 @@ def from_dict(data: Any) -> ModelBuilder:
         builder.add_frame(entry["name"], entry["body"], pose_of(entry.get("placement"), what))
     for entry in entries_of(data, "geometries", owner):
         _add_geometry(builder, entry, f"{owner}: geometry {shown(entry.get('name'))}")
+    if data.get("ground") is not None:
+        builder.add_ground(ground_of(data["ground"], f"{owner}: ground"))
     return builder
 
 
+def ground_of(entry: Any, what: str) -> Ground | Heightfield:
+    """The ground of an entry."""
+    expect_dict(entry, what)
+    if "heights" in entry:
+        check_keys(entry, "heights spacing origin", what, needed="heights spacing")
+        return Heightfield(entry["heights"], entry["spacing"], entry.get("origin"))
+    check_keys(entry, "normal height", what)
+    return Ground(entry.get("normal", (0, 0, 1)), entry.get("height", 0.0))
+
+
 def _add_geometry(builder: Any, entry: dict[str, Any], what: str) -> None:
+    builder.add_geometry(**geometry_of(entry, what))
+
+
+def geometry_of(entry: dict[str, Any], what: str) -> dict[str, Any]:
+    """What `ModelBuilder.add_geometry` takes for an entry."""
     optional = "friction stiffness dissipation name"
     check_keys(entry, f"body shape size placement {optional}", what, needed="body shape")
     try:
@@ -170,7 +191,8 @@ def _add_geometry(builder: Any, entry: dict[str, Any], what: str) -> None:
     except ModelError as error:
         raise ModelError(f"{what}: {error}") from None
     given = {key: entry[key] for key in optional.split() if key in entry}
-    builder.add_geometry(entry["body"], shape, pose_of(entry.get("placement"), what), **given)
+    placement = pose_of(entry.get("placement"), what)
+    return {"body": entry["body"], "shape": shape, "placement": placement, **given}
 
 
 def _add_body(builder: Any, entry: dict[str, Any], what: str) -> None:

@@ -191,7 +191,7 @@ class Box(Shape):
     """
 
     kind: ClassVar[str] = "box"
-    half_extents: tuple[float, float, float]
+    half_extents: Any  # read as a tuple of floats
 
     def __post_init__(self) -> None:
         given = self.half_extents
@@ -206,7 +206,7 @@ class Box(Shape):
 
     @classmethod
     def _of_size(cls, size: tuple[float, ...]) -> Shape | None:
-        return cls(size) if len(size) == 3 else None  # type: ignore[arg-type]
+        return cls(size) if len(size) == 3 else None
 
     @property
     def supports(self) -> tuple[Support, ...]:
@@ -223,7 +223,7 @@ class Vertices(Shape):
     """
 
     kind: ClassVar[str] = "vertices"
-    points: tuple[Vector, ...]
+    points: Any  # read as tuples of floats
 
     def __post_init__(self) -> None:
         rows = _rows(self.points)
@@ -242,7 +242,7 @@ class Vertices(Shape):
         """
         if isinstance(most, bool) or not isinstance(most, int) or not 4 <= most <= MOST:
             raise ModelError(f"Vertices.hull: most is {shown(most)}: it must be an integer from 4 to {MOST}")
-        return cls(corners(_rows(points), most))  # type: ignore[arg-type]
+        return cls(corners(_rows(points), most))
 
     @property
     def size(self) -> tuple[float, ...]:  # type: ignore[override]
@@ -250,7 +250,7 @@ class Vertices(Shape):
 
     @classmethod
     def _of_size(cls, size: tuple[float, ...]) -> Shape | None:
-        return cls(np.reshape(size, (-1, 3))) if size and len(size) % 3 == 0 else None  # type: ignore[arg-type]
+        return cls(np.reshape(size, (-1, 3))) if size and len(size) % 3 == 0 else None
 
     @property
     def supports(self) -> tuple[Support, ...]:

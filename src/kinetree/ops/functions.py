@@ -200,14 +200,22 @@ max = _extreme("max", np.maximum, _MAX, lambda a, b: less_equal(b, a), "larger")
 def lookup(array: Any, i: Any, j: Any) -> Any:
     """array[i, j] of a matrix, at a row and a column that hold whole numbers; clamped to its edges.
 
-    Its derivative along both places is zero. A NaN as a place gives NaN.
+    The derivative along both places is zero. A NaN as a place gives NaN. In a trace the matrix becomes a
+    constant of the program.
     """
-    table = np.asarray(array)
-    rows, columns = np.real(i), np.real(j)
-    known = np.isfinite(rows) & np.isfinite(columns)
-    places = (
-        np.clip(np.where(known, x, 0.0), 0, n - 1).astype(np.intp)
-        for x, n in zip((rows, columns), table.shape, strict=True)
-    )
-    found = np.where(known, table[tuple(places)], np.nan)
-    return found if found.ndim else float(found)
+    if isinstance(i, Expr) or isinstance(j, Expr):
+        return ex.lookup(array, i, j)
+    if not isinstance(array, np.ndarray):  # of a program that is folded, or a list
+        array = getattr(array, "data", array)
+    places = [np.real(_numbers(x)) for x in (i, j)]
+    unknown = np.isnan(places[0]) | np.isnan(places[1])
+    limits = zip(places, np.shape(array), strict=True)
+    whole = (np.clip(np.where(unknown, 0.0, x), 0, n - 1).astype(np.intp) for x, n in limits)
+    found = np.where(unknown, np.nan, np.asarray(array)[tuple(whole)])
+    return found if found.ndim else found[()]
+
+
+def _numbers(x: Any) -> np.ndarray:
+    """A number or an array of any kind as NumPy's real or complex numbers."""
+    array = np.asarray(x)
+    return array.astype(float) if array.dtype == object else array

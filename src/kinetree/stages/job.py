@@ -167,7 +167,7 @@ def model_digest(model: Model) -> bytes:
         rotors = [(r.joint, r.axis, r.ratio) for r in model.rotors]
         loops = [(loop.name, *loop[1:]) for loop in model.loops]
         touching = [(*g, g.shape.size) for g in model.geometries]
-        digest.update(repr((names, drives, rotors, model.gravity, loops, touching)).encode())
+        digest.update(repr((names, drives, rotors, model.gravity, loops, touching, model.ground)).encode())
         return digest.digest()
 
     return model.memo("digest", make)

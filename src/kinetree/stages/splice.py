@@ -136,6 +136,8 @@ class _Splice(Folding):
             if array in self.known:
                 return self.known[array][index]
             return self.graph.load(self.moved[array], index)
+        if old.op == "lookup":
+            args = (self.moved[args[0]], *args[1:])
         return super().expr(old, args)
 
     def store(self, old: Store, index: Any, value: Any) -> None:

@@ -130,7 +130,10 @@ class Printer(Walk):
             self.line(self.close)
 
     def expression(self, e: Expr) -> None:
-        value = self.fetched(*e.args) if e.op in ("load", "iload") else self.spelled(e)
+        if e.op == "lookup":
+            value = self.looked_up(*e.args)
+        else:
+            value = self.fetched(*e.args) if e.op in ("load", "iload") else self.spelled(e)
         self.line(f"{self.declaration(e)}t{e.number} = {value}{self.end}")
 
     def spelled(self, e: Expr) -> str:
@@ -155,6 +158,10 @@ class Printer(Walk):
     def fetched(self, array: Array, index: Any) -> str:
         """What a load gives."""
         return self.element(array, index)
+
+    @abstractmethod
+    def looked_up(self, matrix: Array, row: Any, column: Any) -> str:
+        """What a lookup gives."""
 
     def element(self, array: Array, index: Any) -> str:
         return self.place(array, self.operand(index))

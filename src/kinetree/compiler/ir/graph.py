@@ -27,6 +27,9 @@ from kinetree.errors import TraceError
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops import expr as ex
 
+LARGEST = 1 << 24  # rows or columns of a matrix: whole numbers below are exact in float32
+READS = ("load", "iload", "lookup")  # operations whose first operand is an array
+
 Index = Any  # a literal int, or an integer Expr
 
 
@@ -34,7 +37,8 @@ Index = Any  # a literal int, or an integer Expr
 class Array:
     """A named array of a program.
 
-    kind: "input", "output", "work" (floats), "table" (constant floats) or "itable" (constant integers).
+    kind: "input", "output", "work" (floats), "table" (constant floats; their data is a matrix
+    if they are looked up by row and column) or "itable" (constant integers).
     """
 
     name: str
@@ -146,6 +150,7 @@ class Graph:
         self.guards: list[Any] = []  # numbers that are at least 1 if the result can be trusted
         self._shared: dict[tuple, Expr] = {}
         self._count = 0
+        self._matrices: dict[int, tuple[Any, Array]] = {}  # those of lookups, by the object that was given
 
     def array(self, name: str, kind: str, size: int, data: np.ndarray | None = None) -> Array:
         """A new array of the program."""
@@ -194,6 +199,23 @@ class Graph:
         if array.kind == "work":
             return self.fresh("load", (array, index))
         return self.node("load", (array, index))
+
+    def matrix(self, data: Any) -> Array:
+        """A constant matrix for lookups, the same for the same array; or one of a program that is copied."""
+        if isinstance(data, Array):
+            return data
+        known = self._matrices.get(id(data))
+        if known is None:
+            copy = np.array(data, dtype=float, order="C")
+            if copy.ndim != 2 or not copy.size or max(copy.shape) >= LARGEST:
+                raise TraceError(
+                    f"lookup takes a matrix with fewer than {LARGEST} rows and columns, "
+                    f"not an array of shape {copy.shape}"
+                )
+            copy.flags.writeable = False
+            array = self.array(f"matrix{len(self.arrays)}", "table", copy.size, copy)
+            known = self._matrices[id(data)] = (data, array)
+        return known[1]
 
     def store(self, array: Array, index: Index, value: Any, accumulate: bool = False) -> None:
         """Record `array[index] = value` (or += value)."""
