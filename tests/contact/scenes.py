@@ -32,8 +32,7 @@ def box(mass: float = 10.0, half: tuple[float, float, float] = (0.1, 0.1, 0.1), 
 def quadruped(trunk: bool = False, **contact: Any) -> kt.Model:
     """The quadruped of the zoo with points for feet, and corners of its trunk."""
     model = kt.zoo.quadruped()
-    for foot in model.frame_names:
-        model = model.add_geometry(foot, kt.Point(), **contact)
+    model = model.replace(geometries={name: contact for name in model.geometry_names})
     return model.add_geometry("trunk", kt.Box((0.2, 0.1, 0.06)), **contact) if trunk else model
 
 

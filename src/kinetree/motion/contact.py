@@ -45,21 +45,20 @@ class Contact(NamedTuple):
         return [*found, CREEP if self.creep is None else self.creep]
 
 
-def resolved(model: Model, ground: Any, integrator: str, who: str) -> Ground | None:
-    """What a model stands on; None for nothing. True is the plane z = 0, if there is something to touch it."""
+def resolved(model: Model, ground: Any, integrator: str, who: str) -> Ground | Heightfield | None:
+    """What a model stands on; None for nothing, or if it has nothing to touch it."""
     if ground is None or ground is False:
         return None
     if ground is not True and not isinstance(ground, (Ground, Heightfield)):
         raise ArgumentError(
-            f"{who}: ground must be a kt.Ground, True for the plane z = 0 or False for none, got {ground!r}"
+            f"{who}: ground must be a kt.Ground or kt.Heightfield, True for the model's own (or the plane "
+            f"z = 0), or False for none, got {ground!r}"
         )
-    if isinstance(ground, Heightfield):
-        raise ArgumentError(f"{who}: steps know planes as ground, not heightfields: give a kt.Ground")
     if integrator != "discrete" and ground is not True:
         raise ArgumentError(f"{who}: {integrator} knows no ground: use integrator='discrete'")
     if integrator != "discrete" or not model.contact_points:
         return None
-    return PLANE if ground is True else ground
+    return (model.ground or PLANE) if ground is True else ground
 
 
 def given(model: Model, ground: Any, *felt: Any) -> dict[str, Any]:

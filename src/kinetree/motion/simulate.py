@@ -101,8 +101,8 @@ def simulate(
         constraints: what is kept to rounding in every step of "discrete" and "rk4", as in
             `kt.constrained_dynamics`, which also gives the forces: constrained_dynamics(model, run.q, run.v,
             run.tau, constraints). `q0` and `v0` should keep them already (`kt.project`).
-        ground: what the points of the model touch (`model.contact_points`; "discrete" only): a `kt.Ground`,
-            True for the plane z = 0 if the model has geometry, or False for nothing.
+        ground: what the points of the model touch (`model.contact_points`; "discrete" only): a `kt.Ground` or
+            `kt.Heightfield`, True for the model's own or else the plane z = 0, False for nothing.
         contact_friction, contact_stiffness, contact_dissipation: instead of the model's own, also by state:
             one number, or (..., points).
         creep: speed below which points that touch hold, (...), m/s.

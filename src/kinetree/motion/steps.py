@@ -65,10 +65,10 @@ def step(
     kept to rounding: the step is made with `constrained_dynamics`, then the state is put back (`project`).
     Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
-    `ground`: what the points of the model touch (discrete only), which may have any stiffness: a `kt.Ground`,
-    True for the plane z = 0 if the model has geometry, False for nothing. With contact the step is the
-    minimum of one convex function (`kt.contact_forces` says more), found by a few Newton steps that cost a
-    forward dynamics each.
+    `ground`: what the points of the model touch (discrete only): a `kt.Ground` or `kt.Heightfield`, True for
+    the model's own or else the plane z = 0, False for nothing. With contact the step is the minimum of one
+    convex function (`kt.contact_forces` says more), found by a few Newton steps that cost a forward dynamics
+    each.
 
     Reference: discrete steps, Castro and others (2023); Munthe-Kaas (1998) for Runge-Kutta
     methods on groups; Marsden and West (2001), Lee and others (2016) for variational integrators.
