@@ -14,10 +14,9 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from kinetree import ops
-from kinetree.algorithms.articulation import freed
 from kinetree.algorithms.contact_law import Rub, least, touching
-from kinetree.spatial import Coordinates, Factored, Force, ForceSet, Motion, Subspace, Transform
-from kinetree.spatial.articulated import ArticulatedInertia
+from kinetree.algorithms.freed import Freed
+from kinetree.spatial import Coordinates, Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
 STEPS = 30  # Newton steps at most; 3 to 4 are usual
@@ -60,112 +59,83 @@ def contact_response(
     points = zip(tree.contacts, contact_stiffness, contact_dissipation, contact_friction, strict=True)
     touches = [touching(*at, P, V, ground, numbers, creep, dt) for at, *numbers in points]
     terms = [*touches, *terms]
-    loaded = tree.paths([term.body for term in terms])
-    inertia = {i: tree.reflected(i, q[i], added[i]) for i in tree.outward() if any(map(_is_there, added[i]))}
-    rest = _Sweeping(tree, q, X, S, {i: x[i] for i in tree.outward()}, inertia)
-    for i in tree.outward():
+    widths, duals = [t.width for t in terms], [t.duals for t in terms]
+    on_paths = tree.paths([term.body for term in terms])
+    nodes = list(tree.outward())
+    loaded = [i for i in nodes if i in on_paths]
+    inertia = {i: tree.reflected(i, q[i], added[i]) for i in nodes if any(map(_is_there, added[i]))}
+    rest = Freed(tree, q, X, S, {i: x[i] for i in nodes}, inertia)
+    for i in nodes:
         rest.I[i], rest.p[i] = tree.inertia(i), tree.zero(i, Force)
-    slack = rest.inward(i for i in tree.inward() if i not in loaded)  # once: it is the same in all steps
-    widths, duals = [[t.width for t in terms], [t.duals for t in terms]]
+    slack = rest.inward(i for i in reversed(nodes) if i not in on_paths)  # the same in all Newton steps
 
     def newton(d: Any, u: Any, z: Any, w: Any, s: Any, turn: Any, lack: Any) -> tuple:
         laws = [t.law(*parts) for t, *parts in zip(terms, _cut(u, widths), _cut(w, duals))]
-        now = _Sweeping(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
-        for i in tree.outward():
-            if i in loaded:
-                now.I[i], now.p[i] = rest.I[i], rest.p[i] * s
+        now = Freed(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
+        for i in loaded:
+            now.I[i], now.p[i] = rest.I[i], rest.p[i] * s
         for term, law, known in zip(terms, laws, _cut(z, widths)):
             term.load(now, law, known)
-        decrement = now.inward(i for i in tree.inward() if i in loaded) + s * s * slack
-        step = [x for i in now.outward(i for i in tree.outward() if i in loaded) for x in now.a[i]]
+        decrement = now.inward(reversed(loaded)) + s * s * slack
+        step = now.outward(loaded)
         du = [term.along(now) for term in terms]
         rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(ops.less(turn, EARLY), 0.1, 1e-3))
         a = least(tree, terms, _cut(u, widths), du, laws, decrement, rising)
         left = [f - g for law, x in zip(laws, du) for f, g in zip(law.force, law.fall(x))]
-        u = [x + a * dx for x, dx in zip(u, (x for part in du for x in part))]
+        u = [x + a * dx for x, dx in zip(u, _joined(du))]
         z = [x + a * (y - x) for x, y in zip(z, left)]
-        w = [x for law, part in zip(laws, du) for x in law.dual(part)]
+        w = _joined(law.dual(part) for law, part in zip(laws, du))
         s = s - a * s
         return [x + a * y for x, y in zip(d, step)], u, z, w, s, turn + 1, lacking(u, z, s)
 
     def lacking(u: Any, z: Any, s: Any) -> Any:
         """The share of the forces that is missing, squared."""
-        force = [f for term, part in zip(terms, _cut(u, widths)) for f in term.law(part).force]
+        force = _joined(term.law(part).force for term, part in zip(terms, _cut(u, widths)))
         missing, size = _square(f - x for f, x in zip(force, z)), _square(force)
         weight = tree.model.total_mass * 1e-3
         return missing * (dt * dt) / (size * (dt * dt) + weight * weight) + s * s
 
-    start = [y for term in terms for y in term.start]
-    state = [[0.0] * sum(len(v[i]) for i in loaded), start, [0.0] * len(start), [0.0] * sum(duals), 1.0, 0.0, 2.0]
+    def corrected(found: list[Any]) -> list[Any]:
+        """What one more Newton step makes of the minimum: how it changes with all that it depends on."""
+        now = Freed(tree, q, X, S, {i: x[i] for i in nodes}, dict(inertia))
+        for i, part in zip(nodes, _cut(found, [len(v[i]) for i in nodes])):
+            now.move(i, Coordinates(part))
+            now.I[i], now.p[i] = tree.inertia(i), tree.inertia(i) @ now.A[i]
+            now.push[i] = x[i] - inertia[i] @ now.a[i] if i in inertia else x[i]
+        u = [[x + y for x, y in zip(term.start, term.along(now))] for term in terms]
+        for term, part in zip(terms, u):
+            term.load(now, term.law(part, term.law(part).t), [0] * term.width)
+        now.inward(reversed(nodes))
+        (now.A,) = tree.fields(Motion)
+        step = [*now.outward(nodes), *_joined(term.along(now) for term in terms)]
+        return [x + y for x, y in zip([*found[: len(found) - sum(widths)], *_joined(u)], step)]
+
+    start = _joined(term.start for term in terms)
+    state = [0.0] * sum(len(v[i]) for i in loaded), start, [0.0] * len(start), [0.0] * sum(duals), 1.0, 0.0, 2.0
     exact = ops.less(0.0, (dt + dt * 1e-9) - dt)  # true of double numbers
     allowed = ops.where(exact, fine * fine, COARSE * COARSE)
     d, u, _, _, s, *_ = tree.repeat(STEPS, newton, *state, until=lambda *state: _over(state[-1], allowed))
+    parts = iter(_cut(d, [len(v[i]) for i in loaded]))
+    for i in nodes:
+        rest.move(i, Coordinates(next(parts))) if i in on_paths else rest.answer(i, 1 - s)
+    found = tree.implied([*_joined(rest.a[i] for i in nodes), *u], corrected)
     change, force, velocity = tree.coordinates(), tree.array("points", 3), tree.array("points", 3)
-    parts = iter(_cut(d, [len(v[i]) for i in tree.outward() if i in loaded]))
-    for i in tree.outward():
-        if i in loaded:
-            change[i] = rest.move(i, Coordinates(next(parts)))
-        else:
-            change[i] = rest.answer(i, 1 - s)
-    for k, (touch, part) in enumerate(zip(touches, _cut(u, widths))):
-        for out, vector in ((force, touch.law(part).force), (velocity, part)):
+    *changes, ends = _cut(found, [*(len(v[i]) for i in nodes), len(u)])
+    for i, part in zip(nodes, changes):
+        change[i] = part
+    for k, (touch, end) in enumerate(zip(touches, _cut(ends, widths))):
+        for out, vector in ((force, touch.law(end).force), (velocity, end)):
             out[k, :] = (P[touch.body].turned_back(touch.way.turned_back(tuple(vector))),)  # type: ignore[arg-type]
     return change, force, velocity
-
-
-class _Sweeping:
-    """Sweeps over some of the nodes, with what each leaves there."""
-
-    def __init__(self, tree: Sweep, q: Any, X: Any, S: Any, push: dict, inertia: dict):
-        self.tree, self.q, self.X, self.S, self.push, self.inertia = tree, q, X, S, push, inertia
-        self.I, self.p = tree.sums(ArticulatedInertia, Force)
-        self.U, self.D, self.r, self.A = tree.fields(ForceSet, Factored, Coordinates, Motion)
-        self.a: dict[Any, Any] = {}
-
-    def inward(self, nodes: Iterable[Any]) -> Any:
-        """Free the joints; r . D^-1 r of all of them."""
-        tree, X, p, total = self.tree, self.X, self.p, 0
-        for i in nodes:
-            Ia = freed(tree, i, self.I, self.S, self.U, self.D, self.inertia.get(i))
-            self.r[i] = r = self.push[i] - self.S[i].T @ p[i]
-            y = self.D[i].solve(r)
-            total = total + r.dot(y)
-            self.I.add(tree.parent(i), X[i].T @ Ia @ X[i])
-            p.add(tree.parent(i), X[i].T @ (p[i] + self.U[i] @ y))
-        return total
-
-    def outward(self, nodes: Iterable[Any]) -> Iterable[Any]:
-        """Each node, once its velocities have been found."""
-        for i in nodes:
-            self.a[i] = self.answer(i)
-            yield i
-
-    def answer(self, i: Any, share: Any = 1) -> Any:
-        """The velocities of a node that go with a share of r."""
-        pulled = self.X[i] @ self.A[self.tree.parent(i)]
-        return self.move(i, self.D[i].solve(self.r[i] * share - self.U[i].T @ pulled))
-
-    def move(self, i: Any, a: Any) -> Any:
-        """Velocities of a node, which move it."""
-        self.A[i] = self.X[i] @ self.A[self.tree.parent(i)] + self.S[i] @ a
-        return a
-
-    def brake(self, i: Any, place: int, slope: Any, push: Any) -> None:
-        """A force along one velocity of the joints of a node, and how it falls."""
-        width = range(len(self.tree.node(i).u_index))
-        stiff = self.tree.reflected(i, self.q[i], [slope if k == place else 0 for k in width])
-        self.inertia[i] = self.inertia[i] + stiff if i in self.inertia else stiff
-        force = self.tree.drawn(i, self.q[i], [push if k == place else 0 for k in width])
-        self.push[i] = self.push[i] + force
-
-    def spread(self, i: Any) -> Any:
-        """The velocities of all joints of a node."""
-        return self.tree.spread(i, self.q[i], self.a[i])
 
 
 def _cut(numbers: Sequence[Any], widths: Sequence[int]) -> list[Sequence[Any]]:
     """A list in pieces."""
     return [numbers[a:b] for a, b in pairwise(accumulate(widths, initial=0))]
+
+
+def _joined(parts: Iterable[Iterable[Any]]) -> list[Any]:
+    return [x for part in parts for x in part]
 
 
 def _is_there(x: Any) -> bool:

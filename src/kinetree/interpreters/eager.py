@@ -127,6 +127,12 @@ class EagerSweep(Sweep):
     def repeat(self, count: int, body: Callable[..., Any], *state: Any, until: Any = None) -> Any:
         return ops.repeat(count, body, *state, until=until)
 
+    def implied(self, found: list[Any], rule: Callable[[list[Any]], list[Any]]) -> list[Any]:
+        if not any(isinstance(x, Expr) for x in found):
+            return found
+        constant = [ops.implied(x, 0.0) for x in found]
+        return [ops.implied(x, y) for x, y in zip(found, rule(constant), strict=True)]
+
     def is_marked(self, i: Handle) -> bool:
         return i.node in self.marks
 

@@ -162,6 +162,10 @@ class Sweep(ABC):
         """`ops.repeat`: the state after a body has been applied so many times, or until something holds."""
         raise TraceError("a loop of its own cannot be traced within loops over the tree")
 
+    def implied(self, found: list[Any], rule: Callable[[list[Any]], list[Any]]) -> list[Any]:
+        """Numbers that were found, with the derivatives of what a rule makes of them as constants."""
+        raise TraceError("a loop of its own cannot be traced within loops over the tree")
+
     @abstractmethod
     def is_marked(self, i: Any) -> bool:
         """True if node i moves by one of the joints that the option `accelerate` names: a static fact."""
