@@ -223,3 +223,49 @@ def test_without_ground_it_falls():
         run = kt.simulate(model, q, v, duration=0.5, dt=1e-2, ground=ground)
         assert run.q[-1, 6] < -1.0
     assert not kt.contact_forces(model, q, v, v, dt=1e-2, ground=False).any()
+
+
+def test_a_trajectory_knows_its_contacts(tmp_path):
+    model = quadruped(stiffness=4e4)
+    q = standing(model)
+    q[6] += 0.02
+    run = kt.simulate(model, q, np.zeros(18), duration=0.3, dt=2e-3, setpoint=q, creep=1e-3, **gains(model))
+    force, velocity = run.contact_force, run.contact_velocity
+    assert force.shape == velocity.shape == (151, 4, 3)
+    assert not force[:10].any() and (force[-1, :, 2] > 0).all()
+    # momentum: what the ground gave is what changed
+    gained = run.momentum[-1, 3:] - run.momentum[0, 3:] - model.total_mass * np.array(model.gravity) * 0.3
+    np.testing.assert_allclose(force[:-1].sum((0, 1)) * 2e-3, gained, atol=1e-3 * abs(gained).max())
+    # energy: of contact, only little is given back
+    assert run.contact_power.shape == (151, 4)
+    still = kt.forward_dynamics(model, run.q, run.v, run.joint_force)
+    assert abs(run.acceleration - still)[:10].max() < 1e-9 and abs(run.acceleration - still)[-1].max() > 1
+    path = tmp_path / "run.npz"
+    run.save(path)
+    again = kt.Trajectory.load(path)
+    assert again.ground == kt.Ground() and np.array_equal(again.contact_force, force)
+    part = run[100:]
+    assert np.array_equal(part.contact_force, force[100:])
+
+
+def test_a_step_with_contact_has_derivatives():
+    model = quadruped(stiffness=4e4)
+    q = standing(model)
+    q[6] -= 2e-3
+    rng = np.random.default_rng(3)
+    v, tau = 0.3 * rng.normal(size=18), rng.normal(size=18)
+    dq, dv, dtau = rng.normal(size=(3, 18))
+    more = {"dt": 2e-3, "creep": 1e-2}
+    after = kt.step(model, q, v, tau, **more)
+    *_, change_q, change_v = kt.jvp_of(kt.step)(model, q, v, tau, **more, d_q=dq, d_v=dv, d_tau=dtau)
+
+    def moved(e: float) -> tuple:
+        return kt.step(model, model.integrate(q, e * dq), v + e * dv, tau + e * dtau, **more)
+
+    e = 1e-5
+    ahead, behind, far, back = moved(e), moved(-e), moved(2 * e), moved(-2 * e)
+    slope = (8 * (ahead[1] - behind[1]) - (far[1] - back[1])) / (12 * e)
+    assert abs(change_v - slope).max() < 1e-7 * abs(slope).max()
+    turned = [model.difference(after[0], x[0]) for x in (ahead, behind, far, back)]
+    slope = (8 * (turned[0] - turned[1]) - (turned[2] - turned[3])) / (12 * e)
+    assert abs(change_q - slope).max() < 1e-7 * abs(slope).max()

@@ -13,6 +13,7 @@ from kinetree.model import Model
 from kinetree.model.ground import Ground, Heightfield
 from kinetree.motion import flight
 from kinetree.motion.joint_forces import Servo, slopes, within_efforts
+from kinetree.spatial import vector as vec
 from kinetree.stages import SweepFunction, function
 
 Array = np.ndarray
@@ -45,20 +46,37 @@ class Contact(NamedTuple):
         return [*found, CREEP if self.creep is None else self.creep]
 
 
-def resolved(model: Model, ground: Any, integrator: str, who: str) -> Ground | Heightfield | None:
-    """What a model stands on; None for nothing, or if it has nothing to touch it."""
-    if ground is None or ground is False:
+def resolved(
+    model: Model, ground: Any, integrator: str, who: str, constraints: Any = ()
+) -> Ground | Heightfield | None:
+    """What a model stands on; None for nothing, or if it has nothing to touch it.
+
+    Constraints say themselves what holds a model: with them there is no ground unless one is asked for.
+    """
+    if ground is None or ground is False or (ground is True and constraints):
         return None
     if ground is not True and not isinstance(ground, (Ground, Heightfield)):
         raise ArgumentError(
-            f"{who}: ground must be a kt.Ground or kt.Heightfield, True for the model's own (or the plane "
-            f"z = 0), or False for none, got {ground!r}"
+            f"{who}: ground must be a kt.Ground or kt.Heightfield, True for the model's own, or False for "
+            f"none, got {ground!r}"
         )
+    if constraints:
+        raise ArgumentError(f"{who}: no ground together with constraints: give ground=False")
     if integrator != "discrete" and ground is not True:
         raise ArgumentError(f"{who}: {integrator} knows no ground: use integrator='discrete'")
     if integrator != "discrete" or not model.contact_points:
         return None
-    return (model.ground or PLANE) if ground is True else ground
+    return (model.ground or (PLANE if _floats(model) else None)) if ground is True else ground
+
+
+def _floats(model: Model) -> bool:
+    """True if a point that can touch is on a tree that flies freely."""
+    for body in {point.body for point in model.contact_points}:
+        while body:
+            if model.bodies[body - 1].joint.is_free:
+                return True
+            body = model.bodies[body - 1].parent
+    return False
 
 
 def given(model: Model, ground: Any, *felt: Any) -> dict[str, Any]:
@@ -126,6 +144,22 @@ def contact_step(
         raise ArgumentError(f"model {model.name!r} touches nothing: it needs geometry, and a ground")
     felt = Contact(below, contact_stiffness, contact_dissipation, contact_friction, creep)
     return touching_step(model, q, v, tau, f_ext, dt, Servo(kp, kd, setpoint), passive, limits, felt)
+
+
+@function("q, force(points, 3) -> f_ext(nb, 6)")
+def contact_wrenches(model: Model, q: Array, force: Array, ground: Any = True) -> Array:
+    """The wrench on each body, in its axes, of forces (world axes) at the points that can touch."""
+    below = resolved(model, ground, "discrete", "contact_wrenches") or PLANE
+    poses = of.placements(model, q)
+    total = np.zeros((model.nbodies, 6), poses.dtype)
+    for point, f in zip(model.contact_points, force, strict=True):
+        R, p = poses[point.body - 1, :3, :3], poses[point.body - 1, :3, 3]
+        _, normal = below.at(tuple(p + R @ np.array(point.position)))
+        r = point.touching(tuple(R.T @ np.array(normal)))
+        pull = R.T @ f
+        moment = np.array(vec.cross(r, tuple(pull)))
+        total[point.body - 1] = total[point.body - 1] + np.concatenate([moment, pull])
+    return total
 
 
 @function(f"{SIGNATURE} -> force(points, 3)")

@@ -102,7 +102,8 @@ def simulate(
             `kt.constrained_dynamics`, which also gives the forces: constrained_dynamics(model, run.q, run.v,
             run.tau, constraints). `q0` and `v0` should keep them already (`kt.project`).
         ground: what the points of the model touch (`model.contact_points`; "discrete" only): a `kt.Ground` or
-            `kt.Heightfield`, True for the model's own or else the plane z = 0, False for nothing.
+            `kt.Heightfield`, False for nothing, or True for the ground of the model, which is the plane z = 0
+            if it says nothing and has a floating base (none, if there are constraints).
         contact_friction, contact_stiffness, contact_dissipation: instead of the model's own, also by state:
             one number, or (..., points).
         creep: speed below which points that touch hold, (...), m/s.
@@ -126,9 +127,7 @@ def simulate(
     if constraints and integrator not in ("discrete", "rk4"):
         raise ArgumentError(f"simulate: {integrator} takes no constraints: use 'discrete' or 'rk4'")
     steps, dt = inputs.whole_steps(duration, dt, record)
-    below = contact.resolved(model, ground, integrator, "simulate")
-    if below is not None and constraints:
-        raise ArgumentError("simulate: no constraints together with contact: give ground=False")
+    below = contact.resolved(model, ground, integrator, "simulate", constraints)
     given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint, "creep": creep}
     felt = contact_stiffness, contact_dissipation, contact_friction
     given |= contact.given(model, below, *felt)

@@ -65,19 +65,17 @@ def step(
     kept to rounding: the step is made with `constrained_dynamics`, then the state is put back (`project`).
     Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
-    `ground`: what the points of the model touch (discrete only): a `kt.Ground` or `kt.Heightfield`, True for
-    the model's own or else the plane z = 0, False for nothing. With contact the step is the minimum of one
-    convex function (`kt.contact_forces` says more), found by a few Newton steps that cost a forward dynamics
-    each.
+    `ground`: what the points of the model touch (discrete only): a `kt.Ground` or `kt.Heightfield`, False for
+    nothing, or True for the ground of the model, which is the plane z = 0 if it says nothing and has a
+    floating base. With contact the step is the minimum of one convex function (`kt.contact_forces` says
+    more), found by a few Newton steps that cost a forward dynamics each.
 
     Reference: discrete steps, Castro and others (2023); Munthe-Kaas (1998) for Runge-Kutta
     methods on groups; Marsden and West (2001), Lee and others (2016) for variational integrators.
     """
     method = _METHODS[choice("integrator", integrator, *INTEGRATORS)]
-    below = contact.resolved(model, ground, integrator, "step")
+    below = contact.resolved(model, ground, integrator, "step", constraints)
     if below is not None:
-        if constraints:
-            raise ArgumentError("step: no constraints together with contact: give ground=False")
         felt = Contact(below, contact_stiffness, contact_dissipation, contact_friction, creep)
         servo = Servo(kp, kd, setpoint)
         return contact.touching_step(model, q, v, tau, f_ext, dt, servo, passive, limits, felt)[:2]

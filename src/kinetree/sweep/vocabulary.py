@@ -51,7 +51,7 @@ WORDS = {
     "creep": Word("speed below which points that touch hold", (), "m/s", "1e-4"),
     "rub": Word("dry friction along the velocity of each joint", ("nu",), "N m or N", "none"),
     "rubbing": Word("the velocities of joints at which `rub` counts", type="Sequence[int]"),
-    "ground": Word("what the model stands on: True for its own or the plane z = 0, False for nothing",
+    "ground": Word("what the model stands on: True for its own ground, False for nothing",
         type="Ground | Heightfield | bool"),
     "added": Word("inertia added along the velocity of each joint", ("nu",), "kg m^2 or kg", "none"),
     "extra": Word('further columns: "rotors", "armature", "damping", "friction"', type="str | Sequence[str]"),
