@@ -62,6 +62,14 @@ from kinetree.kinematics import Frames as Frames
 from kinetree.kinematics import inverse_kinematics as inverse_kinematics
 from kinetree.model import Model as Model
 from kinetree.model import ModelBuilder as ModelBuilder
+from kinetree.model.ground import Ground as Ground
+from kinetree.model.ground import Heightfield as Heightfield
+from kinetree.model.shapes import Box as Box
+from kinetree.model.shapes import Capsule as Capsule
+from kinetree.model.shapes import Cylinder as Cylinder
+from kinetree.model.shapes import Point as Point
+from kinetree.model.shapes import Sphere as Sphere
+from kinetree.model.shapes import Vertices as Vertices
 from kinetree.motion import Trajectory as Trajectory
 from kinetree.motion import simulate as simulate
 from kinetree.rotor_map import rotor_error_map as rotor_error_map
