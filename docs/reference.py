@@ -95,6 +95,12 @@ PAGES = {
         "Fixed Revolute Prismatic Helical Cylindrical Universal Planar PlanarTwist Spherical Free "
         "kinetree.joints:Joint",
     ),
+    "geometry": Page(
+        "Shapes and ground",
+        "What touches, and what it stands on.",
+        "Point Sphere Capsule Box Cylinder Vertices Ground Heightfield kinetree.model.shapes:Shape "
+        "kinetree.model.geometry:Geometry kinetree.model.geometry:ContactPoint",
+    ),
     "values": Page(
         "Poses, rotations, inertias",
         "Small immutable values.",
