@@ -12,7 +12,8 @@ import numpy as np
 
 from kinetree.errors import AssemblyError, SingularError
 from kinetree.model.assembly import CLOSED, Assembly, Choice
-from kinetree.model.loop import INTEGRATION_STEPS, LoopNode, own_joints
+from kinetree.model.closed import own_joints
+from kinetree.model.loop import INTEGRATION_STEPS, LoopNode
 from kinetree.model.node import Node
 
 if TYPE_CHECKING:
