@@ -251,3 +251,22 @@ def test_relation_is_kept():
     x, y = state["thumb"], state["finger"]
     slope = 0.8 - 0.4 * y.position + 0.15 * y.position**2
     np.testing.assert_allclose(x.velocity, slope * y.velocity, atol=1e-14)
+
+
+@pytest.mark.parametrize("target", ["eager", "cpu"])
+def test_a_coupler_along_an_axis_is_no_dead_point(target):
+    """Where the first pivot of the closing rows vanishes, and their determinant does not."""
+    bar = kt.Inertia(1.0, (0.1, 0.0, 0.0), np.diag([0.01, 0.02, 0.02]).tolist())
+    hinge = kt.Revolute((0, 1, 0))
+    builder = kt.ModelBuilder("level").add_body("crank", None, hinge, None, bar)
+    builder.add_body("coupler", "crank", hinge, kt.Pose(p=(0.3, 0, 0)), bar)
+    builder.add_body("rocker", None, hinge, kt.Pose(p=(0.5, 0, 0)), bar)
+    ends = kt.Pose(p=(0.4, 0, 0)), kt.Pose(p=(0.3, 0, 0))
+    builder.add_loop("coupler", "rocker", hinge, *ends, independent="crank", name="pin")
+    model = builder.build()
+    crank = np.arccos(1 / 6)  # there the coupler is level, and upright if everything is turned by a quarter
+    q = np.array([crank, -crank, np.arctan2(0.3 * np.sin(crank), 0.3 * np.cos(crank) - 0.1)])
+    G = kt.loop_matrix(model, q, target=target)
+    np.testing.assert_allclose(G[:, 0], [1.0, -1.25, 1.0], atol=1e-12)
+    M = kt.mass_matrix(model, q, target=target)
+    np.testing.assert_allclose(M, G.T @ kt.mass_matrix(model.spanning_tree, q) @ G, rtol=1e-12)

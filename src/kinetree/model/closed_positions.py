@@ -286,8 +286,8 @@ def walked(model: Model, node: LoopNode, targets: Array, rng: np.random.Generato
         ahead = assembly.moved(q[going], u / units)
         found, error = assembly.closed(ahead, closing.dependent)
         jump = np.max(np.abs(np.stack(_apart(node, ahead, found), axis=-1)) / units, axis=-1)
-        pivots = zip(node.closed(list(found.T), 0).factors.pivots, closing.pivots, strict=True)
-        alive = np.min(np.broadcast_arrays(*(np.abs(p) / usual for p, usual in pivots)), axis=0)
+        lively = node.closed(list(found.T), 0).factors.lively(closing.pivots)
+        alive = np.min(np.broadcast_arrays(*map(np.abs, lively)), axis=0)
         fine = (error < CLOSED) & (jump < LONGEST) & (alive > ALIVE)
         fine &= ((found >= lower) & (found <= upper)).all(axis=-1)
         going = going[fine]
@@ -350,8 +350,7 @@ def refuse_open(model: Model, node: Node, q: Sequence[Any], caller: str = "") ->
 
 def _near_death(model: Model, node: LoopNode, q: Sequence[float]) -> str:
     """Words for a position next to a dead point: there small steps open a loop."""
-    pivots = zip(node.closed(q, 0).factors.pivots, node.solution.pivots, strict=True)
-    if min(abs(pivot) / usual for pivot, usual in pivots) > DYING:
+    if min(map(abs, node.closed(q, 0).factors.lively(node.solution.pivots))) > DYING:
         return ""
     names = _names(model, node, node.solution.independent)
     return f". It is next to a dead point of {names}, which cannot go beyond it. {_better(model, node, q)}"

@@ -12,29 +12,50 @@ from kinetree.spatial.vector import Number
 
 
 class Factors:
-    """A square matrix as L U, in the order that it is given: no pivoting, so that it can be traced."""
+    """A square matrix as L U, in the order that it is given: no pivoting, so that it can be traced.
+
+    The last two rows are one block, which is inverted by its determinant: that takes one division, and it
+    does not matter if the first of its pivots vanishes.
+    """
 
     def __init__(self, rows: Sequence[Sequence[Number]], near: Factors | None = None):
         """With the factors of a matrix `near` it, nothing is divided: what is left is of the second order."""
         self.rows = [list(row) for row in rows]
-        self.pivots: list[Number] = []
+        self.first = len(rows) - 2 if len(rows) > 1 else len(rows)  # rows that are eliminated one by one
+        self.pivots: list[Number] = []  # and, at the end, the determinant of the block
         self.reciprocals: list[Number] = []
-        for k, upper in enumerate(self.rows):
-            self.pivots.append(upper[k])
-            self.reciprocals.append(_reciprocal(upper[k], near.reciprocals[k] if near else None))
+        for k, upper in enumerate(self.rows[: self.first]):
+            self._divide(upper[k], near)
             for row in self.rows[k + 1 :]:
                 if not is_zero(row[k]):
                     row[k] = row[k] * self.reciprocals[k]
                     for j in range(k + 1, len(row)):
                         row[j] = _less(row[j], row[k], upper[j])
+        self.block: list[list[Number]] = []
+        if self.first < len(rows):
+            (a, b), (c, d) = (row[-2:] for row in self.rows[-2:])
+            self._divide(_less(a * d, b, c), near)
+            r = self.reciprocals[-1]
+            self.block = [[d * r, -(b * r)], [-(c * r), a * r]]
+
+    def _divide(self, pivot: Number, near: Factors | None) -> None:
+        self.pivots.append(pivot)
+        known = near.reciprocals[len(self.reciprocals)] if near else None
+        self.reciprocals.append(_reciprocal(pivot, known))
+
+    def lively(self, usual: Sequence[Number]) -> list[Number]:
+        """The pivots, and the determinant, in units of what the pivots usually are."""
+        units = [*usual[: self.first], math.prod(usual[self.first :])]
+        return [pivot * (1.0 / unit) for pivot, unit in zip(self.pivots, units, strict=False)]
 
     def solved(self, b: Sequence[Number]) -> list[Number]:
         """The x of A x = b."""
         x = list(b)
         for i, row in enumerate(self.rows):
-            for j in range(i):
+            for j in range(min(i, self.first)):
                 x[i] = _less(x[i], row[j], x[j])
-        for i in reversed(range(len(x))):
+        x[self.first :] = [_dot(row, x[self.first :]) for row in self.block]
+        for i in reversed(range(self.first)):
             for j in range(i + 1, len(x)):
                 x[i] = _less(x[i], self.rows[i][j], x[j])
             if not is_zero(x[i]):
@@ -45,11 +66,12 @@ class Factors:
         """The x of A^T x = b."""
         x = list(b)
         for i in range(len(x)):
-            for j in range(i):
+            for j in range(min(i, self.first)):
                 x[i] = _less(x[i], self.rows[j][i], x[j])
-            if not is_zero(x[i]):
+            if i < self.first and not is_zero(x[i]):
                 x[i] = x[i] * self.reciprocals[i]
-        for i in reversed(range(len(x))):
+        x[self.first :] = [_dot(row, x[self.first :]) for row in zip(*self.block, strict=True)]
+        for i in reversed(range(self.first)):
             for j in range(i + 1, len(x)):
                 x[i] = _less(x[i], self.rows[j][i], x[j])
         return x
@@ -67,6 +89,10 @@ def _reciprocal(x: Number, near: Number | None) -> Number:
 def _less(x: Number, a: Number, b: Number) -> Number:
     """x - a b."""
     return x if is_zero(a) or is_zero(b) else x - a * b
+
+
+def _dot(a: Sequence[Number], b: Sequence[Number]) -> Number:
+    return sum((x * y for x, y in zip(a, b, strict=True) if not (is_zero(x) or is_zero(y))), 0)
 
 
 def is_zero(x: Number) -> bool:

@@ -172,8 +172,8 @@ class LoopNode(Node):
 
     def deadness(self, q: Sequence[Number]) -> list[Number]:
         """Numbers that are at least 1 if the dependent velocities follow from the independent ones at q."""
-        pivots = zip(self.closed(q, 0).factors.pivots, self.solution.pivots, strict=True)
-        return [ops.abs(pivot * (1.0 / (DEAD_TOLERANCE * usual))) for pivot, usual in pivots]
+        found = self.closed(q, 0).factors.lively(self.solution.pivots)
+        return [ops.abs(x * (1.0 / DEAD_TOLERANCE)) for x in found]
 
     def reflected(self, q: Sequence[Number], x: Sequence[Number]) -> Matrix:
         rows, width = self.closed(q).G, len(self.v_index)
