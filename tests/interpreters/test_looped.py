@@ -160,3 +160,13 @@ def test_the_order_of_bodies_does_not_matter_to_kinds():
             np.testing.assert_array_equal(row, np.array(node.parameters, float))
             rebuilt = kind.sample.with_parameters(row.tolist())
             np.testing.assert_array_equal(np.array(rebuilt.parameters, float), row)
+
+
+def test_trees_of_one_body_have_loops_that_never_run():
+    """Two bodies on the world: no velocity has another above it on its path."""
+    bar = kt.Inertia(1.0, (0.1, 0, 0))
+    builder = kt.ModelBuilder("two").add_body("a", None, kt.Revolute((0, 0, 1)), None, bar)
+    builder.add_body("b", None, kt.Prismatic((0, 0, 1)), None, kt.Inertia(2.0))
+    model = builder.build()
+    found = kt.compile(kt.inverse_mass_matrix, model, mode="looped")(model.neutral())
+    assert np.allclose(found, np.linalg.inv(kt.mass_matrix(model, model.neutral())), rtol=1e-14)

@@ -115,6 +115,12 @@ def test_mimic_joints_on_one_way_of_a_loop():
     assert not Checked(welded, q, rng).all().failures
 
 
+@pytest.mark.parametrize("seed", [119, 8881])
+def test_loops_that_failed_once(seed):
+    """A recorded loop that never runs; a redundant row that only another branch of the loop opens."""
+    assert loops.trial(seed) == "multipliers"
+
+
 def test_a_closure_that_adds_nothing():
     """A second slide along the first: all its five rows are redundant, and noise decides nothing."""
     bar = kt.Inertia(1.0, (0.1, 0.2, 0.0), np.diag([0.01, 0.02, 0.02]).tolist())

@@ -56,7 +56,7 @@ def state(loop: RandomLoop, model: kt.Model, welded: Welded) -> Checked | None:
     for reach in (0.2, 0.05, 0.0):
         moved, error = welded.closed(welded.tree.integrate(q, reach * loop.rng.normal(size=welded.wide)))
         checked = Checked(welded, moved, loop.rng, either(model, loop.seed))
-        if error < 1e-12 * (1 + np.abs(moved).max()) and checked.truth.condition < ILL:
+        if error < 2e-14 * (1 + np.abs(moved).max()) and checked.truth.condition < ILL:
             return checked
     return None
 

@@ -72,6 +72,17 @@ class Assembly:
                 out[:, places] = np.array(m.joint.integrate(tuple(q[:, places].T), step)).T
         return out
 
+    def apart(self, q0: Array, q1: Array) -> Array:
+        """The velocities (batch, velocities) that lead from q0 to q1, in units of the loop."""
+        out = np.zeros((len(q0), len(self.node.v_index)))
+        for m in self.node.members:
+            own = m.coupling
+            if m.body and isinstance(own, Own) and own.nv:
+                places = slice(own.q_start, own.q_start + own.nq)
+                step = m.joint.difference(tuple(q0[:, places].T), tuple(q1[:, places].T))
+                out[:, own.v_start : own.v_start + own.nv] = np.stack(np.broadcast_arrays(*step), axis=-1)
+        return out / self.scales
+
     def closed(
         self,
         q: Array,
@@ -322,8 +333,10 @@ def _walked(kept: Assembly, found: Resolved, start: Array) -> Array:
     u[:, list(found.independent)] = rng.uniform(-1.0, 1.0, (SAMPLES, len(found.independent))) * STRIDE
     q, seen = np.repeat(start[None], SAMPLES, axis=0), [start[None]]
     for _ in range(STRIDES):
-        trial, error = kept.closed(kept.moved(q, u), found.dependent, iterations=SOON)
+        ahead = kept.moved(q, u)
+        trial, error = kept.closed(ahead, found.dependent, iterations=SOON)
         sound = (error < CLOSED) & (_liveliness(kept, found, trial) > ALIVE)
+        sound &= np.abs(kept.apart(ahead, trial)).max(axis=1, initial=0.0) < LONGEST  # not to another branch
         q = np.where(sound[:, None], trial, q)
         seen.append(q)
     return np.vstack(seen)

@@ -275,7 +275,7 @@ def walked(model: Model, node: LoopNode, targets: Array, rng: np.random.Generato
     assembly, closing = assembly_of(model, node), node.solution
     units = np.array(_units(node))
     q = np.repeat(np.array(node.reference, dtype=float)[None], len(targets), axis=0)
-    way = np.stack(_apart(node, q, targets), axis=-1)[:, list(closing.independent)]
+    way = (assembly.apart(q, targets) * units)[:, list(closing.independent)]
     far = units[list(closing.independent)]
     way = np.clip(way, -np.pi * far, np.pi * far) / STEPS
     lower, upper = _limits(model, node)
@@ -285,7 +285,7 @@ def walked(model: Model, node: LoopNode, targets: Array, rng: np.random.Generato
         u = np.stack(np.broadcast_arrays(*node.closed(list(q[going].T), 0).velocities(way[going].T)), axis=-1)
         ahead = assembly.moved(q[going], u / units)
         found, error = assembly.closed(ahead, closing.dependent)
-        jump = np.max(np.abs(np.stack(_apart(node, ahead, found), axis=-1)) / units, axis=-1)
+        jump = np.max(np.abs(assembly.apart(ahead, found)), axis=-1)
         lively = node.closed(list(found.T), 0).factors.lively(closing.pivots)
         alive = np.min(np.broadcast_arrays(*map(np.abs, lively)), axis=0)
         fine = (error < CLOSED) & (jump < LONGEST) & (alive > ALIVE)
@@ -296,15 +296,6 @@ def walked(model: Model, node: LoopNode, targets: Array, rng: np.random.Generato
         way_there.append(q.copy())
     back = np.where(done < STEPS, (rng.random(len(q)) * (done + 1)).astype(int), STEPS)
     return np.stack(way_there)[back, np.arange(len(q))]
-
-
-def _apart(node: LoopNode, q0: Array, q1: Array) -> list[Array]:
-    """The velocities of all joints that lead from positions to others, in a unit of time."""
-    found: list[Array] = [np.zeros(len(q0))] * node.solution.width
-    for m, own in own_joints(node):
-        ends = own.positions(q0.T), own.positions(q1.T)
-        found[own.v_start : own.v_start + own.nv] = m.joint.difference(*ends)
-    return found
 
 
 def _limits(model: Model, node: LoopNode) -> tuple[Array, Array]:

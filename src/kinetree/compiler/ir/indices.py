@@ -104,6 +104,8 @@ class Indices:
         if isinstance(origin, While):
             self._known[e] = ANYTHING  # while its successor is looked at
             result = _either(self.facts(origin.initial), self.facts(origin.successor))
+            if result.highest == 0:
+                return exactly(1)  # it never runs, and whatever is said of it holds
             return result._replace(lowest=1) if result.lowest == 0 else result
         return ANYTHING
 
