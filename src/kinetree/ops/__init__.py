@@ -19,6 +19,7 @@ from kinetree.ops.functions import (
     log,
     max,
     min,
+    nearby,
     sign,
     sin,
     sqrt,
@@ -31,6 +32,6 @@ from kinetree.ops.table import PRIMITIVES
 
 __all__ = [
     "PRIMITIVES", "Expr", "Primitive", "abs", "acos", "asin", "atan", "atan2", "cos", "cross", "dot", "equal",
-    "exp", "floor", "is_literal", "largest", "less", "less_equal", "log", "max", "min", "norm",
+    "exp", "floor", "is_literal", "largest", "less", "less_equal", "log", "max", "min", "nearby", "norm",
     "pseudo_inverse", "repeat", "require", "sign", "sin", "solve", "sqrt", "tan", "tanh", "where",
 ]  # fmt: skip

@@ -138,6 +138,7 @@ class Graph:
         self.block = self.root
         self.arrays: list[Array] = []
         self.guards: list[Any] = []  # numbers that are at least 1 if the result can be trusted
+        self.nearby: dict[Expr, tuple[Any, Any]] = {}  # see `ops.nearby`
         self._shared: dict[tuple, Expr] = {}
         self._count = 0
 
