@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.conftest import each
 from tests.meta.sources import PACKAGE, ROOT
 
 import kinetree as kt
@@ -60,15 +61,18 @@ def test_the_stub_has_every_public_name():
     assert set(kt.__all__) - {"__version__"} <= imported | set(DEFINED)
 
 
-@pytest.mark.parametrize("name", DEFINED)
-def test_the_stub_has_the_signature_and_the_docstring(name):
+def test_the_stub_has_the_signature_and_the_docstring():
     """Read back independently of the generator: names, order, kinds, defaults and text."""
-    arguments = DEFINED[name].args
-    signature = inspect.signature(getattr(kt, name)).parameters.values()
-    keywords = [p.name for p in signature if p.kind is p.KEYWORD_ONLY]
-    assert [a.arg for a in (*arguments.args, *arguments.kwonlyargs)] == [p.name for p in signature]
-    assert [a.arg for a in arguments.kwonlyargs] == keywords
-    given = [d for d in (*arguments.defaults, *arguments.kw_defaults) if d is not None]
-    defaults = [ast.literal_eval(d) for d in given]
-    assert defaults == [p.default for p in signature if p.default is not p.empty]
-    assert ast.get_docstring(DEFINED[name]) == inspect.getdoc(getattr(kt, name))
+
+    def check(name):
+        arguments = DEFINED[name].args
+        signature = inspect.signature(getattr(kt, name)).parameters.values()
+        keywords = [p.name for p in signature if p.kind is p.KEYWORD_ONLY]
+        assert [a.arg for a in (*arguments.args, *arguments.kwonlyargs)] == [p.name for p in signature]
+        assert [a.arg for a in arguments.kwonlyargs] == keywords
+        given = [d for d in (*arguments.defaults, *arguments.kw_defaults) if d is not None]
+        defaults = [ast.literal_eval(d) for d in given]
+        assert defaults == [p.default for p in signature if p.default is not p.empty]
+        assert ast.get_docstring(DEFINED[name]) == inspect.getdoc(getattr(kt, name))
+
+    each(DEFINED, check)
