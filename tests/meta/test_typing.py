@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-import os
-import re
 import runpy
-import subprocess
-import sys
+import tomllib
 from pathlib import Path
 
-import pytest
 from tests.conftest import each
 from tests.meta.sources import PACKAGE, ROOT
 
@@ -22,33 +18,15 @@ STUB = ast.parse((PACKAGE / "__init__.pyi").read_text())
 DEFINED = {node.name: node for node in STUB.body if isinstance(node, ast.FunctionDef)}
 
 
-@pytest.fixture(scope="module")
-def complaints() -> list[tuple[str, int]]:
-    """The errors of one run of `mypy --strict` over both samples: file and line."""
-    pytest.importorskip("mypy")
-    files = [str(SAMPLES / name) for name in ("right.py", "wrong.py")]
-    cache = ROOT / ".mypy_cache" / "samples"
-    run = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={cache}", *files],
-        cwd=ROOT,
-        env=os.environ | {"MYPYPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode in (0, 1), run.stdout + run.stderr
-    found = re.findall(r"^(.*?):(\d+): error: ", run.stdout, re.M)
-    return [(Path(file).name, int(line)) for file, line in found]
-
-
-def test_typical_calls_are_clean(complaints):
-    assert [where for where in complaints if where[0] != "wrong.py"] == []
-
-
-def test_wrong_calls_are_errors(complaints):
-    lines = (SAMPLES / "wrong.py").read_text().splitlines()
-    wrong = {k for k, line in enumerate(lines, 1) if line.endswith("# wrong")}
-    assert len(wrong) >= 30
-    assert {line for file, line in complaints if file == "wrong.py"} == wrong
+def test_the_type_checker_looks_at_right_and_wrong_calls():
+    """`make lint` fails if a right call is an error, or if a wrong one is none."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]
+    assert str(SAMPLES.relative_to(ROOT)) in settings["files"]
+    (strict,) = [rules for rules in settings["overrides"] if "wrong" in rules["module"]]
+    assert strict["module"] == ["right", "wrong"] and strict["warn_unused_ignores"]
+    wrong = (SAMPLES / "wrong.py").read_text().splitlines()
+    assert sum(line.endswith("# type: ignore") for line in wrong) >= 30
+    assert "ignore" not in (SAMPLES / "right.py").read_text()
 
 
 def test_typical_calls_run():
