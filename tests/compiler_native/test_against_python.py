@@ -30,7 +30,7 @@ def bundle(seed: int, count: int, length: int = 28) -> Program:
             value = random_value(rng, pool)
             pool += [value] if isinstance(value, ops.Expr) else []
         graph.store(y, k, pool[-1])
-    return Program("bundle", (x,), (y,), (), (), graph.root, graph)
+    return Program.of("bundle", graph, (x,), (y,))
 
 
 def assert_close(ours: np.ndarray, theirs: np.ndarray, eps: float = 1e-11) -> None:

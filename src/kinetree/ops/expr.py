@@ -290,6 +290,13 @@ def logic(op: str, *args: Any) -> Any:
     return unknown[0] if unknown else not decided
 
 
+def lookup(array: Any, i: Any, j: Any) -> Any:
+    """The element of a matrix at a row and a column that hold whole numbers; one of them is an expression."""
+    i, j = literal(i), literal(j)
+    graph = (i if type(i) is Expr else j).graph
+    return graph.node("lookup", (graph.matrix(array), i, j))
+
+
 def iadd(a: Any, b: Any) -> Any:
     """The integer a + b."""
     if type(a) is not Expr:

@@ -182,6 +182,14 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     return module.Piecewise((a, condition), (b, True))
 
 
+def implied(value: Any, rule: Any) -> Any:
+    """`value`, with the derivatives of `rule`: for what a loop found, and an equation says how it changes.
+
+    implied(x, 0.0) is x as a constant. Where nothing is differentiated, the rule costs nothing.
+    """
+    return ex.record("implied", value, rule) if isinstance(value, Expr) else value
+
+
 def _extreme(op: str, numpy_function: Callable, names: dict, first: Callable, doc: str) -> Callable:
     def function(a: Any, b: Any) -> Any:
         if isinstance(a, Expr) or isinstance(b, Expr):
@@ -204,3 +212,27 @@ _MIN = {"sympy": "Min", "casadi": "fmin", "jax.numpy": "minimum"}
 _MAX = {"sympy": "Max", "casadi": "fmax", "jax.numpy": "maximum"}
 min = _extreme("min", np.minimum, _MIN, less_equal, "smaller")
 max = _extreme("max", np.maximum, _MAX, lambda a, b: less_equal(b, a), "larger")
+
+
+def lookup(array: Any, i: Any, j: Any) -> Any:
+    """array[i, j] of a matrix, at a row and a column that hold whole numbers; clamped to its edges.
+
+    The derivative along both places is zero. A NaN as a place gives NaN. In a trace the matrix becomes a
+    constant of the program.
+    """
+    if isinstance(i, Expr) or isinstance(j, Expr):
+        return ex.lookup(array, i, j)
+    if not isinstance(array, np.ndarray):  # of a program that is folded, or a list
+        array = getattr(array, "data", array)
+    places = [np.real(_numbers(x)) for x in (i, j)]
+    unknown = np.isnan(places[0]) | np.isnan(places[1])
+    limits = zip(places, np.shape(array), strict=True)
+    whole = (np.clip(np.where(unknown, 0.0, x), 0, n - 1).astype(np.intp) for x, n in limits)
+    found = np.where(unknown, np.nan, np.asarray(array)[tuple(whole)])
+    return found if found.ndim else found[()]
+
+
+def _numbers(x: Any) -> np.ndarray:
+    """A number or an array of any kind as NumPy's real or complex numbers."""
+    array = np.asarray(x)
+    return array.astype(float) if array.dtype == object else array
