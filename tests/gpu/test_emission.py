@@ -11,6 +11,7 @@ import sys
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.gpu.jobs import NAMES, TREES, case_of, job
 from tests.soak import devices
 
@@ -23,7 +24,7 @@ from kinetree.joints.revolute import Spin
 HAS_GPU = cuda.is_available()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", share(NAMES, 2))
 def test_every_function_becomes_ptx(name, tmp_path):
     program = job(name, None).program(0)
     number = NAMES.index(name)

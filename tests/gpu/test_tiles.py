@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+from itertools import product
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.gpu.emulator import Emulated
 from tests.gpu.jobs import job
 
@@ -41,9 +43,10 @@ def check(j: Job, kernel: Emulated, count: int, spoiled: tuple[int, ...] = ()) -
         assert same_bits(a.reshape(b.shape), b)
 
 
-@pytest.mark.parametrize("ahead", [False, True])
-@pytest.mark.parametrize("count", [1, 2, 5])
-@pytest.mark.parametrize("function", [kt.inverse_dynamics, kt.forward_dynamics], ids=lambda f: f.name)
+STRANDS = product([kt.inverse_dynamics, kt.forward_dynamics], [1, 2, 5], [False, True])
+
+
+@pytest.mark.parametrize(("function", "count", "ahead"), share(STRANDS, 3))
 def test_strands_give_the_bits_of_the_program(function, count, ahead):
     j = job_for("test", function, QUADRUPED, None, {}, "float64" if ahead else "float32")
     program = j.program(0)

@@ -48,6 +48,7 @@ class Counter(str):
 class GpuKernel(Printer):
     """Prints a program for the threads of a block."""
 
+    tables = " addrspace(1)"
     tile = threads = 128
     resident = 0
 
@@ -205,10 +206,7 @@ class GpuKernel(Printer):
         """An element of a constant table."""
         array, index = value.args
         kind = self.number.scalar if value.op == "load" else "i64"
-        start = self.layout.table[array]
-        base = self._fresh(f"getelementptr i8, ptr addrspace(1) %tables, i64 {start}")
-        address = self._fresh(f"getelementptr {kind}, ptr addrspace(1) {base}, i64 {self._integer(index)}")
-        return self._fresh(f"load {kind}, ptr addrspace(1) {address}, !invariant.load !1")
+        return self._constant(array, self._integer(index), kind)
 
     def row(self, name: str, state: str) -> str:
         """Where the numbers of a state stand."""

@@ -7,8 +7,8 @@ concerned multiply by 2/pi in integers (Payne and Hanek): of its 1200 bits only 
 x 2/pi modulo 4.
 
 The polynomials interpolate (sin r - r) / r^3 and (cos r - 1 + r^2/2) / r^4 at Chebyshev nodes in r^2. Where r
-is not small, its error e matters little: it is added to the sine as it is, and left out of the cosine. Both
-stay below 1.5 ulp (1.3 was seen). Nothing is asked of a library, so every processor with fused multiply-add
+is not small, its error e matters little: it is added to the sine as it is, and left out of the cosine. Sines
+stay below 1 ulp, cosines below 1.5. Nothing is asked of a library, so every processor with fused multiply-add
 gives the same bits; without it the C library is asked.
 """
 
