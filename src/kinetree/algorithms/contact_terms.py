@@ -19,6 +19,7 @@ from kinetree.algorithms.contact_law import (
     rubbed,
     touched,
 )
+from kinetree.model.shapes import on_rim
 from kinetree.spatial import Force
 from kinetree.spatial import vector as vec
 from kinetree.spatial.articulated import ArticulatedInertia
@@ -26,7 +27,7 @@ from kinetree.spatial.transform import Transform
 from kinetree.sweep import Sweep
 
 
-FEW = 8  # points of a body that are not worth a loop
+FEW, MANY = 8, 24  # points of a body that are not worth a loop, if a model has no more
 
 
 class Terms:
@@ -121,19 +122,22 @@ class Patch(Terms):
         self, tree: Sweep, body: Any, points: Sequence[Any], given: Sequence[Any], P: Any, V: Any, ground: Any,
         creep: Any, h: Any,
     ):  # fmt: skip
-        is_plain = all(point.rim is None for point in points)
-        super().__init__(tree, len(points), h, is_plain and len(points) > FEW)
+        super().__init__(tree, len(points), h, len(points) > (FEW if len(tree.contacts) <= MANY else 1))
         self.body, self.creep, self.pose = body, creep, P[body]
-        known = tree.constants([(*p.position, p.radius, *x) for p, x in zip(points, given)], self.loops)
+        known = tree.constants([(*_shape(p), *x) for p, x in zip(points, given)], self.loops)
         self.facts, self.start = tree.rows(self.count, 5), tree.rows(self.count, 3)
         self.places = tree.rows(self.count, 12)
         for k in self.each():
-            *center, radius, stiffness, dissipation, friction = known[k]
-            at = vec.add(self.pose.translation, self.pose.turned_back(tuple(center)))  # type: ignore[arg-type]
+            *shape, stiffness, dissipation, friction = known[k]
+            center, radius, rim = (shape[0], shape[1], shape[2]), shape[3], shape[4:]
+            at = vec.add(self.pose.translation, self.pose.turned_back(center))
             gap, normal = ground.at(at)
             E = tuple(self.pose.turned(axis) for axis in axes_along(normal))
-            r = vec.sub(tuple(center), vec.scale(E[2], radius)) if is_plain else points[k].touching(E[2])  # type: ignore[arg-type]
-            depth = -(gap + vec.dot(E[2], vec.sub(r, tuple(center))))  # type: ignore[arg-type]
+            offset = vec.scale(E[2], -radius)
+            if rim:
+                offset = vec.add(offset, on_rim(tuple(rim[:3]), tuple(rim[3:6]), tuple(rim[6:]), E[2]))  # type: ignore[arg-type]
+            r = vec.add(center, offset)
+            depth = -(gap + vec.dot(E[2], offset))
             self.places[k] = [*r, *E[0], *E[1], *E[2]]
             self.start[k] = u = (self.way(k) @ V[body]).linear
             pressing = (depth, stiffness, dissipation, leaving_of(depth, dissipation))
@@ -168,6 +172,12 @@ class Patch(Terms):
     def worldly(self, k: int, vector: Sequence[Any]) -> Any:
         """A vector at a point in the axes of the world."""
         return self.pose.turned_back(self.way(k).turned_back(tuple(vector)))
+
+
+def _shape(point: Any) -> tuple[Any, ...]:
+    """The numbers that say where a point touches: of its ball, and of its rim if it has one."""
+    rim = () if point.rim is None else (*point.rim.axis, *point.rim.start, *point.rim.reach)
+    return (*point.position, point.radius, *rim)
 
 
 class Rubs(Terms):
