@@ -20,6 +20,7 @@ from kinetree.ops.functions import (
     lookup,
     max,
     min,
+    nearby,
     sign,
     sin,
     sqrt,
@@ -32,6 +33,6 @@ from kinetree.ops.table import PRIMITIVES
 
 __all__ = [
     "PRIMITIVES", "Expr", "Primitive", "abs", "acos", "asin", "atan", "atan2", "cos", "cross", "dot", "equal",
-    "exp", "floor", "is_literal", "largest", "less", "less_equal", "log", "lookup", "max", "min", "norm",
-    "pseudo_inverse", "repeat", "require", "sign", "sin", "solve", "sqrt", "tan", "tanh", "where",
+    "exp", "floor", "is_literal", "largest", "less", "less_equal", "log", "lookup", "max", "min", "nearby",
+    "norm", "pseudo_inverse", "repeat", "require", "sign", "sin", "solve", "sqrt", "tan", "tanh", "where",
 ]  # fmt: skip

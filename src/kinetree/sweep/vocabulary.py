@@ -44,6 +44,7 @@ WORDS = {
     "integrator": Word("", choices=("discrete", "rk4", "variational")),
     "passive": Word("with damping, friction and springs of the joints", type="bool"),
     "limits": Word("with stops at the limits of the joints", type="bool"),
+    "efforts": Word("forces along the velocity of each joint", ("nu",), "N m or N"),
     "added": Word("inertia added along the velocity of each joint", ("nu",), "kg m^2 or kg", "none"),
     "extra": Word('further columns: "rotors", "armature", "damping", "friction"', type="str | Sequence[str]"),
     "C": Word("a matrix to be compared with the Coriolis matrix", ("nv", "nv")),
