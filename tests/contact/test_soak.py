@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.contact.scenes import gains, quadruped, standing
 
 import kinetree as kt
-from tests.contact.scenes import gains, quadruped, standing
 
 ROBOTS = {
     "quadruped": lambda: quadruped(True),
