@@ -109,7 +109,9 @@ PAGES = {
     "files": Page(
         "Robot files and ready-made robots", "Loading, saving, and the zoo.", "load save robots zoo interop"
     ),
-    "motion": Page("Motion in time", "Steps, simulations, trajectories.", "step simulate Trajectory"),
+    "motion": Page(
+        "Motion in time", "Steps, simulations, trajectories.", "step simulate contact_forces Trajectory"
+    ),
     "scale": Page("Many runs", "Sweeps over random numbers, on one machine or many.", "scale"),
     "control": Page("Control", "Control laws: by hand, in the time loop, as C.", "control"),
     "execution": Page(

@@ -56,7 +56,7 @@ HOMES = {
     "kinetree.kinematics": (
         "inverse_kinematics relative_placement relative_velocity relative_acceleration Frames"
     ),
-    "kinetree.motion": "step simulate Trajectory",
+    "kinetree.motion": "step simulate Trajectory contact_forces",
     "kinetree.stages": "compile function Function",
     "kinetree.stages.transforms": "jvp vjp jvp_of vjp_of jacobian_of",
     "kinetree.stages.targets.c": "export_c",

@@ -18,7 +18,7 @@ References: Khalil and Dombre (2002) ch. 9 for base parameters; Craig (2005) ch.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kinetree.joints import Joint
 from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
@@ -35,9 +35,24 @@ _LEAST_SINE = 0.05
 REGROUPED_DEPTH = 32
 
 
+Homes = dict[Place, tuple[Place, Transform]]  # of a body: the one that stands for it, transform from that
+
+
 def canonical(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """Nodes with the same generalised dynamics and the cheapest frames and inertias."""
-    work = _Rewriting(_without_fixed(nodes))
+    return canonical_with_homes(nodes)[0]
+
+
+def canonical_with_homes(
+    nodes: Sequence[Node], kept: Collection[Place] = ()
+) -> tuple[tuple[Node, ...], Homes]:
+    """Canonical nodes, and where the bodies went: the place of the one that stands for each, and the
+    transform from its new frame to the body's own.
+
+    `kept` are bodies that must stay where they are, although the dynamics would not tell.
+    """
+    moving, homes = _without_fixed(nodes)
+    work = _Rewriting(moving, {homes[place][0] for place in kept})
     for place in work.places():
         work.turn_axis_to_z(place)
     for place in work.places():
@@ -47,7 +62,10 @@ def canonical(nodes: Sequence[Node]) -> tuple[Node, ...]:
         if regrouped:
             work.move_unfelt(place)
         work.simplify_placement(place)
-    return tuple(work.nodes)
+    return tuple(work.nodes), {
+        old: (new, way @ work.changes[new].inverse() if new in work.changes else way)
+        for old, (new, way) in homes.items()
+    }
 
 
 def depths(nodes: Sequence[Node]) -> list[int]:
@@ -59,7 +77,7 @@ def depths(nodes: Sequence[Node]) -> list[int]:
     return found
 
 
-def _without_fixed(nodes: Sequence[Node]) -> list[Node]:
+def _without_fixed(nodes: Sequence[Node]) -> tuple[list[Node], Homes]:
     """The nodes without those that have no coordinates; what they carry hangs on their own carrier."""
     moved: dict[Place, tuple[Place, Transform]] = {}  # a dissolved body: where it went, transform to it
     extra: dict[Place, list[Inertia]] = {}
@@ -88,7 +106,12 @@ def _without_fixed(nodes: Sequence[Node]) -> list[Node]:
         )
         home = (number[node.predecessor[0]], node.predecessor[1])
         result.append(node._replace(number=index, predecessor=home, members=members))
-    return result
+    homes: Homes = {}
+    for node in nodes:
+        for k in range(len(node.members)):
+            place, way = moved.get((node.number, k), ((node.number, k), Transform()))
+            homes[node.number, k] = (number[place[0]], place[1]), way
+    return result, homes
 
 
 def _on_changed(node: Node, C: Transform) -> Node:
@@ -101,8 +124,9 @@ def _on_changed(node: Node, C: Transform) -> Node:
 class _Rewriting:
     """Nodes that are being rewritten, and who is carried by whom."""
 
-    def __init__(self, nodes: list[Node]):
-        self.nodes = nodes
+    def __init__(self, nodes: list[Node], kept: Collection[Place] = ()):
+        self.nodes, self.kept = nodes, kept
+        self.changes: dict[Place, Transform] = {}  # from the frame that a body had to the one it has
         self.carried: dict[Place, list[Place]] = {}
         for place in self.places():
             self.carried.setdefault(self.carrier(place), []).append(place)
@@ -131,6 +155,7 @@ class _Rewriting:
         """
         m = self.member(place)
         inverse = C.inverse()
+        self.changes[place] = C @ self.changes[place] if place in self.changes else C
         placement, inertia = _cleaned(C @ m.placement), m.inertia.congruence(inverse)
         self.set(place, m._replace(placement=placement, inertia=inertia, joint=joint or m.joint))
         for child in self.carried.get(place, []):
@@ -197,7 +222,9 @@ class _Rewriting:
         self.set(place, m._replace(placement=Transform.from_factors(m.placement.translation, cheap)))
 
     def is_tied(self, place: Place) -> bool:
-        """Whether a loop is closed by a point or direction of a body."""
+        """Whether it matters where a body is: a loop is closed by a point of it, or it is kept."""
+        if place in self.kept:
+            return True
         closing = self.nodes[place[0]].closing
         return closing is not None and any(c.member == place[1] for tie in closing.rows for c in tie.carried)
 

@@ -182,6 +182,14 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     return module.Piecewise((a, condition), (b, True))
 
 
+def implied(value: Any, rule: Any) -> Any:
+    """`value`, with the derivatives of `rule`: for what a loop found, and an equation says how it changes.
+
+    implied(x, 0.0) is x as a constant. Where nothing is differentiated, the rule costs nothing.
+    """
+    return ex.record("implied", value, rule) if isinstance(value, Expr) else value
+
+
 def _extreme(op: str, numpy_function: Callable, names: dict, first: Callable, doc: str) -> Callable:
     def function(a: Any, b: Any) -> Any:
         if isinstance(a, Expr) or isinstance(b, Expr):

@@ -123,6 +123,8 @@ _ROWS = (
     _test("and", _logic("and"), np.logical_and, "np.logical_and({}, {})", "{} && {}", TRUTH),
     _test("or", _logic("or"), np.logical_or, "np.logical_or({}, {})", "{} || {}", TRUTH),
     _test("not", _logic("not"), np.logical_not, "np.logical_not({})", "!{}", TRUTH),
+    Primitive("implied", (NUMBER, NUMBER), NUMBER, fn.implied, lambda a, b: a, lambda x, y: (None, 1.0),
+              python="{0}", c="{0}"),
     Primitive("lookup", (ARRAY, NUMBER, NUMBER), NUMBER, fn.lookup, derivative=lambda x, y: (None, 0.0, 0.0),
               cost={"other": 1}, weight=10.0),
     Primitive("iadd", (INTEGER, INTEGER), INTEGER, ex.iadd, np.add, python="{} + {}", c="{} + {}"),

@@ -89,6 +89,9 @@ class CLike(Printer):
     def while_head(self, t: str, initial: str) -> str:
         return f"for ({self.integer} {t} = {initial}; {t} > 0;) {{"
 
+    def leaving(self, flag: str) -> str:
+        return f"if ({flag} >= {self.number(1.0)}) break;"
+
     def switch(self, s: Switch) -> None:
         self.line(f"switch ({self.operand(s.selector)}) {{")
         for number, case in enumerate(s.cases):

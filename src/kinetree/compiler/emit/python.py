@@ -116,6 +116,9 @@ class _Printer(Printer):
     def while_head(self, t: str, initial: str) -> str:
         return f"{t} = {initial}\nwhile {t} != 0:"
 
+    def leaving(self, flag: str) -> str:
+        return f"if np.all({flag}.real >= 1):\n    break"
+
     def switch(self, s: Switch) -> None:
         selector = self.operand(s.selector)
         for number, case in enumerate(s.cases):

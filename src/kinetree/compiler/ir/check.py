@@ -192,6 +192,9 @@ class _Checker:
             if statement.count < 0 or statement.step == 0:
                 self.fail(f"a loop runs {statement.count} times with step {statement.step}")
             self.first(statement.body, statement.counter, "counter")
+            until = statement.until
+            if until is not None and (until not in self.members or until.kind != "work" or until.size != 1):
+                self.fail(f"a loop ends by {until!r}, which is not a work array of one number")
             self.block(statement.body)
         elif isinstance(statement, Switch):
             self.operand("switch", statement.selector, "integer")

@@ -9,7 +9,8 @@ Arrays are the only memory. Inputs, tables (constants) and integer tables are re
 work arrays are written and read. Loops, switches and whiles keep their bodies in nested blocks; while
 such a block is open, new nodes land in it, and when it is closed its values can no longer be used:
 whatever must survive goes through an array. Control flow depends on integer tables and literals only,
-never on numbers, so that all lanes of a SIMD program take the same path.
+never on numbers, so that all lanes of a SIMD program take the same path; a loop may end early once further
+turns change nothing in any lane (`Loop.until`).
 """
 
 from __future__ import annotations
@@ -61,13 +62,18 @@ class Store:
 
 @dataclass(eq=False)
 class Loop:
-    """The body runs `count` times with the integer `counter` = start, start + step, ..."""
+    """The body runs `count` times with the integer `counter` = start, start + step, ...
+
+    `until`: a work array of one number. The loop may end before a turn in which it is at least 1, and does
+    once it is in all lanes: further turns must not change anything for that state.
+    """
 
     counter: Expr
     start: int
     count: int
     step: int
     body: Block
+    until: Array | None = None
 
 
 @dataclass(eq=False)
@@ -275,13 +281,15 @@ class Graph:
         self.block = block.parent
 
     @contextmanager
-    def loop(self, count: int, start: int = 0, step: int = 1) -> Iterator[Expr]:
+    def loop(
+        self, count: int, start: int = 0, step: int = 1, until: Array | None = None
+    ) -> Iterator[Expr]:
         """A loop; yields its counter, an integer expression."""
         body = Block()
         outer = self.block
         self.open(body)
         counter = self.fresh("counter", ())
-        outer.statements.append(Loop(counter, start, count, step, body))
+        outer.statements.append(Loop(counter, start, count, step, body, until))
         yield counter
         self.close(body)
 

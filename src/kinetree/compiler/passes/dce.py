@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from kinetree.compiler.ir.graph import READS, Array, Block, Clear, Spoil, Statement, Store, Switch
+from kinetree.compiler.ir.graph import (
+    READS,
+    Array,
+    Block,
+    Clear,
+    Loop,
+    Spoil,
+    Statement,
+    Store,
+    Switch,
+)
 from kinetree.compiler.ir.indices import ANYTHING, Facts, Indices
 from kinetree.compiler.ir.program import Program, operands, walk
 from kinetree.compiler.ir.rebuild import Rebuild
@@ -90,6 +100,8 @@ class _Liveness:
                 continue
             if statement in self._around:
                 todo.append(self._around[statement])
+            if type(statement) is Loop and statement.until is not None:
+                todo += self._stores(statement.until, 0)
             for operand in operands(statement):
                 if type(operand) is Expr and operand not in alive:
                     todo.append(operand)

@@ -350,6 +350,8 @@ class Printer(Walk):
         self._lines.append(f"  br label %{head}")
         self._start(head)
         counter = self._fresh(f"phi i64 [ {loop.start}, %{before} ], [ %{latch}.i, %{latch} ]")
+        if loop.until is not None:
+            self._leave(loop.until, f"turn{self._count}", done)
         self._scopes.append({})
         self._bind(loop.counter, counter)
         self.statements(loop.body.statements)
@@ -360,6 +362,17 @@ class Printer(Walk):
         more = self._fresh(f"icmp ne i64 %{latch}.i, {stop}")
         self._lines.append(f"  br i1 {more}, label %{head}, label %{done}")
         self._start(done)
+
+    def _leave(self, until: Array, turn: str, done: str) -> None:
+        """Go to `done` if a number is at least 1 in all lanes, else on."""
+        value = self._load(Expr("load", (until, 0), self.program.graph, self.program.body, 0))
+        vector, lanes = self.number.vector, self.number.lanes
+        over = self._fresh(f"fcmp oge {vector} {value}, {self.number.constant(1.0)}")
+        if lanes > 1:
+            bits = self._fresh(f"bitcast {self.number.boolean} {over} to i{lanes}")
+            over = self._fresh(f"icmp eq i{lanes} {bits}, -1")
+        self._lines.append(f"  br i1 {over}, label %{done}, label %{turn}")
+        self._start(turn)
 
     def repeat(self, loop: While) -> None:
         head, body, latch, done = self._labels("while", "body", "again", "done")
