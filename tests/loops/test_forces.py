@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.loops.mechanisms import ALL, at, four_bar, link
 
 import kinetree as kt
 
 TARGETS = ["cpu", "eager"]
-
-
-@pytest.fixture(scope="module", params=list(ALL))
-def model(request):
-    return ALL[request.param]()
 
 
 def times(A, x):
@@ -52,8 +50,9 @@ def test_passive_forces_act_through_the_loop(target, rng):
     np.testing.assert_array_equal(model.damping, [0.3])  # of the independent joint alone
 
 
-@pytest.mark.parametrize("mode", ["unrolled", "looped"])
-def test_added_inertia_of_all_joints(model, mode, rng):
+@pytest.mark.parametrize(("name", "mode"), share(product(ALL, ["unrolled", "looped"]), 3))
+def test_added_inertia_of_all_joints(name, mode, rng):
+    model = ALL[name]()
     q, v = model.random_state(rng, 4)
     added, tau = rng.random((4, model.nu)), rng.normal(size=v.shape)
     G = kt.loop_matrix(model, q)
@@ -63,9 +62,10 @@ def test_added_inertia_of_all_joints(model, mode, rng):
     np.testing.assert_allclose(left, tau, atol=1e-12 * max(1.0, np.linalg.cond(M).max()))
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_joints_and_closures_hold_the_bodies(model, target, rng):
+@pytest.mark.parametrize(("name", "target"), share(product(ALL, TARGETS), 3))
+def test_joints_and_closures_hold_the_bodies(name, target, rng):
     """The tree with the wrenches of its closures as external ones has the same forces in its joints."""
+    model = ALL[name]()
     q, v = model.random_state(rng, 3)
     v = 0.3 * v  # so that differences are small near dead points
     a, given = rng.normal(size=v.shape), rng.normal(size=(3, model.nbodies, 6))

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -180,17 +180,20 @@ class Graph:
     def fresh(self, op: str, args: tuple) -> Expr:
         """A node that is not shared (loads, counters)."""
         for a in args:
-            if type(a) is Expr and not a.block.is_open:
-                raise TraceError(
-                    f"{a!r} was computed in a loop body that has ended: a value leaves a loop only through "
-                    "a field, a sum or an output of the sweep"
-                )
-            if type(a) is Expr and a.graph is not self:
-                raise TraceError("expressions of two different traces cannot be combined")
+            if type(a) is Expr and not (a.block.is_open and a.graph is self):
+                self._refuse(a)
         self._count += 1
         result = Expr(op, args, self, self.block, self._count)
         self.block.statements.append(result)
         return result
+
+    def _refuse(self, operand: Expr) -> NoReturn:
+        if operand.graph is not self:
+            raise TraceError("expressions of two different traces cannot be combined")
+        raise TraceError(
+            f"{operand!r} was computed in a loop body that has ended: a value leaves a loop only through "
+            "a field, a sum or an output of the sweep"
+        )
 
     def load(self, array: Array, index: Index) -> Expr:
         """The element of `array` at `index`. Constant and input arrays are shared, work arrays are not."""

@@ -108,7 +108,8 @@ class GpuKernel(Printer):
         self._lines += [
             "  br label %states",
             "states:",
-            f"  %base = phi i64 [ %first, %{before} ], [ %base.next, %latch ]",
+            f"  %base = phi i64 [ %first, %{before} ], [ %base.next, %again ]",
+            f"  %count = phi i32 [ 0, %{before} ], [ %count.next, %again ]",
         ]
         self._label = "states"
 
@@ -118,10 +119,20 @@ class GpuKernel(Printer):
             "latch:",
             "  %base.next = add i64 %base, %step",
             "  %more = icmp slt i64 %base.next, %n",
-            "  br i1 %more, label %states, label %finish",
-            "finish:",
-            "  ret void",
+            "  br i1 %more, label %again, label %finish",
+            "again:",
+            "  %count.next = add i32 %count, 1",
         ]
+        self.between()
+        self._lines += ["  br label %states", "finish:"]
+        self.leave()
+        self._lines.append("  ret void")
+
+    def between(self) -> None:
+        """What is done between a tile and the next."""
+
+    def leave(self) -> None:
+        """What is done at the end."""
 
     def text(self, memory: list[str]) -> str:
         """The module: `memory` declares what the kernel shares."""
@@ -135,6 +146,7 @@ class GpuKernel(Printer):
             functions.append(reciprocal.define(number, self.rough))
         functions += [elementary.define(op, number, "alwaysinline nounwind") for op in sorted(self.library)]
         functions.append(f"define {device.kernel} void @states({self.parameters()}) #0 {{\n{body}\n}}")
+        functions += [device.whole] if "@gates" in "".join(memory) else []
         functions += [device.declarations, declarations()]
         functions.append(attributes(device, self.threads, self.resident))
         return "\n\n".join(functions)
