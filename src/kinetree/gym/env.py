@@ -57,7 +57,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             "kp", "kd"; and whatever else the functions take, such as a command to follow.
         push: a `kt.gym.Push`, if robots are pushed now and then.
         ground: as for `kt.simulate`.
-        autoreset_mode: "next_step", "same_step" or "disabled", as Gymnasium has them: the step after the
+        autoreset_mode: "next_step", "same_step" or "disabled", or one of Gymnasium's: the step after the
             end of an episode starts a new one and ignores the action; the same step does, with the last
             observation in infos["final_obs"]; or `reset(options={"reset_mask": ...})` does.
         dtype: "float32" or "float64", of the simulation and of all arrays.
@@ -93,7 +93,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         randomize: Mapping[str, Any] | None = None,
         push: Push | None = None,
         ground: Any = True,
-        autoreset_mode: str = "next_step",
+        autoreset_mode: Any = "next_step",
         dtype: str = "float32",
         backend: str = "numpy",
     ):
@@ -112,17 +112,20 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         _whole("num_envs", num_envs)
         if dtype not in ("float32", "float64"):
             raise ArgumentError(f"VectorEnv: dtype is {dtype!r}: choose 'float32' or 'float64'")
-        if autoreset_mode not in MODES:
-            raise ArgumentError(f"VectorEnv: autoreset_mode is {autoreset_mode!r}: choose from {MODES}")
+        mode = getattr(autoreset_mode, "name", autoreset_mode)
+        if not isinstance(mode, str) or mode.lower() not in MODES:
+            raise ArgumentError(
+                f"VectorEnv: autoreset_mode is {autoreset_mode!r}: choose from {', '.join(MODES)}"
+            )
         self.model, self.num_envs, self.dtype = model, int(num_envs), np.dtype(dtype)
-        self.mode, self.backend = autoreset_mode, tensors.checked(backend)
+        self.mode, self.backend = mode.lower(), tensors.checked(backend)
         self.push = None if push is None else push.checked(model)
-        self.dt = dt * steps  # of an action
+        self._step, self.dt = np.asarray(dt, dtype), dt * steps  # of the simulation, and of an action
         self.limit = np.inf if time_limit is None else round(_positive("time_limit", time_limit) / self.dt)
         draws = Draws(model, start, randomize, ground)
         rest = draws.start[0] if pose is None else Draws(model, pose, None, ground).start[0]
         driven = drive.read(model, control, joints, rest, action_scale, kp, kd)
-        self.task = Task(model, driven, functions, dt, steps, ground, draws.names)
+        self.task = Task(model, driven, functions, steps, ground, draws.names)
         draws.ground = self.task.ground
         self._draws = draws
         self._advance, self._look = self.task.advance(), self.task.look()
@@ -224,7 +227,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             given = {name: x for name, x in self._drawn.items() if name == "parameters"}
             self._v = self.push.pushed(self.model, self._q, self._v, given, self._seed or 0, runs, self.dt)
         given = {"q": self._q, "v": self._v, "t": (self._count * self.dt).astype(self.dtype)}
-        given |= {"action": action, "last_action": self._action, **self._drawn}
+        given |= {"action": action, "last_action": self._action, "dt": self._step, **self._drawn}
         present = self._advance.present(tuple(given))
         if self._kernel is None:
             job = Job(self._advance, self.model, present, {}, str(self.dtype))
@@ -249,7 +252,8 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         self._count[index], self._action[index], self._over[index] = 0, 0.0, False
         given = {"q": self._q, "v": self._v, **self._drawn}
         names = self._look.present(tuple(given))
-        self._seen[index] = self._look(self.model, **{name: given[name][index] for name in names})
+        chosen = {name: given[name][index] for name in names if name in given}
+        self._seen[index] = self._look(self.model, dt=self._step, **chosen)
 
     def _shown(self) -> Any:
         """The observations, which are the caller's to keep."""

@@ -23,7 +23,6 @@ Array = np.ndarray
 
 GAINS = ("kp", "kd")
 PHYSICAL = (*CONTACT, *(a.name for a in MODEL_INPUTS))  # numbers of the simulation that may be drawn
-AFTER = ("force", "velocity", "tau", "last_q", "last_v")  # what is known only after some steps
 
 
 class Task:
@@ -32,16 +31,16 @@ class Task:
     Args:
         model, drive: the robot, and how actions act on it.
         functions: of a model, by what they give: "observation", "reward", "terminated" (may be absent).
-        dt, steps: of the simulation, and how many of them an action lasts.
+        steps: of the simulation, that an action lasts.
         ground: as for `kt.simulate`.
         drawn: names of numbers that differ between robots.
     """
 
     def __init__(
-        self, model: Model, drive: Drive, functions: dict[str, Function], dt: float, steps: int, ground: Any,
+        self, model: Model, drive: Drive, functions: dict[str, Function], steps: int, ground: Any,
         drawn: Iterable[str],
     ):  # fmt: skip
-        self.model, self.drive, self.functions, self.dt, self.steps = model, drive, functions, dt, steps
+        self.model, self.drive, self.functions, self.steps = model, drive, functions, steps
         self.ground = resolved(model, ground, "discrete", "VectorEnv")
         n = drive.size
         self.offered = {a.name: a for a in arguments(
@@ -105,19 +104,19 @@ class Task:
             return after["q"], after["v"], *numbers, over, ops.min(sure, trust(given["q"]))
 
         outputs = (*arguments("q, v"), self._observation, *arguments("reward, terminated, trust"))
-        return self._function(advanced_by_action, ("q", "v", "t", "action", "last_action"), outputs)
+        return self._function(advanced_by_action, ("q", "v", "t", "action", "last_action", "dt"), outputs)
 
     def look(self) -> OwnFunction:
         """The observation of a robot that nothing has happened to."""
 
         def observation_at_start(model: Model, **given: Any) -> Any:
             points = np.zeros((len(self.model.contact_points), 3))
-            still = {"force": points, "velocity": points, "tau": np.zeros(model.nv), "t": 0.0}
+            still = {"force": points, "velocity": points, "tau": np.zeros(model.nv), "t": 0.0, "dt": given["dt"]}
             none = np.zeros(self.drive.size)
             rest = {"last_q": given["q"], "last_v": given["v"], "action": none, "last_action": none}
             return self._call("observation", model, given | still | rest)
 
-        return self._function(observation_at_start, ("q", "v"), (self._observation,))
+        return self._function(observation_at_start, ("q", "v", "dt"), (self._observation,))
 
     @property
     def _observation(self) -> Argument:
@@ -126,7 +125,8 @@ class Task:
     def _function(self, body: Any, names: tuple[str, ...], outputs: tuple[Argument, ...]) -> OwnFunction:
         body.__module__ = ""  # what it computes does not follow from the package's own source
         own = [a for name, a in self.drawn.items() if name not in ("parameters", "gravity")]
-        inputs = [*(self.offered[name] for name in names), *(Argument(a.name, a.shape) for a in own)]
+        known = self.offered | {"dt": Argument("dt", ())}
+        inputs = [*(known[name] for name in names), *(Argument(a.name, a.shape) for a in own)]
         return OwnFunction(body, inputs, outputs, {})
 
     # -- their parts
@@ -137,12 +137,12 @@ class Task:
         gains = [given[name] if name in given else getattr(self.drive, name) for name in GAINS]
         acting = self.drive.acting(model, action, *gains)
         felt = {name: given[name] for name in CONTACT if name in given}
-        points = np.zeros((len(self.model.contact_points), 3))
+        points, dt = np.zeros((len(self.model.contact_points), 3)), given["dt"]
 
         def one(q: Any, v: Any, force: Any, velocity: Any) -> tuple:
             if self.ground is None:
-                return *step(model, q, v, dt=self.dt, ground=False, **acting), points, points
-            return contact_step(model, q, v, dt=self.dt, ground=self.ground, **acting, **felt)
+                return *step(model, q, v, dt=dt, ground=False, **acting), points, points
+            return contact_step(model, q, v, dt=dt, ground=self.ground, **acting, **felt)
 
         q, v, force, velocity = repeat(self.steps, one, given["q"], given["v"], points, points)
         after = {"q": q, "v": v, "force": force, "velocity": velocity, "action": action}
