@@ -80,19 +80,12 @@ class Draws:
             pose = poses[:, point.body - 1]
             x, y, _ = np.moveaxis(pose[:, :3, :3] @ np.array(point.position) + pose[:, :3, 3], -1, 0)
             heights.append(self.ground.height(x, y)[0])
-        for body, place in self.model.coordinate_places[1]:
-            if body.joint.is_free and body.parent == 0:
-                up = np.zeros((len(q), self.model.nv))
-                up[:, list(place["v"])[3:]] = _upward(q[:, list(place["q"])], np.max(heights, 0))
-                q = moved(self.model, q, up)
-        return q
-
-
-def _upward(q: Array, height: Array) -> Array:
-    """A rise in the world as a motion along the axes of a free body with these coordinates."""
-    w, x, y, z = np.moveaxis(q[:, :4], -1, 0)
-    third_row = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], -1)
-    return height[:, None] * third_row
+        up = np.zeros((len(q), self.model.nv))
+        for pose, body in zip(np.moveaxis(poses, 1, 0), self.model.bodies):
+            if body.joint.is_free and body.parent == 0:  # its velocity is along its own axes
+                linear = self.model.coordinate_index(body.joint_name).stop - 3
+                up[:, linear : linear + 3] = np.max(heights, 0)[:, None] * pose[:, 2, :3]
+        return moved(self.model, q, up)
 
 
 def _source(name: str, value: Any) -> Source:
