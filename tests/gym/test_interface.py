@@ -6,13 +6,12 @@ import sys
 
 import numpy as np
 import pytest
-
-gymnasium = pytest.importorskip("gymnasium")
-
 from tests.gym.robots import ROBOT, START, actions, environment, forward, low, seen
 
 import kinetree as kt
 from kinetree.errors import ArgumentError, MissingPackageError
+
+gymnasium = pytest.importorskip("gymnasium")
 
 
 def test_spaces_and_shapes():
@@ -158,7 +157,8 @@ def test_a_robot_that_diverges_ends_its_episode():
     action = np.zeros((3, 2))
     action[1] = 1.0
     observation, reward, terminated, _, infos = env.step(action)
-    assert infos["failed"].tolist() == infos["_failed"].tolist() == terminated.tolist() == [False, True, False]
+    for truths in (terminated, infos["failed"], infos["_failed"]):
+        assert truths.tolist() == [False, True, False]
     assert np.isfinite(observation).all() and reward[1] == 0
     np.testing.assert_array_equal(observation[1], before[1])
     observation, _, terminated, _, infos = env.step(0 * action)
@@ -240,7 +240,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("options", "message"), BAD, ids=[next(iter(o)) + str(k) for k, (o, _) in enumerate(BAD)])
+@pytest.mark.parametrize(("options", "message"), BAD, ids=[next(iter(options)) for options, _ in BAD])
 def test_what_does_not_fit_is_refused(options, message):
     with pytest.raises(ArgumentError, match=message):
         environment(**({"count": 2} | options))

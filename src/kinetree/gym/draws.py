@@ -104,7 +104,8 @@ def _state(model: Model, start: Any) -> tuple[Array, Array]:
     pair = start if isinstance(start, tuple) and len(start) == 2 else (start, None)
     q = model.neutral() if pair[0] is None else np.array(pair[0], float)
     v = np.zeros(model.nv) if pair[1] is None else np.array(pair[1], float)
-    if q.shape != (model.nq,) or v.shape != (model.nv,) or not (np.isfinite(q).all() and np.isfinite(v).all()):
+    finite = np.isfinite(q).all() and np.isfinite(v).all()
+    if q.shape != (model.nq,) or v.shape != (model.nv,) or not finite:
         raise ArgumentError(
             f"VectorEnv: start must be q of {model.nq} finite numbers, or (q, v) with {model.nv} for v; got "
             f"shapes {q.shape} and {v.shape}"

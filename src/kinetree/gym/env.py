@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -171,9 +172,9 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             raise ArgumentError("VectorEnv: the first reset must be of all environments")
         unknown = set(options) - {"q", "v"}
         if unknown:
-            raise ArgumentError(f"VectorEnv: unknown options {sorted(unknown)}: reset_mask, q and v are known")
+            raise ArgumentError(f"VectorEnv: unknown options {sorted(unknown)}; known: reset_mask, q, v")
         if seed is not None or self._seed is None:
-            self._seed = int(np.random.SeedSequence().entropy % 2**63) if seed is None else _whole("seed", seed, 0)
+            self._seed = secrets.randbits(63) if seed is None else _whole("seed", seed, 0)
             self._episode[:], self._total = 0, 0
         self._ready = True
         self._begin(np.flatnonzero(mask), options)
@@ -199,7 +200,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         self._q, self._v, self._seen = found["q"], found["v"], seen
         self._action = np.clip(action, -1.0, 1.0)
         self._total += 1
-        infos: dict[str, Any] = {"failed": self._out(failed), "_failed": self._out(failed)} if failed.any() else {}
+        infos = {name: self._out(failed) for name in ("failed", "_failed") if failed.any()}
         self._over = over = terminated | truncated
         again = over if self.mode == "same_step" else waiting
         if again.any():
@@ -252,8 +253,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         self._count[index], self._action[index], self._over[index] = 0, 0.0, False
         given = {"q": self._q, "v": self._v, **self._drawn}
         names = self._look.present(tuple(given))
-        chosen = {name: given[name][index] for name in names if name in given}
-        self._seen[index] = self._look(self.model, dt=self._step, **chosen)
+        self._seen[index] = self._look(self.model, **{name: given[name][index] for name in names})
 
     def _shown(self) -> Any:
         """The observations, which are the caller's to keep."""

@@ -43,9 +43,9 @@ class Push(NamedTuple):
         hit = chance < dt / self.every
         if not hit.any():
             return v
-        force = self.impulse * size[hit] * np.array([np.cos(2 * np.pi * way[hit]), np.sin(2 * np.pi * way[hit])])
-        impulse = np.zeros((hit.sum(), 6))
-        impulse[:, 3:5] = force.T
+        size, angle = self.impulse * size[hit], 2 * np.pi * way[hit]
+        impulse = np.zeros((len(size), 6))
+        impulse[:, 3], impulse[:, 4] = size * np.cos(angle), size * np.sin(angle)
         given = {name: x[hit] for name, x in numbers.items() if name == "parameters"}
         v = v.copy()
         v[hit] += impulse_response(model, q[hit].astype(float), self.frame, impulse, **given)

@@ -111,12 +111,12 @@ class Task:
 
         def observation_at_start(model: Model, **given: Any) -> Any:
             points = np.zeros((len(self.model.contact_points), 3))
-            still = {"force": points, "velocity": points, "tau": np.zeros(model.nv), "t": 0.0, "dt": given["dt"]}
             none = np.zeros(self.drive.size)
-            rest = {"last_q": given["q"], "last_v": given["v"], "action": none, "last_action": none}
-            return self._call("observation", model, given | still | rest)
+            still = {"t": 0.0, "action": none, "last_action": none, "tau": np.zeros(model.nv)}
+            still |= {"force": points, "velocity": points, "last_q": given["q"], "last_v": given["v"]}
+            return self._call("observation", model, given | still)
 
-        return self._function(observation_at_start, ("q", "v", "dt"), (self._observation,))
+        return self._function(observation_at_start, ("q", "v"), (self._observation,))
 
     @property
     def _observation(self) -> Argument:
