@@ -162,6 +162,22 @@ class Sweep(ABC):
         """`ops.repeat`: the state after a body has been applied so many times, or until something holds."""
         raise TraceError("a loop of its own cannot be traced within loops over the tree")
 
+    def rows(self, count: int, width: int) -> Any:
+        """Memory for so many rows of numbers, written and read by their places."""
+        raise TraceError("a loop of its own cannot be traced within loops over the tree")
+
+    def constants(self, rows: list[Sequence[Any]], loops: bool) -> Any:
+        """Rows of numbers that do not change, read in loops or not."""
+        raise TraceError("a loop of its own cannot be traced within loops over the tree")
+
+    def each(self, count: int, loops: bool) -> Iterator[Any]:
+        """The places of rows, in a loop if it is one where programs are recorded."""
+        raise TraceError("a loop of its own cannot be traced within loops over the tree")
+
+    def totals(self, width: int, loops: bool) -> Any:
+        """So many sums, that `add(*numbers)` adds to within `each`, and whose `values()` are read after."""
+        raise TraceError("a loop of its own cannot be traced within loops over the tree")
+
     def implied(self, found: list[Any], rule: Callable[[list[Any]], list[Any]]) -> list[Any]:
         """Numbers that were found, with the derivatives of what a rule makes of them as constants."""
         raise TraceError("a loop of its own cannot be traced within loops over the tree")
