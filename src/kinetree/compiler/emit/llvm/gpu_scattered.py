@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree.compiler.emit.llvm.device import Device
-from kinetree.compiler.emit.llvm.gpu_kernel import GpuKernel, GpuModule
+from kinetree.compiler.emit.llvm.gpu_kernel import ANY, GpuKernel, GpuModule
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
 from kinetree.compiler.ir.program import Program
@@ -59,7 +59,7 @@ class Scattered(GpuKernel):
         self._judge()
         self.ask()
         self.foot()
-        return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, False)
+        return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, ANY)
 
     def not_ordinary(self, odd: str, below: str) -> str:
         """A state that has become NaN in a time loop stays so: the other kernel knows no better."""
