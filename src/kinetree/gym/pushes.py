@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from kinetree.scale import philox
 Array = np.ndarray
 
 
-class Push(NamedTuple):
+@dataclass(frozen=True)
+class Push:
     """Impulses on a frame, in random horizontal directions.
 
     Args:
