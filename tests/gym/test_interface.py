@@ -235,6 +235,11 @@ BAD = [
     ({"randomize": {"colour": (0, 1)}}, "'colour' is drawn at random, but no function takes it"),
     ({"randomize": {"mass": 3.0}}, r"must be \(low, high\)"),
     ({"randomize": {"mass": kt.scale.sobol(0, 1)}}, r"must be \(low, high\)"),
+    ({"randomize": {"kp": kt.scale.uniform([1.0, 2.0, 3.0], 4.0)}}, r"must give \(2,\) finite numbers"),
+    ({"randomize": {"mass": (1.0, np.inf)}}, r"must give \(3,\) finite numbers"),
+    ({"randomize": {"mass": (1, 2), "parameters": (1, 2)}}, "give one of them"),
+    ({"randomize": {"contact_friction": (1, 2)}, "ground": False}, "nothing touches"),
+    ({"target": "eager"}, "choose 'cpu' or 'cuda'"),
     ({"push": kt.gym.Push("trunk", -1.0, 1.0)}, "Push: impulse must be a positive number"),
     ({"ground": "grass"}, "ground must be"),
 ]

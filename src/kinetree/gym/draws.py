@@ -33,6 +33,8 @@ class Draws:
         self.model, self.ground = model, ground
         self.start = _state(model, start)
         self.sources = {name: _source(name, value) for name, value in (given or {}).items()}
+        if {"mass", "parameters"} <= set(self.sources):
+            raise ArgumentError("VectorEnv: randomize has mass and parameters: give one of them")
 
     @property
     def names(self) -> list[str]:
@@ -62,11 +64,14 @@ class Draws:
         return self._lifted(q), v
 
     def _values(self, name: str, shape: tuple[int, ...], seed: int, runs: Array) -> Array:
-        values = np.asarray(self.sources[name].values(runs, shape, philox.key_of(seed, name)), float)
+        try:
+            values = np.asarray(self.sources[name].values(runs, shape, philox.key_of(seed, name)), float)
+        except (TypeError, ValueError):
+            values = np.empty(0)
         if values.shape != (len(runs), *shape) or not np.isfinite(values).all():
             raise ArgumentError(
-                f"VectorEnv: randomize[{name!r}] gives values of shape {values.shape[1:]}, or that are not "
-                f"finite: {shape} finite numbers are needed"
+                f"VectorEnv: randomize[{name!r}] must give {shape or 'one'} finite numbers for an episode, but is "
+                f"{self.sources[name]}"
             )
         return values
 

@@ -63,6 +63,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             observation in infos["final_obs"]; or `reset(options={"reset_mask": ...})` does.
         dtype: "float32" or "float64", of the simulation and of all arrays.
         backend: "numpy", or "torch" or "jax" for tensors that share the memory of these arrays.
+        target: "cpu", or "cuda" to move the robots on a GPU; states and results go there and back.
 
     The functions see, by the names of their inputs: q, v after the action; t, s since the start of the
     episode; action and last_action, cut off; last_q and last_v before it; force and velocity (points, 3) of
@@ -97,6 +98,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         autoreset_mode: Any = "next_step",
         dtype: str = "float32",
         backend: str = "numpy",
+        target: str = "cpu",
     ):
         gymnasium = needed("gymnasium", "kt.gym.VectorEnv")
         if not isinstance(model, Model):
@@ -113,13 +115,15 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         _whole("num_envs", num_envs)
         if dtype not in ("float32", "float64"):
             raise ArgumentError(f"VectorEnv: dtype is {dtype!r}: choose 'float32' or 'float64'")
+        if target not in ("cpu", "cuda"):
+            raise ArgumentError(f"VectorEnv: target is {target!r}: choose 'cpu' or 'cuda'")
         mode = getattr(autoreset_mode, "name", autoreset_mode)
         if not isinstance(mode, str) or mode.lower() not in MODES:
             raise ArgumentError(
                 f"VectorEnv: autoreset_mode is {autoreset_mode!r}: choose from {', '.join(MODES)}"
             )
         self.model, self.num_envs, self.dtype = model, int(num_envs), np.dtype(dtype)
-        self.mode, self.backend = mode.lower(), tensors.checked(backend)
+        self.mode, self.backend, self.target = mode.lower(), tensors.checked(backend), target
         self.push = None if push is None else push.checked(model)
         self._step, self.dt = np.asarray(dt, dtype), dt * steps  # of the simulation, and of an action
         self.limit = np.inf if time_limit is None else round(_positive("time_limit", time_limit) / self.dt)
@@ -134,6 +138,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         self._spaces(gymnasium)
         self._seed: int | None = None
         self._clear()
+        self._draw(np.arange(1))  # what does not fit is refused now
 
     def _spaces(self, gymnasium: Any) -> None:
         spaces, batch = gymnasium.spaces, gymnasium.vector.utils.batch_space
@@ -232,7 +237,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         present = self._advance.present(tuple(given))
         if self._kernel is None:
             job = Job(self._advance, self.model, present, {}, str(self.dtype))
-            self._kernel = TARGETS["cpu"].executable(job)
+            self._kernel = TARGETS[self.target].executable(job)
         shapes = [(a.name, (self.num_envs, *a.sizes(self.model))) for a in self._advance.outputs]
         out = {name: tensors.empty(shape, self.dtype) for name, shape in shapes}
         self._kernel(*(given[name] for name in present), out=tuple(out.values()))
@@ -240,20 +245,24 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
 
     def _begin(self, index: Array, states: dict[str, Any]) -> None:
         """New episodes of some environments."""
-        runs, seed = runs_of(index, self._episode[index]), self._seed or 0
-        q, v = self._draws.states(seed, runs)
+        q, v, numbers = self._draw(index)
         for name, array, width in (("q", q, self.model.nq), ("v", v, self.model.nv)):
             if name in states:
                 array[:] = _rows(name, states[name], self.num_envs, width)[index]
         self._q[index], self._v[index] = q, v
-        shapes = {name: a.shape[1:] for name, a in self._drawn.items()}
-        for name, values in self._draws.numbers(shapes, seed, runs).items():
+        for name, values in numbers.items():
             self._drawn[name][index] = values
         self._episode[index] += 1
         self._count[index], self._action[index], self._over[index] = 0, 0.0, False
         given = {"q": self._q, "v": self._v, **self._drawn}
         names = self._look.present(tuple(given))
         self._seen[index] = self._look(self.model, **{name: given[name][index] for name in names})
+
+    def _draw(self, index: Array) -> tuple[Array, Array, dict[str, Array]]:
+        """Where the next episodes of some environments start, and their numbers."""
+        runs, seed = runs_of(index, self._episode[index]), self._seed or 0
+        shapes = {name: a.shape[1:] for name, a in self._drawn.items()}
+        return *self._draws.states(seed, runs), self._draws.numbers(shapes, seed, runs)
 
     def _shown(self) -> Any:
         """The observations, which are the caller's to keep."""

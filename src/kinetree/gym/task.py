@@ -50,6 +50,9 @@ class Task:
         own = {a.name: a for a in (*contact_step.inputs, *MODEL_INPUTS)}
         own |= {name: Argument(name, (n,)) for name in GAINS}
         self.drawn = {name: own[name] for name in drawn if name in (*PHYSICAL, *GAINS)}
+        felt = [name for name in self.drawn if name in CONTACT]
+        if self.ground is None and felt:
+            raise ArgumentError(f"VectorEnv: {felt[0]} is drawn at random, but nothing touches: no ground")
         wanted = [name for name in drawn if name not in self.drawn]
         self.drawn |= {name: self._asked(name) for name in wanted}
         self._check()
