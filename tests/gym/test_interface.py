@@ -228,7 +228,7 @@ BAD = [
     ({"steps": 1.5}, "steps must be a whole number"),
     ({"dt": -1.0}, "dt must be a positive number"),
     ({"time_limit": np.nan}, "time_limit must be a positive number"),
-    ({"dtype": "float16"}, "choose 'float32' or 'float64'"),
+    ({"dtype": "float16"}, "choose from float32, float64"),
     ({"backend": "mxnet"}, "choose from numpy, torch, jax"),
     ({"autoreset_mode": "always"}, "choose from next_step"),
     ({"start": np.zeros(3)}, "start must be q of 9 finite numbers"),
@@ -239,7 +239,7 @@ BAD = [
     ({"randomize": {"mass": (1.0, np.inf)}}, r"must give \(3,\) finite numbers"),
     ({"randomize": {"mass": (1, 2), "parameters": (1, 2)}}, "give one of them"),
     ({"randomize": {"contact_friction": (1, 2)}, "ground": False}, "nothing touches"),
-    ({"target": "eager"}, "choose 'cpu' or 'cuda'"),
+    ({"target": "eager"}, "choose from cpu, cuda"),
     ({"push": kt.gym.Push("trunk", -1.0, 1.0)}, "Push: impulse must be a positive number"),
     ({"ground": "grass"}, "ground must be"),
 ]

@@ -70,7 +70,7 @@ class Draws:
             values = np.empty(0)
         if values.shape != (len(runs), *shape) or not np.isfinite(values).all():
             raise ArgumentError(
-                f"VectorEnv: randomize[{name!r}] must give {shape or 'one'} finite numbers for an episode, but is "
+                f"VectorEnv: randomize[{name!r}] must give {shape or 1} finite numbers for an episode; it is "
                 f"{self.sources[name]}"
             )
         return values

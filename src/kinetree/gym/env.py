@@ -103,29 +103,15 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         gymnasium = needed("gymnasium", "kt.gym.VectorEnv")
         if not isinstance(model, Model):
             raise ArgumentError(f"VectorEnv: model must be a kinetree Model, got a {type(model).__name__}")
-        functions = {"observation": observation, "reward": reward}
-        functions |= {} if terminated is None else {"terminated": terminated}
-        for role, function in functions.items():
-            if not isinstance(function, Function):
-                raise ArgumentError(
-                    f"VectorEnv: {role} must be a function of a model, made by @kt.function, got {function!r}"
-                )
-        _positive("dt", dt)
-        _whole("steps", steps)
-        _whole("num_envs", num_envs)
-        if dtype not in ("float32", "float64"):
-            raise ArgumentError(f"VectorEnv: dtype is {dtype!r}: choose 'float32' or 'float64'")
-        if target not in ("cpu", "cuda"):
-            raise ArgumentError(f"VectorEnv: target is {target!r}: choose 'cpu' or 'cuda'")
-        mode = getattr(autoreset_mode, "name", autoreset_mode)
-        if not isinstance(mode, str) or mode.lower() not in MODES:
-            raise ArgumentError(
-                f"VectorEnv: autoreset_mode is {autoreset_mode!r}: choose from {', '.join(MODES)}"
-            )
-        self.model, self.num_envs, self.dtype = model, int(num_envs), np.dtype(dtype)
-        self.mode, self.backend, self.target = mode.lower(), tensors.checked(backend), target
+        functions = _functions({"observation": observation, "reward": reward, "terminated": terminated})
+        self.model, self.num_envs = model, _whole("num_envs", num_envs)
+        self.dtype = np.dtype(_chosen("dtype", dtype, ("float32", "float64")))
+        self.target, self.backend = _chosen("target", target, ("cpu", "cuda")), tensors.checked(backend)
+        named = getattr(autoreset_mode, "name", autoreset_mode)
+        self.mode = _chosen("autoreset_mode", named.lower() if isinstance(named, str) else named, MODES)
         self.push = None if push is None else push.checked(model)
-        self._step, self.dt = np.asarray(dt, dtype), dt * steps  # of the simulation, and of an action
+        self._step = np.asarray(_positive("dt", dt), dtype)  # of the simulation
+        self.dt = dt * _whole("steps", steps)  # of an action
         self.limit = np.inf if time_limit is None else round(_positive("time_limit", time_limit) / self.dt)
         draws = Draws(model, start, randomize, ground)
         rest = draws.start[0] if pose is None else Draws(model, pose, None, ground).start[0]
@@ -181,8 +167,8 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         if seed is not None or self._seed is None:
             self._seed = secrets.randbits(63) if seed is None else _whole("seed", seed, 0)
             self._episode[:], self._total = 0, 0
-        self._ready = True
         self._begin(np.flatnonzero(mask), options)
+        self._ready = True
         return self._shown(), {}
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict]:
@@ -291,6 +277,25 @@ def _rows(name: str, value: Any, count: int, width: int) -> Array:
     if not np.isfinite(array).all():
         raise ArgumentError(f"VectorEnv: option {name!r} holds NaN or infinity")
     return array
+
+
+def _functions(given: dict[str, Function | None]) -> dict[str, Function]:
+    """The functions that are there, by what they give."""
+    found = {
+        role: function for role, function in given.items() if function is not None or role != "terminated"
+    }
+    for role, function in found.items():
+        if not isinstance(function, Function):
+            raise ArgumentError(
+                f"VectorEnv: {role} must be a function of a model, made by @kt.function, got {function!r}"
+            )
+    return found  # type: ignore[return-value]
+
+
+def _chosen(name: str, value: Any, known: Sequence[str]) -> str:
+    if value not in known:
+        raise ArgumentError(f"VectorEnv: {name} is {value!r}: choose from {', '.join(known)}")
+    return value
 
 
 def _positive(name: str, value: Any) -> float:
