@@ -5,7 +5,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 JOBS   ?= 3
-# how many random mechanisms the tests try, relative to a full run
+# how many random mechanisms the tests try, relative to a full run; below 1, large tables of cases take a share of
+# themselves in each run, another one each time
 SCALE  ?= 0.2
 TORCH  ?= torch==2.13.0
 

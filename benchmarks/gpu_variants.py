@@ -1,16 +1,25 @@
 """Ways to run a function on a GPU, timed one after the other: what the rules of `cuda_way.py` come from.
 
-    python -m benchmarks.gpu_variants [--seconds 180] [arm|quadruped|humanoid ...]
+    python -m benchmarks.gpu_variants [--seconds 180] [--jobs 8] [arm|quadruped|humanoid ...]
 
-Each line is one way: what differs from the rules, states a second, registers, bytes that did not fit into
-them, states and threads of a block, and warps on a processor.
+Kernels are built side by side, and timed one at a time, without that for large angles. Each line is one way:
+what differs from the rules, states a second, registers, bytes that did not fit into them, states and threads
+of a block, and warps on a processor.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
+import os
+import signal
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu import FUNCTIONS, Clock, Prepared, copy_speed, model_of, states_for
@@ -22,27 +31,45 @@ from kinetree.stages.targets import cuda_code
 from kinetree.stages.targets.cuda import Cuda, CudaKernel
 from kinetree.stages.targets.limbs import owners
 
+LOCK, PATIENCE = Path(tempfile.gettempdir()) / "kinetree-gpu-variants", 20  # seconds
 ROBOT = {"arm": "7-axis arm", "quadruped": "quadruped", "humanoid": "humanoid"}
 RULES = cuda_code.way_of
+CHUNKS, LEAVING, STAYING = {"arriving": "chunks", "leaving": False}, {"leaving": True}, {"leaving": False}
 WAYS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
-    ("humanoid", "FD", "float64"): [{}, {"arriving": False}, {"count": 4, "warps": 8}],
+    ("humanoid", "FD", "float64"): [
+        {}, *({"most": k, "price": 16, "held": k, "slots": 113} for k in (85, 75)), {"nearer": 132}, CHUNKS,
+    ],
     ("humanoid", "FD", "float32"): [
-        {}, {"arriving": False}, {"most": 215, "price": 3, "held": 222, "slots": 108}
+        {}, {"most": 195, "price": 6, "held": 195, "slots": 100}, {"nearer": 132}, CHUNKS,
     ],
     ("humanoid", "ID", "float32"): [
-        {}, {"tile": 128}, {"tile": 32}, {"arriving": False}, {"tiles": 2}, {"tiles": 8}, {"warps": 12}
+        {}, CHUNKS, {"nearer": 132}, {"nearer": 528}, LEAVING, {"tile": 128}, {"tile": 32}, {"warps": 12},
     ],
-    ("humanoid", "ID", "float64"): [{}, {"tile": 128}, {"arriving": False}, {"tiles": 4}],
-    ("quadruped", "FD", "float32"): [{}, {"tile": 128}, {"tile": 32}, {"ahead": False}],
-    ("quadruped", "FD", "float64"): [{}, {"most": 95, "price": 6, "held": 108, "slots": 60}, {"tile": 128}],
-    ("quadruped", "ID", "float32"): [{}, {"warps": 0}, {"warps": 20}, {"warps": 24}, {"arriving": False}],
-    ("quadruped", "ID", "float64"): [{}, {"arriving": False}, {"tile": 32}],
-    ("arm", "FD", "float32"): [{}, {"warps": 0}, {"warps": 20}, {"tile": 64}, {"tile": 128}],
-    ("arm", "FD", "float64"): [{}, {"tile": 32}, {"most": 1000, "held": 75, "slots": 0}, {"tile": 128}],
-    ("arm", "ID", "float32"): [
-        {}, {"arriving": False}, {"tiles": 2}, {"tiles": 8}, {"tile": 64}, {"warps": 28}
+    ("humanoid", "ID", "float64"): [{}, CHUNKS, {"nearer": 132}, {"nearer": 528}, LEAVING, {"tile": 64}],
+    ("quadruped", "FD", "float32"): [
+        {}, CHUNKS, LEAVING, {"tile": 128}, {"tile": 32}, {"ahead": False}, {"most": 180, "price": 6},
     ],
-    ("arm", "ID", "float64"): [{}, {"arriving": False}, {"tiles": 4}],
+    ("quadruped", "FD", "float64"): [
+        {}, CHUNKS, LEAVING, {"most": 95, "price": 6, "held": 108, "slots": 60}, {"tile": 128},
+        {"most": 85, "price": 6, "held": 90, "slots": 60},
+    ],
+    ("quadruped", "ID", "float32"): [
+        {}, CHUNKS, LEAVING, {"tile": 64}, {"nearer": 264}, {"ahead": True}, {"warps": 20}, {"waves": 8},
+    ],
+    ("quadruped", "ID", "float64"): [{}, CHUNKS, {"tile": 32}, {"ahead": True}, {"waves": 8}],
+    ("arm", "FD", "float64"): [
+        {}, LEAVING, CHUNKS, {"ahead": False}, {"warps": 8}, {"tile": 32}, {"tile": 128},
+        {"ahead": False, "warps": 8}, {"ahead": False, "waves": 8},
+    ],
+    ("arm", "FD", "float32"): [
+        {}, LEAVING, CHUNKS, {"ahead": False}, {"warps": 20}, {"tile": 64}, {"tile": 128},
+        {"ahead": False, "warps": 20}, {"ahead": False, "waves": 8},
+    ],
+    ("arm", "ID", "float32"): [{}, {"waves": 8}, {"waves": 32}, LEAVING, {"tile": 64}, CHUNKS],
+    ("arm", "ID", "float64"): [{}, {"waves": 8}, CHUNKS],
+    ("quadruped", "M", "float32"): [{}, STAYING, CHUNKS],
+    ("humanoid", "M", "float32"): [{}, STAYING, CHUNKS],
+    ("arm", "M", "float32"): [{}, STAYING, CHUNKS],
 }  # fmt: skip
 
 
@@ -63,27 +90,40 @@ def chosen(choice: dict[str, Any]) -> Callable[..., dict[str, Any]]:
     return way
 
 
-def prepared(robot: str, name: str, dtype: str, choice: dict[str, Any]) -> Prepared:
-    """A kernel made in one way; `tile`: states of a block, `tiles`: how many such a block has."""
+@contextmanager
+def alone() -> Iterator[None]:
+    """The device is this process's; a kernel that does not end takes its process with it."""
+    with LOCK.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        signal.alarm(PATIENCE)
+        try:
+            yield
+        finally:
+            signal.alarm(0)
+
+
+def prepared(robot: str, name: str, dtype: str, choice: dict[str, Any]) -> CudaKernel:
+    """A kernel made in one way; `tile`: states of a block, `tiles`: that it has, `waves` of blocks."""
     choice = dict(choice)
-    tile, tiles = choice.pop("tile", 0), choice.pop("tiles", 0)
+    tile, tiles, waves = (choice.pop(name, 0) for name in ("tile", "tiles", "waves"))
     limits = ((tile,), 0, 227 << 10, 227 << 10) if tile else ((64, 32), 8 << 10, 40 << 10, 100 << 10)
     gpu_plan.TILES, gpu_plan.LITTLE, gpu_plan.FEW, gpu_plan.MUCH = limits
     cuda_code.way_of = chosen(choice)
     job = job_for("bench", FUNCTIONS[name], model_of(ROBOT[robot]), None, {}, dtype)
-    ready = Prepared(job, states_for(job))
-    if tiles:
-        loaded = ready.kernel.code._loaded
-        for key, made in loaded.items():
-            loaded[key] = made._replace(blocks=-(-ready.count // (made.tile * tiles)))
-    return ready
+    kernel = CudaKernel(job)
+    kernel.code.turns = False  # the kernel for large angles would take as long to build
+    made = kernel.placed(cuda.device())
+    if tiles or waves:
+        wave = made.launcher.resident() * cuda.device().processors
+        blocks = waves * wave if waves else -(-states_for(job) // (made.tile * tiles))
+        kernel.code._loaded = dict.fromkeys(kernel.code._loaded, made._replace(blocks=blocks))
+    return kernel
 
 
 def line(ready: Prepared, clock: Clock) -> str:
     rates = sorted(ready.count / clock.seconds(ready.start, 6) / 1e9 for _ in range(3))
     facts = ready.facts()
-    loaded = ready.kernel.code.load(cuda.device(), ready.form.layout)
-    warps = loaded.launcher.resident() * facts["threads"] // 32
+    warps = ready.loaded.launcher.resident() * facts["threads"] // 32
     return (
         f"best {rates[2]:6.2f} median {rates[1]:6.2f} registers {facts['registers']:3d} "
         f"spilled {facts['local_bytes']:4d} tile {facts['tile']} threads {facts['threads']} "
@@ -91,24 +131,46 @@ def line(ready: Prepared, clock: Clock) -> str:
     )
 
 
+def time_ways(key: tuple[str, str, str], finish: float) -> None:
+    """Every way of one function: built beside others, proved and timed alone."""
+    proves = cuda_code.Code._proves_itself
+
+    def proves_alone(code: cuda_code.Code, *arguments: Any) -> bool:
+        with alone():
+            return proves(code, *arguments)
+
+    cuda_code.cache.load = lambda name: None  # PTX is kept by function, not by way
+    cuda_code.cache.store = lambda name, data: None
+    cuda_code.Code._proves_itself = proves_alone  # type: ignore[method-assign]
+    for choice in WAYS[key]:
+        if time.time() > finish:
+            break
+        try:
+            kernel = prepared(*key, choice)
+            Cuda.executable = lambda self, job, kernel=kernel: kernel  # type: ignore[method-assign, misc]
+            with alone():
+                text = line(Prepared(kernel.job, states_for(kernel.job)), Clock(cuda.device()))
+        except Exception as problem:
+            text = f"{type(problem).__name__}: {problem}"[:300]
+        print(*key, f"{choice}: {text}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu_variants", description=__doc__)
     parser.add_argument("robots", nargs="*", default=list(ROBOT))
     parser.add_argument("--seconds", type=float, default=600.0, help="begin nothing new after so long")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="functions at a time")
     told = parser.parse_args()
-    cuda_code.cache.load = lambda name: None  # PTX is kept by function, not by way
-    Cuda.executable = lambda self, job: CudaKernel(job)  # type: ignore[method-assign]
-    started, clock = time.perf_counter(), Clock(cuda.device())
-    print(f"a copy moves {copy_speed(clock) / 1e12:.2f} TB/s", flush=True)
-    for (robot, name, dtype), choices in WAYS.items():
-        for choice in choices:
-            if robot not in told.robots or time.perf_counter() - started > told.seconds:
-                continue
-            try:
-                text = line(prepared(robot, name, dtype, choice), clock)
-            except Exception as problem:
-                text = f"{type(problem).__name__}: {problem}"[:300]
-            print(f"{robot} {name} {dtype} {choice}: {text}", flush=True)
+    print(f"a copy moves {copy_speed(Clock(cuda.device())) / 1e12:.2f} TB/s", flush=True)
+    finish, spawn = time.time() + told.seconds, get_context("spawn")
+    waiting = [spawn.Process(target=time_ways, args=(k, finish)) for k in WAYS if k[0] in told.robots]
+    running: list[Any] = []
+    while waiting or running:
+        while waiting and len(running) < told.jobs:
+            running.append(waiting.pop(0))
+            running[-1].start()
+        wait([p.sentinel for p in running])
+        running = [p for p in running if p.is_alive()]
 
 
 if __name__ == "__main__":

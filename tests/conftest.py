@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import numpy as np
 import pytest
+
+Case = TypeVar("Case")
 
 # Where the fresh seeds of this run begin: the same for all workers, which inherit it.
 SEED = int(os.environ.setdefault("KINETREE_SEED", str(1000 * int.from_bytes(os.urandom(4), "little"))))
@@ -29,6 +32,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def scale() -> float:
     """How many random cases to try, relative to the normal run."""
     return float(os.environ.get("KINETREE_SCALE", "1"))
+
+
+def share(cases: Iterable[Case], parts: int) -> list[Case]:
+    """One case of every `parts`, others in each run by its fresh seed; a full run takes them all."""
+    return list(cases)[SEED // 1000 % parts :: parts] if scale() < 1 else list(cases)
 
 
 @pytest.fixture

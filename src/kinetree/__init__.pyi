@@ -62,6 +62,14 @@ from kinetree.kinematics import Frames as Frames
 from kinetree.kinematics import inverse_kinematics as inverse_kinematics
 from kinetree.model import Model as Model
 from kinetree.model import ModelBuilder as ModelBuilder
+from kinetree.model.ground import Ground as Ground
+from kinetree.model.ground import Heightfield as Heightfield
+from kinetree.model.shapes import Box as Box
+from kinetree.model.shapes import Capsule as Capsule
+from kinetree.model.shapes import Cylinder as Cylinder
+from kinetree.model.shapes import Point as Point
+from kinetree.model.shapes import Sphere as Sphere
+from kinetree.model.shapes import Vertices as Vertices
 from kinetree.motion import Trajectory as Trajectory
 from kinetree.motion import simulate as simulate
 from kinetree.rotor_map import rotor_error_map as rotor_error_map
@@ -597,13 +605,14 @@ def augmented_dynamics(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """Accelerations when the inertia `added` is added along each velocity, felt by that velocity alone.
+    """Accelerations with inertia `added` along the velocity of each joint, which this joint alone feels.
 
-        (M + diag(added)) a + C v + g = tau
+        (M + G^T diag(added) G) a + C v + g = tau
 
-    A force that falls with the velocity at the end of a step, tau - d (v + h a), is such an inertia h d: so
-    one step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
-    dynamics, with D = S^T U + diag(added). Cost O(N).
+    with u = G v the velocities of all joints: G = 1 without loops, else `added` has more entries than v. A
+    force that falls with the velocity at the end of a step, tau - d (v + h a), is such an inertia h d: so one
+    step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
+    dynamics, with D = S^T U + G^T diag(added) G. Cost O(N).
 
     Args:
         model: the robot.
@@ -883,11 +892,12 @@ def innovations(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """What each joint feels of the forces `x` while the joints outboard of it are free, and its answer.
+    """What each velocity feels of the forces `x` while all that is outboard of it is free, and its answer.
 
-        e = (1 - H psi K) x        answer = D^-1 e        x^T M^-1 y = e(x)^T answer(y)
+        e = L^-1 (1 - H psi K) x        answer = d^-1 e        x^T M^-1 y = e(x)^T answer(y)
 
-    One pass inward: half of M^-1 x, and all that products of the inverse mass matrix need. Cost O(N).
+    with D = L d L^T the inertia along each joint, d diagonal; L = 1 for joints with one velocity. One pass
+    inward: half of M^-1 x, and all that products of the inverse mass matrix need. Cost O(N).
 
     Args:
         model: the robot.
@@ -914,7 +924,7 @@ def innovations_response(
 ) -> _Array:
     """The accelerations that go with innovations `x`: the outward half of M^-1.
 
-        a = (1 - H psi K)* D^-1 x
+        a = (1 - H psi K)* L^-T d^-1 x
 
     Cost O(N).
 
@@ -942,11 +952,11 @@ def augmented_innovations(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """Innovations with inertia added along each velocity, felt by that velocity alone.
+    """Innovations with inertia `added` along the velocity of each joint, which this joint alone feels.
 
-        x^T (M + diag(added))^-1 y = e(x)^T answer(y)
+        x^T (M + G^T diag(added) G)^-1 y = e(x)^T answer(y)
 
-    Cost O(N).
+    with u = G v the velocities of all joints: G = 1 without loops. Cost O(N).
 
     Args:
         model: the robot.
@@ -971,11 +981,11 @@ def augmented_innovations_response(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The accelerations that go with innovations `x`, with inertia added along each velocity.
+    """The accelerations that go with innovations `x`, with inertia `added` along the velocity of each joint.
 
-        x = augmented_innovations(b)        a = (M + diag(added))^-1 b
+        x = augmented_innovations(b)        a = (M + G^T diag(added) G)^-1 b
 
-    Cost O(N).
+    with u = G v the velocities of all joints: G = 1 without loops. Cost O(N).
 
     Args:
         model: the robot.
@@ -2724,6 +2734,36 @@ def loop_wrenches(
     Reference: multipliers of constraint embedding, Jain (2012).
     """
 
+def loop_force(
+    model: Model,
+    q: _Numbers,
+    efforts: _Numbers,
+    limits: bool = True,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The generalised forces that forces at all joints amount to, those included that loops make dependent.
+
+        tau = G^T efforts
+
+    So a motor may drive any joint of a loop. `efforts` in the order of `model.spanning_tree`; `limits`: each
+    is cut off at the effort limit of its joint. Cost as for `loop_matrix`.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        efforts (..., nu): forces along the velocity of each joint, N m or N.
+        limits: with stops at the limits of the joints.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        tau (..., nv)
+    """
+
 def relative_placement(
     model: Model,
     q: _Numbers,
@@ -2847,6 +2887,11 @@ def step(
     passive: bool = True,
     limits: bool = True,
     constraints: Constraint | Sequence[Constraint] = (),
+    ground: Ground | Heightfield | bool = True,
+    contact_stiffness: _Numbers | None = None,
+    contact_dissipation: _Numbers | None = None,
+    contact_friction: _Numbers | None = None,
+    creep: _Numbers | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -2870,6 +2915,11 @@ def step(
     kept to rounding: the step is made with `constrained_dynamics`, then the state is put back (`project`).
     Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
+    `ground`: what the points of the model touch (discrete only): a `kt.Ground` or `kt.Heightfield`, False for
+    nothing, or True for the ground of the model, which is the plane z = 0 if it says nothing and has a
+    floating base. With contact the step is the minimum of one convex function (`kt.contact_forces` says
+    more), found by a few Newton steps that cost a forward dynamics each.
+
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
@@ -2884,6 +2934,11 @@ def step(
         passive: with damping, friction and springs of the joints.
         limits: with stops at the limits of the joints.
         constraints: what is kept: one or several constraints.
+        ground: what the model stands on: True for its own ground, False for nothing.
+        contact_stiffness (..., points): of each point that can touch the ground, N/m; the model's own if left out.
+        contact_dissipation (..., points): of each such point, growth of its force with the speed into the ground, s/m; the model's own if left out.
+        contact_friction (..., points): of each such point, Coulomb's coefficient; the model's own if left out.
+        creep (...): speed below which points that touch hold, m/s; 1e-4 if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2892,6 +2947,69 @@ def step(
 
     Reference: discrete steps, Castro and others (2023); Munthe-Kaas (1998) for Runge-Kutta
     methods on groups; Marsden and West (2001), Lee and others (2016) for variational integrators.
+    """
+
+def contact_forces(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    tau: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    dt: _Numbers,
+    kp: _Numbers | None = None,
+    kd: _Numbers | None = None,
+    setpoint: _Numbers | None = None,
+    passive: bool = True,
+    limits: bool = True,
+    ground: Ground | Heightfield | bool = True,
+    contact_stiffness: _Numbers | None = None,
+    contact_dissipation: _Numbers | None = None,
+    contact_friction: _Numbers | None = None,
+    creep: _Numbers | None = None,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The force of the ground on each point of `model.contact_points` during a step, in world axes.
+
+        f_n = k (depth - h u_n)_+ (1 - d u_n)_+        f_t = -mu f0 u_t / sqrt(|u_t|^2 + v_s^2)
+
+    u is the velocity of the point at the end of the step, f0 its normal force at the beginning, k, d and mu
+    its stiffness, dissipation and friction (those of the model, or given as contact_stiffness and so on), and
+    v_s = `creep`. The new velocities make one convex function least:
+
+        1/2 |v+ - v*|_M^2 + h sum (N(u_n) + mu f0 sqrt(|u_t|^2 + v_s^2)) + h sum P(v_j)
+
+    with v* the velocities without contact, N' = -f_n, and P for what acts at the joints: damping, springs,
+    servos, dry friction, stops. Arguments as for `kt.step`, which makes this step. Zero where nothing
+    touches.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        tau (..., nv): generalised forces, N m or N.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        dt (...): length of the step, s; continuous time, where that is possible, if left out.
+        kp (..., nv): gain of servos on positions, N m/rad or N/m; zero if left out.
+        kd (..., nv): gain of servos on velocities, N m s/rad or N s/m; zero if left out.
+        setpoint (..., nq): positions that servos hold, rad or m; the neutral position if left out.
+        passive: with damping, friction and springs of the joints.
+        limits: with stops at the limits of the joints.
+        ground: what the model stands on: True for its own ground, False for nothing.
+        contact_stiffness (..., points): of each point that can touch the ground, N/m; the model's own if left out.
+        contact_dissipation (..., points): of each such point, growth of its force with the speed into the ground, s/m; the model's own if left out.
+        contact_friction (..., points): of each such point, Coulomb's coefficient; the model's own if left out.
+        creep (...): speed below which points that touch hold, m/s; 1e-4 if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        force (..., points, 3)
+
+    Reference: Castro and others (arXiv 2312.03908).
     """
 
 def torque_regressor(

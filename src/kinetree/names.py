@@ -52,10 +52,11 @@ HOMES = {
     "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
     "kinetree.rotor_map": "rotor_error_map",
     "kinetree.spanning": "loop_matrix loop_wrenches",
+    "kinetree.motion.joint_forces": "loop_force",
     "kinetree.kinematics": (
         "inverse_kinematics relative_placement relative_velocity relative_acceleration Frames"
     ),
-    "kinetree.motion": "step simulate Trajectory",
+    "kinetree.motion": "step simulate Trajectory contact_forces",
     "kinetree.stages": "compile function Function",
     "kinetree.stages.transforms": "jvp vjp jvp_of vjp_of jacobian_of",
     "kinetree.stages.targets.c": "export_c",
@@ -68,6 +69,8 @@ HOMES = {
         "Fixed Revolute Prismatic Helical Cylindrical Universal Planar PlanarTwist Spherical Free"
     ),
     "kinetree.model": "Model ModelBuilder",
+    "kinetree.model.ground": "Ground Heightfield",
+    "kinetree.model.shapes": "Point Sphere Capsule Box Cylinder Vertices",
     "kinetree.soa": "operators letters function_of identities",
     "kinetree.spatial.inertia": "Inertia",
     "kinetree.spatial.pose": "Pose",

@@ -22,6 +22,13 @@ def _fused(a: float, b: float, c: float, sign_product: int, sign_sum: int) -> fl
     return float(exact) if exact else sign_product * a * b + sign_sum * c
 
 
+def _element(matrix: np.ndarray, *places: float) -> np.float64:
+    """An element of a matrix; beyond its edges, that of the edge."""
+    if any(x != x for x in places):
+        return np.float64("nan")
+    return matrix[tuple(int(max(0.0, min(x, n - 1.0))) for x, n in zip(places, matrix.shape))]
+
+
 FUSED = {"fma": (1, 1), "fms": (1, -1), "fnma": (-1, 1)}
 
 
@@ -43,6 +50,8 @@ def interpret(program: Program, *inputs: np.ndarray) -> tuple[list[np.ndarray], 
                     assert 0 <= index < s.args[0].size
                     number = memory[s.args[0]][index]
                     values[s] = int(number) if s.op == "iload" else np.float64(number)
+                elif s.op == "lookup":
+                    values[s] = _element(memory[s.args[0]], *map(get, s.args[1:]))
                 elif s.op in FUSED:
                     values[s] = np.float64(_fused(*map(float, map(get, s.args)), *FUSED[s.op]))
                 elif s.op == "iadd":

@@ -12,7 +12,8 @@ from kinetree.compiler.ir.program import Program
 
 UNARY = ("sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "sqrt", "abs", "neg")
 ARITHMETIC = ("add", "sub", "mul", "div")
-OTHER = ("min", "max", "where", "atan2", "tanh", "sign", "floor")
+OTHER = ("min", "max", "where", "atan2", "tanh", "sign", "floor", "lookup")
+MATRIX = np.random.default_rng(5).normal(size=(4, 3))
 
 
 def random_value(rng: np.random.Generator, pool: list, smooth: bool = False) -> Any:
@@ -41,6 +42,7 @@ def random_value(rng: np.random.Generator, pool: list, smooth: bool = False) -> 
         "where": lambda: ops.where(ops.less(a, b), b, c),
         "atan2": lambda: ops.atan2(a, b * b + 0.5), "tanh": lambda: ops.tanh(a),
         "sign": lambda: ops.sign(a) * b, "floor": lambda: ops.floor(0.5 * tame(a)),
+        "lookup": lambda: ops.lookup(MATRIX, ops.floor(4.0 * tame(a)), ops.floor(3.0 * tame(b) + 1.5)),
     }[op]()  # fmt: skip
 
 
@@ -67,7 +69,8 @@ def random_straight(seed: int, length: int = 40, smooth: bool = False) -> Progra
     if seed % 2:
         guard = graph.array("guard", "output", 1)
         graph.store(guard, 0, ops.where(ops.less(pool[-1], 0.3), 0.5, 2.0))
-    return Program("random", (q, v), outputs, (), (), graph.root, graph, guard=guard)
+    tables = tuple(a for a in graph.arrays if a.kind == "table")
+    return Program("random", (q, v), outputs, (), tables, graph.root, graph, guard=guard)
 
 
 def random_looped(seed: int, nodes: int = 5) -> Program:
@@ -119,7 +122,8 @@ def random_looped(seed: int, nodes: int = 5) -> Program:
         graph.store(m, graph.imul(graph.iadd(j, -1), nodes + 1), graph.load(numbers, j), accumulate=True)
     graph.clear(m)
     graph.clear(total)
-    return Program("looped", (q,), (y, m), (field, total), (parent, kind, numbers), graph.root, graph)
+    tables = tuple(a for a in graph.arrays if a.kind in ("table", "itable"))
+    return Program("looped", (q,), (y, m), (field, total), tables, graph.root, graph)
 
 
 def random_inputs(program: Program, seed: int, batch: tuple[int, ...] = ()) -> list[np.ndarray]:

@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 from tests.compiler.random_programs import random_inputs, random_looped, random_straight
+from tests.conftest import share
 
 from kinetree import ops
 from kinetree.compiler.emit.python import run
@@ -16,7 +17,7 @@ from kinetree.compiler.passes.differentiate import Increments, jacobian, jvp, vj
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.errors import CompileError
 
-SEEDS = range(40)
+SEEDS = share(range(40), 5)
 NAMES = [(y, x) for y in ("y", "z") for x in ("q", "v")]
 
 

@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.golden.counts import static_options
 
 import kinetree as kt
@@ -32,8 +33,8 @@ def floating() -> kt.Model:
 
 ROBOTS = {"pendulum": kt.zoo.pendulum, "double_pendulum": kt.zoo.double_pendulum, "floating": floating}
 ALGORITHMS = sorted(REGISTRY)
-on_robots = pytest.mark.parametrize("robot", ["double_pendulum", "floating"])
-for_algorithms = pytest.mark.parametrize("name", ALGORITHMS)
+BOTH = [(name, robot) for name in ALGORITHMS for robot in ("double_pendulum", "floating")]
+for_algorithms = pytest.mark.parametrize("name", share(ALGORITHMS, 2))
 
 
 @cache
@@ -63,8 +64,7 @@ def close(a, b, tolerance):
     np.testing.assert_allclose(a, b, rtol=0.0, atol=tolerance * scale)
 
 
-@on_robots
-@for_algorithms
+@pytest.mark.parametrize(("name", "robot"), share(BOTH, 2))
 class TestAlgorithm:
     def test_looped_is_unrolled(self, name, robot):
         straight, looped = traced(name, robot), traced(name, robot, "looped")

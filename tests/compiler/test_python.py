@@ -7,6 +7,7 @@ import pytest
 import sympy
 from tests.compiler.interpreter import interpret
 from tests.compiler.random_programs import random_inputs, random_looped, random_straight
+from tests.conftest import share
 
 from kinetree import ops
 from kinetree.compiler.emit.python import python_source, run
@@ -20,7 +21,7 @@ MAKERS = [random_straight, random_looped]
 
 
 @pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", share(range(40), 5))
 def test_equals_direct_evaluation(make, seed):
     program = make(seed)
     for candidate in (program, optimize(program), optimize(program, 5)):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.compiler.random_programs import random_inputs, random_looped, random_straight, random_value
 from tests.compiler_native.programs import bare_kernel
+from tests.conftest import share
 
 from kinetree import ops
 from kinetree.compiler.emit import python
@@ -29,7 +30,7 @@ def bundle(seed: int, count: int, length: int = 28) -> Program:
             value = random_value(rng, pool)
             pool += [value] if isinstance(value, ops.Expr) else []
         graph.store(y, k, pool[-1])
-    return Program("bundle", (x,), (y,), (), (), graph.root, graph)
+    return Program.of("bundle", graph, (x,), (y,))
 
 
 def assert_close(ours: np.ndarray, theirs: np.ndarray, eps: float = 1e-11) -> None:
@@ -40,7 +41,7 @@ def assert_close(ours: np.ndarray, theirs: np.ndarray, eps: float = 1e-11) -> No
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(2), *(pytest.param(k, marks=pytest.mark.soak) for k in range(2, MODULES))]
+    "seed", [*share(range(2), 2), *(pytest.param(k, marks=pytest.mark.soak) for k in range(2, MODULES))]
 )
 def test_ten_thousand_random_programs(seed: int) -> None:
     program = optimize(bundle(seed, PROGRAMS // MODULES))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from tests.compiler_native.programs import bare_kernel, kernel_of, program
+from tests.conftest import share
 
 from kinetree.compiler.emit.llvm import module, stream
 from kinetree.compiler.ir.graph import Graph
@@ -61,9 +64,9 @@ def test_every_element(size, seed, dtype) -> None:
     np.testing.assert_array_equal(y[good], expected(states)[good])
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("size", [256, 301, 1000])
-@pytest.mark.parametrize("looped", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "size", "looped"), share(product(["float64", "float32"], [256, 301, 1000], [False, True]), 5)
+)
 def test_results_written_past_the_caches(monkeypatch, size, dtype, looped) -> None:
     """As if the batch were too large for them; rows at any distance and alignment."""
     monkeypatch.setattr(stream, "BATCH", 0)
@@ -92,9 +95,9 @@ def test_results_written_past_the_caches(monkeypatch, size, dtype, looped) -> No
     assert np.isnan(kernel(states)[[0, 5, 36]]).all()
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("most", [1, 3, 8])
-@pytest.mark.parametrize("batch", [0, 1 << 24])
+@pytest.mark.parametrize(
+    ("dtype", "most", "batch"), share(product(["float64", "float32"], [1, 3, 8], [0, 1 << 24]), 5)
+)
 def test_parts_run_for_groups_of_states(monkeypatch, most, dtype, batch) -> None:
     """Neighbouring elements come from different parts; groups and batches end anywhere."""
     monkeypatch.setattr(module, "MOST", most)

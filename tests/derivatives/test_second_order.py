@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.derivatives.cases import Case, error, robot, size_of, tree
 
 import kinetree as kt
@@ -55,8 +56,9 @@ def test_robots(name):
     check(robot(name))
 
 
-def test_compiled():
-    c = robot("arm7")
+@pytest.mark.parametrize("name", ["flying", pytest.param("arm7", marks=pytest.mark.soak)])
+def test_compiled(name):
+    c = robot(name)
     found = kt.inverse_dynamics_second_derivatives(c.model, c.q, c.v, c.a)
     c.f_ext = 0 * c.f_ext
     for f, t in zip(found, by_steps(c), strict=True):
@@ -82,8 +84,10 @@ def test_increments_that_turn_do_not_commute():
     assert error(bends - np.swapaxes(bends, 1, 2), truth, bends) < 1e-13
 
 
-@pytest.mark.parametrize("name", ["cart_pole", "turning", pytest.param("flying", marks=pytest.mark.soak)])
-@pytest.mark.parametrize("integrator", ["rk4", "discrete"])
+@pytest.mark.parametrize(("name", "integrator"), [
+    *share([("cart_pole", "rk4"), ("turning", "rk4"), ("turning", "discrete"), ("cart_pole", "discrete")], 2),
+    *(pytest.param("flying", integrator, marks=pytest.mark.soak) for integrator in ("rk4", "discrete")),
+])  # fmt: skip
 def test_discrete_linearization_is_exact_for_the_step(name, integrator):
     c, dt = robot(name), 0.01
 
@@ -104,7 +108,7 @@ def test_discrete_linearization_is_exact_for_the_step(name, integrator):
     assert error(B, np.concatenate([q_rows[2], v_rows[2]])) < 1e-12
 
 
-@pytest.mark.parametrize("name", ["cart_pole", "flying"])
+@pytest.mark.parametrize("name", share(["cart_pole", "flying"], 2))
 def test_continuous_linearization_is_the_limit_of_short_steps(name):
     """Richardson's extrapolation of (A(h) - 1) / h leaves an error of order h^2."""
     c = robot(name)

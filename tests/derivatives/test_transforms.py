@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.derivatives.cases import Case, error, robot, tree
 
 import kinetree as kt
@@ -73,7 +74,7 @@ def as_changes(c: Case, function: Any, values: list[Any], options: dict[str, Any
 @pytest.mark.parametrize(
     ("which", "name"),
     [
-        *(("turning" if name == "step" else "flying", name) for name in FUNCTIONS),
+        *share([("turning" if name == "step" else "flying", name) for name in FUNCTIONS], 2),
         *(pytest.param(n, f, marks=pytest.mark.soak) for n in ("arm", "spacecraft") for f in FUNCTIONS),
     ],
 )
@@ -121,7 +122,7 @@ def test_a_function_of_your_own():
     assert error(found[4], c.along(lambda g: run(c.q + 0j, c.v, g, gain)[1], goal)) < 1e-13
 
 
-@pytest.mark.parametrize("kind", [kt.jvp_of, kt.vjp_of, kt.jacobian_of])
+@pytest.mark.parametrize("kind", share([kt.jvp_of, kt.vjp_of, kt.jacobian_of], 2))
 def test_programs_with_loops(kind):
     """Nothing is refused: forward as it is, backwards column by column."""
     c = robot("quadruped")

@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy as sp
+from tests.conftest import share
 from tests.reference.lagrangian import Lagrangian
 from tests.reference.measure import assert_close, condition
 from tests.reference.precise import exact, precise, precise_positions
@@ -18,7 +19,7 @@ def largest(x) -> float:
     return float(max((abs(e) for e in np.asarray(x).ravel()), default=0))
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", share(range(16), 3))
 def test_fifty_digits(seed):
     """With exact rotations the library and first principles agree to 45 digits; floats to what floats can."""
     rng = np.random.default_rng([seed, 6])

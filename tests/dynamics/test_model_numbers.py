@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.reference.random_mechanism import random_mechanism
 from tests.targets import recipes
 
@@ -59,10 +60,10 @@ def sample(name: str, batch: int = 3):
 
 @pytest.mark.parametrize(
     ("name", "target"),
-    [(name, "eager") for name in FUNCTIONS if "second" not in name and "hessian" not in name]
+    share([(name, "eager") for name in FUNCTIONS if "second" not in name and "hessian" not in name], 2)
     + [
         pytest.param(name, "cpu", marks=pytest.mark.soak) if "hessian" in name else (name, "cpu")
-        for name in FUNCTIONS[::3]
+        for name in share(FUNCTIONS, 6)
     ],
 )
 def test_as_if_the_model_had_them(name, target):

@@ -108,7 +108,13 @@ FIGURES = {
 }
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def runs() -> list:
+    """All examples; what takes long is for soak."""
+    soak = {"humanoid_lqr": pytest.mark.soak}
+    return [pytest.param(path, id=path.stem, marks=soak.get(path.stem, ())) for path in EXAMPLES]
+
+
+@pytest.mark.parametrize("path", runs())
 def test_example(path: Path, tmp_path):
     for package in imported(path):
         pytest.importorskip(package)

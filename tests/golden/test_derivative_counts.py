@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from tests.conftest import share
 from tests.golden import counts
 
 import kinetree as kt
@@ -39,7 +40,7 @@ def flops(function: kt.Function, model: kt.Model, *given: str) -> int:
     return Job(function, model, function.present(given), options, mode="unrolled").program().ops["flops"]
 
 
-@pytest.mark.parametrize(("on", "name"), ENOUGH, ids=lambda part: part)
+@pytest.mark.parametrize(("on", "name"), share(ENOUGH, 2), ids=lambda part: part)
 def test_count_is_among_the_best_known(on, name):
     known = GOLDEN.get(counts.key(on, "unrolled"), {}).get(name)  # which another test compares with the code
     found = known["flops"] if known else flops(getattr(kt, name), robot(on))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from tests.conftest import share
 from tests.golden import counts
 
 from kinetree.sweep import REGISTRY
@@ -27,7 +28,7 @@ def cases() -> list:
     return found
 
 
-@pytest.mark.parametrize(("on", "mode", "name"), cases())
+@pytest.mark.parametrize(("on", "mode", "name"), share(cases(), 2))
 def test_count_is_as_on_file(on, mode, name):
     known = GOLDEN.get(counts.key(on, mode), {})
     assert name in known, f"{name} has no count for {on}, {mode}: run python -m tests.golden.counts"

@@ -25,6 +25,23 @@ SHARED, FREE = 227 << 10, 48 << 10  # bytes of shared memory of a block; those t
 DECLARATIONS = """declare i32 @thread_number()
 declare i32 @block_number()
 declare void @block_barrier()
+define internal i1 @warp.lead() {
+  %thread = call i32 @thread_number()
+  %lane = and i32 %thread, 31
+  %lead = icmp eq i32 %lane, 0
+  ret i1 %lead
+}
+declare void @gate.set(ptr)
+declare void @gate.expect(ptr, i32)
+declare void @gate.wait(ptr, i32)
+declare void @rows.in(ptr, ptr, i32, ptr)
+declare void @rows.out(ptr, ptr, i32)
+define internal void @rows.fence() { ret void }
+define internal void @rows.nearer(ptr %from, i32 %bytes) { ret void }
+define internal void @grid.next() { ret void }
+define internal void @grid.before() { ret void }
+define internal void @rows.read() { ret void }
+define internal void @rows.written() { ret void }
 define internal float @rough.f(float %b) {
   %y = fdiv float 1.0, %b
   ret float %y
@@ -48,6 +65,7 @@ BUILT_IN = {
     NVIDIA.block: "call i32 @block_number()",
     NVIDIA.barrier: "call void @block_barrier()",
     NVIDIA.meeting: "call void @block_barrier()",
+    NVIDIA.whole: "",
     NVIDIA.declarations: DECLARATIONS,
     "@llvm.nvvm.cp.async.": "@arriving.",
     "@llvm.nvvm.rcp.approx.ftz.": "@rough.",
@@ -57,6 +75,56 @@ BUILT_IN = {
     "addrspace(4)": "",
     "[2 x i64] poison": "[2 x i64] zeroinitializer",
 }
+
+
+GATED = {
+    "gate.set": (ctypes.c_int64,),
+    "gate.expect": (ctypes.c_int64, ctypes.c_int32),
+    "gate.wait": (ctypes.c_int64, ctypes.c_int32),
+    "rows.in": (ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.c_int64),
+    "rows.out": (ctypes.c_int64, ctypes.c_int64, ctypes.c_int32),
+}
+
+
+class Gates:
+    """Where threads wait for rows: each gate has the phase that it is in, and the bytes that are missing."""
+
+    def __init__(self) -> None:
+        self.phase: dict[int, int] = {}
+        self.missing: dict[int, int] = {}
+        self.changed = threading.Condition()
+        self.wrong: list[str] = []
+
+    def set(self, gate: int) -> None:
+        with self.changed:
+            self.phase[gate] = self.missing[gate] = 0
+
+    def expect(self, gate: int, count: int) -> None:
+        with self.changed:
+            if self.missing[gate]:
+                self.wrong.append("rows are asked for while others are under way")
+            self.missing[gate] = count
+
+    def wait(self, gate: int, parity: int) -> None:
+        with self.changed:
+            if not self.changed.wait_for(lambda: self.phase[gate] % 2 != parity, 60):
+                self.wrong.append("rows never came")
+
+    def _moved(self, to: int, source: int, count: int) -> None:
+        if count % 16 or to % 16 or source % 16:
+            self.wrong.append(f"{count} bytes from {source} to {to}: not multiples of 16")
+        ctypes.memmove(to, source, count)
+
+    def out(self, to: int, source: int, count: int) -> None:
+        self._moved(to, source, count)
+
+    def in_(self, to: int, source: int, count: int, gate: int) -> None:
+        self._moved(to, source, count)
+        with self.changed:
+            self.missing[gate] -= count
+            if not self.missing[gate]:
+                self.phase[gate] += 1
+                self.changed.notify_all()
 
 
 class Block:
@@ -72,6 +140,10 @@ class Block:
             "block_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.block),
             "block_barrier": ctypes.CFUNCTYPE(None)(lambda: self._wait.wait() and None),
         }
+        self._gates = Gates()
+        for name, types in GATED.items():
+            function = getattr(self._gates, {"in": "in_"}.get(name[5:], name[5:]))
+            self._callbacks[name] = ctypes.CFUNCTYPE(None, *types)(function)
         self._shared = np.full(SHARED // 8, np.nan)  # nothing may be relied on
         with lock:
             for name, callback in self._callbacks.items():
@@ -98,6 +170,7 @@ class Block:
                 thread.start()
             for thread in threads:
                 thread.join()
+            assert not self._gates.wrong, self._gates.wrong
 
 
 class Emulated:
@@ -112,11 +185,13 @@ class Emulated:
         strands: Strands | None = None,
         shared: int = SHARED,
         ahead: bool = False,
+        arriving: str = "",
+        leaving: bool = False,
+        nearer: int = 0,
     ):
         self.program, self.dtype, self.large = program, np.dtype(dtype), large
-        self.made = emit_gpu(
-            program, dtype, "rows", large=large, strands=strands, shared=shared, ahead=ahead
-        )
+        how = {"ahead": ahead, "arriving": arriving, "leaving": leaving, "nearer": nearer}
+        self.made = emit_gpu(program, dtype, "rows", large=large, strands=strands, shared=shared, **how)
         self.block = Block(self.made.text)
 
     def __call__(self, *inputs: np.ndarray, blocks: int = 0) -> tuple[list[np.ndarray], np.ndarray]:
@@ -282,6 +357,11 @@ class FakeDriver:
     def cuModuleUnload(self, module: Any) -> int:
         self.modules.pop(module.value)
         return 0
+
+    def cuLaunchKernelEx(self, found: Any, function: Any, arguments: Any, _: Any) -> int:
+        facts = found._obj
+        sizes = facts.x, facts.y, facts.z, facts.threads, facts.threads_y, facts.threads_z, facts.shared
+        return self.cuLaunchKernel(function, *sizes, facts.stream or 0, arguments, None)
 
     def cuLaunchKernel(self, function: Any, blocks: int, *rest: Any) -> int:
         threads, shared, stream, arguments = rest[2], rest[5], rest[6], rest[7]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -69,6 +71,23 @@ def test_coordinates_first(fake, arm, states):
     found = kt.inverse_dynamics(arm, *there)
     assert found.strides == (found.dtype.itemsize, 150 * found.dtype.itemsize)
     assert same_bits(found.numpy(), kt.inverse_dynamics(arm, *states))
+
+
+@pytest.mark.parametrize("function", [kt.forward_dynamics, kt.mass_matrix], ids=lambda f: f.name)
+def test_coordinates_first_that_are_not_finite(fake, arm, function):
+    """Also a coordinate that no result depends on; and nobody else's results."""
+    for row, element in ((0, 0), (3, 6), (5, 2)):
+        arrays = list(arm.random_state(3, 7))[:1] if function is kt.mass_matrix else [
+            *arm.random_state(3, 7), np.ones((7, 7))
+        ]  # fmt: skip
+        arrays[row % len(arrays)][row, element] = (np.nan, np.inf)[row % 2]
+        there = []
+        for x in arrays:
+            there.append(cuda.DeviceArray(x.shape, x.dtype, cuda.device(), (1, 0)))
+            there[-1].memory.put(np.ascontiguousarray(x.T))
+        expected = function(arm, *arrays)
+        assert np.isnan(expected).any(axis=tuple(range(1, expected.ndim))).sum() == 1
+        assert same_bits(function(arm, *there).numpy(), expected)
 
 
 def test_large_angles_nan_and_singular_states(fake, arm):
@@ -149,6 +168,25 @@ def test_arrays_of_two_devices_are_not_mixed(fake, arm):
     assert same_bits(found.numpy(), kt.inverse_dynamics(arm, q, v, v))
     with pytest.raises(KinetreeError, match="device 2"):
         kt.cuda.array(q, 2)
+
+
+def test_arrays_of_numba(fake, arm, monkeypatch):
+    """They come back as such; a stream that one names is waited for."""
+
+    class Lent:
+        __module__ = "numba.cuda.cudadrv.devicearray"
+
+        def __init__(self, array, stream=None):
+            self.array = array
+            self.__cuda_array_interface__ = {**array.__cuda_array_interface__, "stream": stream}
+
+    numba = types.ModuleType("numba")
+    numba.cuda = types.SimpleNamespace(as_cuda_array=Lent)
+    monkeypatch.setitem(sys.modules, "numba", numba)
+    q, v = arm.random_state(2, 5)
+    found = kt.inverse_dynamics(arm, *(Lent(kt.cuda.array(x), 77) for x in (q, v, v)))
+    assert type(found) is Lent and 77 in fake.awaited
+    assert same_bits(found.array.numpy(), kt.inverse_dynamics(arm, q, v, v))
 
 
 def test_a_forked_process_is_told(fake, monkeypatch):

@@ -23,9 +23,8 @@ from kinetree.compiler.runtime import cuda
 from kinetree.errors import ShapeError, SingularError
 from kinetree.stages.targets.cuda_code import same_bits
 
-pytestmark = pytest.mark.skipif(
-    not cuda.is_available(), reason="no GPU here: these comparisons run where there is one"
-)
+if not cuda.is_available():
+    pytest.skip("no GPU here: these comparisons run where there is one", allow_module_level=True)
 LAUNCHES = int(os.environ.get("KINETREE_GPU_LAUNCHES", "1000000"))
 COMPILATIONS = int(os.environ.get("KINETREE_GPU_COMPILATIONS", "10000"))
 
@@ -93,6 +92,13 @@ def test_arrays_of_cupy(sample):
     q, v, _ = (cupy.asarray(x) for x in arrays)
     run = kt.simulate(arm, q, v, duration=0.01, dt=0.001, limits=False)
     assert isinstance(run.q, cupy.ndarray) and run.q.shape == (300, 11, 7)
+
+
+def test_arrays_of_numba(sample):
+    numba = pytest.importorskip("numba.cuda")
+    arm, arrays, expected = sample
+    found = kt.inverse_dynamics(arm, *(numba.to_device(x) for x in arrays))
+    assert numba.is_cuda_array(found) and same_bits(found.copy_to_host(), expected)
 
 
 def test_arrays_of_jax(sample):

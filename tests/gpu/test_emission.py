@@ -11,6 +11,7 @@ import sys
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.gpu.jobs import NAMES, TREES, case_of, job
 from tests.soak import devices
 
@@ -23,19 +24,21 @@ from kinetree.joints.revolute import Spin
 HAS_GPU = cuda.is_available()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", share(NAMES, 2))
 def test_every_function_becomes_ptx(name, tmp_path):
     program = job(name, None).program(0)
     number = NAMES.index(name)
     dtype, large = ("float64", "float32")[number % 2], number % 4 > 1
-    kinds = (("sm_70", "rows", False), ("sm_70", "any", False), ("sm_80", "rows", True))
-    architecture, layout, ahead = kinds[number % 3]
-    made = emit_gpu(program, dtype, layout, large=large, ahead=ahead)
+    architecture, layout, arriving = (
+        ("sm_70", "rows", ""), ("sm_70", "any", ""), ("sm_80", "rows", "chunks"), ("sm_90", "rows", "whole"),
+    )[number // 4 % 4]  # fmt: skip
+    how = {"arriving": arriving, "ahead": bool(arriving) and bool(number % 2)}
+    made = emit_gpu(program, dtype, layout, large=large, leaving=bool(number % 2), nearer=number % 2, **how)
     text = cuda_kernels.assemble(made.text, architecture)
     assert ".entry states" in text and f".target {architecture}" in text
-    if shutil.which("ptxas") and number % 3:
+    if shutil.which("ptxas") and arriving:
         (tmp_path / "k.ptx").write_text(text)
-        call = ["ptxas", "-O1", "-arch=sm_80", "k.ptx", "-o", "k.cubin"]
+        call = ["ptxas", "-O1", f"-arch={architecture}", "k.ptx", "-o", "k.cubin"]
         subprocess.run(call, cwd=tmp_path, check=True)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+from itertools import product
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.gpu.emulator import Emulated
 from tests.gpu.jobs import job
 
@@ -13,6 +15,7 @@ import kinetree as kt
 from kinetree.compiler.emit.llvm import gpu_plan
 from kinetree.compiler.ir.graph import Spoil
 from kinetree.compiler.passes.recompute import alive, is_input, numbers, recomputed
+from kinetree.compiler.passes.spoil import telling
 from kinetree.compiler.passes.strands import one_strand, pressure, put_aside, strands
 from kinetree.compiler.runtime import dlpack
 from kinetree.stages import TARGETS, Job
@@ -40,9 +43,10 @@ def check(j: Job, kernel: Emulated, count: int, spoiled: tuple[int, ...] = ()) -
         assert same_bits(a.reshape(b.shape), b)
 
 
-@pytest.mark.parametrize("ahead", [False, True])
-@pytest.mark.parametrize("count", [1, 2, 5])
-@pytest.mark.parametrize("function", [kt.inverse_dynamics, kt.forward_dynamics], ids=lambda f: f.name)
+STRANDS = product([kt.inverse_dynamics, kt.forward_dynamics], [1, 2, 5], [False, True])
+
+
+@pytest.mark.parametrize(("function", "count", "ahead"), share(STRANDS, 3))
 def test_strands_give_the_bits_of_the_program(function, count, ahead):
     j = job_for("test", function, QUADRUPED, None, {}, "float64" if ahead else "float32")
     program = j.program(0)
@@ -59,6 +63,30 @@ def test_results_that_are_packed(count):
     kernel = Emulated(program, "float64", strands=dealt, shared=60 << 10)
     assert "@places0" in kernel.made.text
     check(j, kernel, 37, (33,))
+
+
+@pytest.mark.parametrize("leaving", [False, True])
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize(
+    ("function", "dtype", "aside"),
+    [
+        (kt.inverse_dynamics, "float32", 0),
+        (kt.forward_dynamics, "float64", 60),
+        (kt.mass_matrix, "float64", 0),
+    ],
+    ids=lambda x: getattr(x, "name", str(x)),
+)
+def test_rows_that_arrive_whole(function, dtype, aside, ahead, leaving):
+    """Also tiles behind tiles, where results have left and the next rows arrive, and a ragged last one."""
+    j = job_for("test", function, QUADRUPED if aside else kt.zoo.arm7(), None, {}, dtype)
+    program = j.program(0)
+    dealt = strands(program, *owners(j, program), 1, 150, 4)
+    dealt = put_aside(dealt, program, 40, aside) if aside else dealt
+    kernel = Emulated(
+        program, dtype, strands=dealt, ahead=ahead, arriving="whole", leaving=leaving, nearer=1
+    )
+    assert "@rows.in(" in kernel.made.text
+    check(j, kernel, 150, (3, 40))
 
 
 def test_large_angles_are_left_to_the_other_kernel():
@@ -142,6 +170,20 @@ def test_numbers_that_are_put_aside(count, ahead):
     aside = put_aside(dealt, program, 40, 60)
     assert min(aside.aside) > 0 and max(aside.aside) <= 60
     check(j, Emulated(program, j.dtype, strands=aside, ahead=ahead), 70, (3, 40))
+
+
+def test_inputs_that_results_tell_of():
+    """An infinity goes through sums and products, not through a divisor, and not where nothing reads it."""
+    j = job_for("test", kt.inverse_dynamics, kt.zoo.arm7(), None, {})
+    program = j.program(0)
+    q, v, a = program.inputs
+    assert telling(program) == {(x, k) for x in (q, v, a) for k in range(7)} - {(q, 0)}
+    quaternion = {3, 4, 5, 6}
+    program = job_for("test", kt.forward_dynamics, QUADRUPED, None, {}).program(0)
+    q = program.inputs[0]
+    silent = {k for k in range(19) if (q, k) not in telling(program)}
+    assert silent <= quaternion and silent  # which is divided by its own length
+    assert sum(array is not q for array, _ in telling(program)) == 36
 
 
 @kt.function("q, v -> tau")

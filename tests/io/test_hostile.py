@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.conftest import share
 from tests.io.hostile import HOSTILE, body
 
 import kinetree as kt
@@ -38,7 +39,7 @@ def test_there_are_enough_of_them():
     assert len(HOSTILE) >= 60
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", share(HOSTILE, 2))
 def test_the_linter_reads_what_the_loader_refuses(name):
     content, rule = HOSTILE[name]
     work = cProfile.Profile(builtins=False)

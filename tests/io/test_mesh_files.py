@@ -8,10 +8,10 @@ from tests.io import shapes
 
 import kinetree as kt
 from kinetree.io import mesh_files
-from kinetree.io.hull import FlatError, convex_hull
 from kinetree.io.mesh_files import read_mesh
 from kinetree.io.polyhedra import Mesh, MeshError, bulk, is_closed
 from kinetree.io.triangulate import triangles
+from kinetree.model.hull import FlatError, convex_hull
 
 VOLUME = 8 * 0.3 * 0.2 * 0.1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,6 @@ def platform() -> kt.Model:
     return b.build()
 
 
-ALL = {
-    "four_bar": four_bar, "slider_crank": slider_crank, "spatial_linkage": spatial_linkage, "ankle": ankle,
-    "related": related, "platform": platform,
-}  # fmt: skip
+# Each is built once, so that tests share what is compiled for it.
+MAKERS = (four_bar, slider_crank, spatial_linkage, ankle, related, platform)
+ALL = {make.__name__: cache(make) for make in MAKERS}

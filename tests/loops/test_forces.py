@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.loops.mechanisms import ALL, at, four_bar, link
 
 import kinetree as kt
+from kinetree.model import Limits
 
 TARGETS = ["cpu", "eager"]
-
-
-@pytest.fixture(scope="module", params=list(ALL))
-def model(request):
-    return ALL[request.param]()
 
 
 def times(A, x):
@@ -52,8 +51,9 @@ def test_passive_forces_act_through_the_loop(target, rng):
     np.testing.assert_array_equal(model.damping, [0.3])  # of the independent joint alone
 
 
-@pytest.mark.parametrize("mode", ["unrolled", "looped"])
-def test_added_inertia_of_all_joints(model, mode, rng):
+@pytest.mark.parametrize(("name", "mode"), share(product(ALL, ["unrolled", "looped"]), 3))
+def test_added_inertia_of_all_joints(name, mode, rng):
+    model = ALL[name]()
     q, v = model.random_state(rng, 4)
     added, tau = rng.random((4, model.nu)), rng.normal(size=v.shape)
     G = kt.loop_matrix(model, q)
@@ -63,9 +63,10 @@ def test_added_inertia_of_all_joints(model, mode, rng):
     np.testing.assert_allclose(left, tau, atol=1e-12 * max(1.0, np.linalg.cond(M).max()))
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_joints_and_closures_hold_the_bodies(model, target, rng):
+@pytest.mark.parametrize(("name", "target"), share(product(ALL, TARGETS), 3))
+def test_joints_and_closures_hold_the_bodies(name, target, rng):
     """The tree with the wrenches of its closures as external ones has the same forces in its joints."""
+    model = ALL[name]()
     q, v = model.random_state(rng, 3)
     v = 0.3 * v  # so that differences are small near dead points
     a, given = rng.normal(size=v.shape), rng.normal(size=(3, model.nbodies, 6))
@@ -143,3 +144,22 @@ def test_parameters_reach_the_closures():
     heavy = model.with_parameters(2 * model.parameters)
     found = kt.loop_wrenches(model, q, v, v, parameters=2 * model.parameters)
     np.testing.assert_allclose(found, kt.loop_wrenches(heavy, q, v, v), rtol=1e-12)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_motors_on_any_joint_within_their_limits(target, rng):
+    model = four_bar(limits=Limits(effort=2.0))
+    q, v = model.random_state(rng, 4)
+    efforts = rng.normal(size=(4, 3)) * 4.0
+    G = kt.loop_matrix(model, q)
+    found = kt.loop_force(model, q, efforts, target=target)
+    assert np.abs(efforts).max() > 2.0
+    np.testing.assert_allclose(found, times(np.swapaxes(G, 1, 2), np.clip(efforts, -2.0, 2.0)), atol=1e-13)
+    free = kt.loop_force(model, q, efforts, limits=False, target=target)
+    np.testing.assert_allclose(free, times(np.swapaxes(G, 1, 2), efforts), atol=1e-13)
+    # power at the joints is power along v
+    u = times(G, v)
+    np.testing.assert_allclose((free * v).sum(-1), (efforts * u).sum(-1), atol=1e-12)
+    arm = kt.zoo.arm7()
+    q, v = arm.random_state(rng)
+    np.testing.assert_array_equal(kt.loop_force(arm, q, v, limits=False, target=target), v)

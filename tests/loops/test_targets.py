@@ -6,6 +6,7 @@ import zlib
 from functools import cache
 
 import pytest
+from tests.conftest import share
 from tests.loops.random_loop import RandomLoop
 from tests.targets.cases import COMMON, Case
 from tests.targets.execution import COMPILED, PRINTED
@@ -44,7 +45,7 @@ def check(machine: str, name: str, way: str) -> None:
     assert worst <= 1.0, f"{setting}: {way} is off by {worst:.3g} tolerances"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", share(NAMES, 2))
 def test_every_algorithm_on_one_machine_in_one_way(name):
     """Each pair of machine and way gets its share; the soak tests run all of them."""
     k = NAMES.index(name)
@@ -78,10 +79,10 @@ def test_every_algorithm_on_every_machine(machine, way):
         check(machine, name, way)
 
 
-@pytest.mark.parametrize(("seed", "name", "mode"), [
+@pytest.mark.parametrize(("seed", "name", "mode"), share([
     (10, "mass_matrix", "unrolled"), (12, "kinetic_energy", "unrolled"), (24, "kinetic_energy", "looped"),
     (37, "mass_matrix", "looped"),
-])  # fmt: skip
+], 2))  # fmt: skip
 def test_a_loop_may_be_closed_by_a_massless_body_at_the_end_of_a_chain(seed, name, mode):
     """It matters where such a body is, although nothing weighs there."""
     check(f"random {seed}", name, f"{mode}, all passes")

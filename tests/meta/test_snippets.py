@@ -61,14 +61,17 @@ def lacking(text: str) -> bool:
 
 
 def run_commands(block: str, place: str) -> None:
-    """Run the lines that call kinetree itself; make and pip are left to the reader."""
+    """Run the lines that call kinetree, but for what is long and has tests of its own.
+
+    make and pip are left to the reader.
+    """
     from kinetree.cli import main
 
     for line in block.replace("\\\n", " ").split("\n"):
         given = shlex.split(line, comments=True)
         alone = itertools.takewhile(lambda word: word not in "|>", given)
         words = [found for word in alone for found in glob(word) or [word]]
-        if words[:1] == ["kinetree"] and not {"bench", "demo", "view"} & set(words):
+        if words[:1] == ["kinetree"] and not {"bench", "demo", "tables", "view"} & set(words):
             with contextlib.ExitStack() as stack:
                 if ">" in given:
                     file = stack.enter_context(open(given[given.index(">") + 1], "w"))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.motion.robots import box, distance, state
 
 import kinetree as kt
@@ -145,7 +148,7 @@ MUJOCO = {
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.soak) if n == "humanoid" else n for n in MUJOCO]
+    "name", [pytest.param(n, marks=pytest.mark.soak) if n == "humanoid" else n for n in share(MUJOCO, 2)]
 )
 def test_mujoco_goes_the_same_way(name):
     """Runge-Kutta steps of 1 ms for one second, without contacts and limits."""
@@ -195,8 +198,9 @@ def test_energy_of_a_chain_for_a_million_steps():
     assert not run.failed
 
 
-@pytest.mark.parametrize("reset", [False, True])
-@pytest.mark.parametrize("integrator", ["rk4", "variational", "discrete"])
+@pytest.mark.parametrize(
+    ("reset", "integrator"), share(product([False, True], ["rk4", "variational", "discrete"]), 3)
+)
 def test_a_spacecraft_keeps_its_momentum(integrator, reset):
     """MOM-7, SIM-5, EXA-9: the drift of what is conserved, with and without reset."""
     model = kt.zoo.spacecraft()

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.reference.measure import assert_close, condition
 
 import kinetree as kt
@@ -94,7 +95,9 @@ def crab(rotors=False):
     return model, *model.random_state(np.random.default_rng(3))
 
 
-@pytest.mark.parametrize("rotors, mode", [(False, "unrolled"), (True, "unrolled"), (True, "looped")])
+@pytest.mark.parametrize(
+    ("rotors", "mode"), share([(False, "unrolled"), (True, "unrolled"), (True, "looped")], 2)
+)
 def test_vectors_over_everything(rotors, mode):
     """Coordinates, bodies, frames, the world; with rotors, which take no part in vectors over bodies."""
     model, q, v = crab(rotors)

@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
+from tests.conftest import share
 from tests.spatial.kinds import KINDS, TOLERANCE, difference, exact_derivative, residual, traced_derivative
 from tests.spatial.kinds import derivative as complex_step
 from tests.spatial.samples import quaternions, rotation_vectors
@@ -225,7 +226,9 @@ class TestAccuracy:
 class TestDerivatives:
     """Complex steps and differentiated traces agree with 90-digit differences, also at the hard places."""
 
-    @pytest.mark.parametrize("name", ("matrix", "quaternion", "rotation_vector", "rodrigues", "mrp"))
+    @pytest.mark.parametrize(
+        "name", share(("matrix", "quaternion", "rotation_vector", "rodrigues", "mrp"), 2)
+    )
     def test_of_each_representation(self, name, rng):
         def function(*u):
             return getattr(exp(*u), f"as_{name}")()

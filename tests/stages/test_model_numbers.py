@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.reference.random_mechanism import random_mechanism
 
 import kinetree as kt
@@ -28,8 +31,7 @@ def inputs(model: kt.Model, names: tuple[str, ...], rng: np.random.Generator) ->
     return [q if name == "q" else v if name == "v" else rng.normal(size=model.nv) for name in names]
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("name", "seed"), share(product(CASES, range(2)), 2))
 def test_equals_a_model_with_these_numbers(name, seed):
     rng = np.random.default_rng([seed, len(name)])
     model = random_mechanism(rng, 5 + seed).build() if seed else kt.zoo.quadruped()

@@ -75,25 +75,25 @@ class Setting:
         self.tolerances = self._tolerances(MANY)
 
     def _tolerances(self, draws: int) -> list[float]:
-        moved = [0.0] * len(self.eager)
-        for draw in range(draws):
-            for k, (near, exact) in enumerate(zip(self.nearby(draw), self.eager, strict=True)):
-                moved[k] = max(moved[k], float(np.abs(near - exact).max(initial=0.0)) / STEP)
-        sizes = [self.size + float(np.abs(exact).max(initial=0.0)) for exact in self.eager]
-        return [EPS * (SPREAD * change + ULPS * size) for change, size in zip(moved, sizes, strict=True)]
+        tolerances = []
+        for near, exact in zip(self.nearby(draws), self.eager, strict=True):
+            moved = float(np.abs(near - exact).max(initial=0.0)) / STEP
+            size = self.size + float(np.abs(exact).max(initial=0.0))
+            tolerances.append(EPS * (SPREAD * moved + ULPS * size))
+        return tolerances
 
-    def nearby(self, draw: int) -> Outputs:
-        """What plain Python gives with all numbers moved by a relative STEP up or down."""
-        rng = np.random.default_rng([draw, self.case.seed])
+    def nearby(self, draws: int) -> Outputs:
+        """What plain Python gives with all numbers moved by a relative STEP up or down, some times anew."""
+        rng = np.random.default_rng([draws, self.case.seed])
 
         def moved(x: np.ndarray, size: Any) -> np.ndarray:
-            return x + STEP * size * rng.choice([-1.0, 1.0], x.shape)
+            return x + STEP * size * rng.choice([-1.0, 1.0], (draws, *x.shape))
 
         inputs = {k: moved(x, max(1.0, float(np.abs(x).max(initial=0.0)))) for k, x in self.inputs.items()}
         if self.model.loops and "q" in inputs:
             inputs["q"] = self.model.assemble(inputs["q"])
         own = {"parameters": self.model.parameters, "gravity": np.array(self.model.gravity, float)}
-        numbers = {k: moved(x, np.abs(x)) for k, x in own.items()}
+        numbers = {k: moved(x, np.abs(x))[:, None] for k, x in own.items()}
         function = getattr(kt, self.algorithm.name)
         found = function(self.model, **inputs, **numbers, **self.options, target="eager")
         return found if isinstance(found, tuple) else (found,)

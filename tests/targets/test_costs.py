@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.conftest import scale
+from tests.conftest import share
 from tests.targets import recipes
 
 import kinetree as kt
@@ -67,7 +67,7 @@ def flops(name: str, model: kt.Model) -> int:
     return unrolled.trace(algorithm, model, present, options).ops["flops"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", share(NAMES, 2))
 def test_growth_on_chains(name):
     """The differences of order degree + 1 vanish, and those of order degree do not."""
     degree = stated(name)
@@ -79,7 +79,7 @@ def test_growth_on_chains(name):
 WITHOUT_FRAMES = [n for n in NAMES if "frame" not in REGISTRY[n].options]
 
 
-@pytest.mark.parametrize("name", WITHOUT_FRAMES[:: 2 if scale() < 1 else 1])
+@pytest.mark.parametrize("name", share(WITHOUT_FRAMES, 3))
 def test_growth_on_binary_trees(name):
     """f(k + 1) - 2 f(k), taken as often as the degree, no longer grows; taken once less it does."""
     degree = stated(name)

@@ -13,7 +13,7 @@ from kinetree.ops import PRIMITIVES, Expr
 
 
 class Run(Walk):
-    """Runs a program: loops turn as they do on a machine, and leave no trace.
+    """Runs a program: loops turn as they do on a machine, and leave no trace. They do not end early.
 
     Args:
         operations: what `operations` makes of the functions of the library.

@@ -6,19 +6,23 @@ it gives reference values, equations, or a straight-line program (`unrolled.py`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from kinetree import ops
 from kinetree.errors import SingularError, TraceError
 from kinetree.interpreters.results import WORLD, Handle, Output, PlainWalk, Unit, Velocity, assembled
 from kinetree.interpreters.triples import Triples
+from kinetree.model.canonical import Homes
 from kinetree.model.configuration import refuse_unsound_node
+from kinetree.model.geometry import ContactPoint
 from kinetree.model.node import Node
 from kinetree.ops import Expr
 from kinetree.spatial import Coordinates, Force, Stack
+from kinetree.spatial.pose import Pose
 from kinetree.sweep import Algorithm, Argument, Sweep
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
 from kinetree.sweep.numbers import with_numbers
@@ -33,10 +37,10 @@ class EagerSweep(Sweep):
 
     def __init__(
         self, model: Any, frames: str = "body", nodes: tuple[Node, ...] | None = None,
-        marks: frozenset[int] = frozenset(),
+        marks: frozenset[int] = frozenset(), homes: Homes | None = None,
     ):  # fmt: skip
         super().__init__(model, frames)
-        self.marks = marks
+        self.marks, self.homes = marks, homes
         self.nodes: tuple[Node, ...] = model.nodes if nodes is None else nodes
         self.velocities: Walk = PlainWalk(self)
         self.sound: set[int] = set()  # the nodes whose positions have been checked
@@ -100,6 +104,34 @@ class EagerSweep(Sweep):
 
     def body(self, index: int) -> Handle:
         return WORLD if index == 0 else Handle(*self.model.location(index))
+
+    @cached_property
+    def contacts(self) -> list[tuple[Handle, ContactPoint]]:  # type: ignore[override]
+        found = []
+        for point in self.model.contact_points:
+            place = self.model.location(point.body)
+            if self.homes is not None:
+                place, way = self.homes[place]
+                point = point.moved(Pose.from_transform(way))
+            found.append((Handle(*place), point))
+        return found
+
+    def paths(self, bodies: Sequence[Handle]) -> set[Handle]:
+        found = set()
+        for i in bodies:
+            while i.node >= 0 and Handle(i.node) not in found:
+                found.add(Handle(i.node))
+                i = self.parent(i)
+        return found
+
+    def repeat(self, count: int, body: Callable[..., Any], *state: Any, until: Any = None) -> Any:
+        return ops.repeat(count, body, *state, until=until)
+
+    def implied(self, found: list[Any], rule: Callable[[list[Any]], list[Any]]) -> list[Any]:
+        if not any(isinstance(x, Expr) for x in found):
+            return found
+        constant = [ops.implied(x, 0.0) for x in found]
+        return [ops.implied(x, y) for x, y in zip(found, rule(constant), strict=True)]
 
     def is_marked(self, i: Handle) -> bool:
         return i.node in self.marks
@@ -236,14 +268,16 @@ def run(
     frames: str = "body",
     nodes: tuple[Node, ...] | None = None,
     kind: Callable[..., EagerSweep] = EagerSweep,
+    homes: Homes | None = None,
 ) -> tuple[EagerSweep, tuple[Output, ...]]:
     """Run the body of an algorithm; `values` holds nested sequences of numbers for the inputs that are given.
 
-    `nodes` replaces the model's own by others with the same dynamics (`kinetree.model.canonical`).
+    `nodes` replaces the model's own by others with the same dynamics (`kinetree.model.canonical`), among
+    which `homes` says where the bodies went.
     """
     model = with_numbers(model, values.get("parameters"), values.get("gravity"))
     nodes = _lifted(model.nodes if nodes is None else nodes, values)
-    tree = kind(model, frames, nodes, marked_nodes(model, options))
+    tree = kind(model, frames, nodes, marked_nodes(model, options), homes)
     result = algorithm.body(tree, *bind(tree, algorithm, values, eager_input), **options)
     return tree, result if isinstance(result, tuple) else (result,)
 

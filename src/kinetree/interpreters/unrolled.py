@@ -17,6 +17,7 @@ from kinetree.compiler.ir.program import Program
 from kinetree.interpreters import eager
 from kinetree.interpreters.walks import Memory, mixed_sweep
 from kinetree.model import Node
+from kinetree.model.canonical import Homes
 from kinetree.sweep import Algorithm
 from kinetree.sweep.signature import MODEL_INPUTS
 
@@ -29,10 +30,11 @@ def trace(
     frames: str = "body",
     nodes: tuple[Node, ...] | None = None,
     is_mixed: bool = False,
+    homes: Homes | None = None,
 ) -> Program:
     """The program of an algorithm for one model; `present` names the inputs that a caller gives.
 
-    `is_mixed`: loops over the columns of matrices stay loops.
+    `is_mixed`: loops over the columns of matrices stay loops. `homes`: where bodies are among `nodes`.
     """
     graph = Graph()
     inputs, values = [], {}
@@ -45,7 +47,7 @@ def trace(
             loads[:] = [graph.load(array, k) for k in range(array.size)]
             values[argument.name] = loads.reshape(shape).tolist()
     kind = mixed_sweep(graph) if is_mixed else eager.EagerSweep
-    _, results = eager.run(algorithm, model, values, options, frames, nodes, kind)
+    _, results = eager.run(algorithm, model, values, options, frames, nodes, kind, homes)
     outputs = tuple(
         _stored(graph, argument.name, result)
         for argument, result in zip(algorithm.outputs, results, strict=True)

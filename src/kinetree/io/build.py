@@ -15,6 +15,7 @@ from kinetree.io.tree import check_mimics, drop_idle_rotors, make_tree, merge_fi
 from kinetree.joints import Fixed
 from kinetree.model import Model, ModelBuilder
 from kinetree.model.closures import Closure
+from kinetree.model.geometry import Geometry, weights
 from kinetree.model.parts import Posture
 from kinetree.model.postures import assembled as assembled_posture
 from kinetree.model.postures import is_closed
@@ -60,7 +61,21 @@ def build(
         return None
     postures = named_configurations(robot, model, log)
     report = LoadReport(robot.file, robot.format, tuple(log.findings))
-    return model.remade(report=report, postures=postures)
+    return model.remade(report=report, postures=postures, geometries=stiffened(robot, model))
+
+
+def stiffened(robot: Description, model: Model) -> tuple[Geometry, ...]:
+    """The geometries of a model, as stiff as it takes to sink in as far as the file says."""
+    sinks = {part.name: part.sink for part in robot.geometries if part.sink is not None}
+    if not sinks:
+        return model.geometries
+    weight = weights(model)
+    return tuple(
+        part._replace(stiffness=weight[part.body] / sinks[part.name])
+        if part.name in sinks and weight[part.body]
+        else part
+        for part in model.geometries
+    )
 
 
 def named_configurations(robot: Description, model: Model, log: Log) -> tuple[Posture, ...]:
@@ -140,6 +155,12 @@ def assembled(robot: Description) -> tuple[Model, list[Closure]]:
         for frame in robot.frames:
             where = frame.where
             builder.add_frame(frame.name, frame.link, frame.placement)
+        for part in robot.geometries:
+            where = part.where
+            contact = (part.friction, part.stiffness, part.dissipation)
+            builder.add_geometry(part.link, part.shape, part.placement, *contact, name=part.name)
+        if robot.ground is not None:
+            builder.add_ground(robot.ground)
         add_closures(robot, builder)
         return builder.tree(check="finite"), builder.closures
     except ModelError as error:

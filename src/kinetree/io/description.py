@@ -15,7 +15,10 @@ from kinetree.io.placement import HERE, exact
 from kinetree.io.report import Where
 from kinetree.io.xml import Element
 from kinetree.model import Limits
+from kinetree.model.geometry import DISSIPATION, FRICTION
+from kinetree.model.ground import Ground, Heightfield
 from kinetree.model.parts import Mimic
+from kinetree.model.shapes import Shape
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
@@ -33,7 +36,8 @@ class Link:
     inertia: Inertia | None = None
     virtual: bool = False  # made up between the joints of one body: meant to be massless
     source: Element | None = None
-    geoms: list[tuple[Element, Pose, Any]] = field(default_factory=list)  # of MJCF: frame, compiler settings
+    geoms: list[tuple[Element, Pose, Any]] = field(default_factory=list)  # of MJCF: frame, meshes
+    collisions: list[tuple[Element, Pose]] = field(default_factory=list)  # of SDF
 
     def add(self, inertia: Inertia) -> None:
         """Fix more mass to the link."""
@@ -81,6 +85,21 @@ class Frame:
     where: Where
     link: str
     placement: Pose
+
+
+@dataclass(slots=True)
+class Geometry:
+    """A shape with which a link touches."""
+
+    name: str
+    where: Where
+    link: str
+    shape: Shape
+    placement: Pose
+    friction: float = FRICTION
+    stiffness: float | None = None  # of each point, N/m; None: by `sink`
+    dissipation: float = DISSIPATION
+    sink: float | None = None  # m: how far the robot sinks in that stands on one such point
 
 
 @dataclass(slots=True)
@@ -134,6 +153,9 @@ class Description:
     joints: dict[str, Joint] = field(default_factory=dict)
     frames: list[Frame] = field(default_factory=list)
     rotors: list[Rotor] = field(default_factory=list)
+    geometries: list[Geometry] = field(default_factory=list)
+    ground: Ground | Heightfield | None = None
+    still: list[tuple[Element, Pose, Any]] = field(default_factory=list)  # geoms of the world of MJCF
     configurations: list[Keyframe] = field(default_factory=list)
     closures: list[Closure] = field(default_factory=list)
     independent: list[tuple[str, int]] = field(default_factory=list)  # velocities that the file marks so

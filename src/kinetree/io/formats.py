@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kinetree.io.collisions import Collisions
 from kinetree.io.description import Description
 from kinetree.io.files import LAYERS, Document
 from kinetree.io.fix_mjcf import fix_mjcf
@@ -12,14 +13,18 @@ from kinetree.io.fix_sdf import fix_sdf
 from kinetree.io.fix_urdf import fix_urdf
 from kinetree.io.jsonfile import read_json, write_json
 from kinetree.io.mjcf import read_mjcf
+from kinetree.io.mjcf_collisions import read_mjcf_collisions
 from kinetree.io.report import Log, Where, refuse
 from kinetree.io.save_mjcf import write_mjcf
 from kinetree.io.save_sdf import write_sdf
 from kinetree.io.save_urdf import write_urdf
 from kinetree.io.sdf import read_sdf
+from kinetree.io.sdf_collisions import read_sdf_collisions
 from kinetree.io.splice import Splice
 from kinetree.io.urdf import read_urdf
+from kinetree.io.urdf_collisions import read_urdf_collisions
 from kinetree.io.usd import read_usd
+from kinetree.io.xml import Element
 from kinetree.model import Model
 
 
@@ -36,14 +41,21 @@ class Format(NamedTuple):
     roots: tuple[str, ...] = ()  # tags of its root element, if it is XML
     opening: str = "<"  # the characters that it may begin with
     postures: bool = False  # whether it holds named configurations
+    collisions: Callable[[Collisions, Element], None] | None = None  # reads what touches
 
 
 FORMATS = {
-    "urdf": Format((".urdf",), read_urdf, fix_urdf, write_urdf, ("robot",)),
+    "urdf": Format((".urdf",), read_urdf, fix_urdf, write_urdf, ("robot",), collisions=read_urdf_collisions),
     "mjcf": Format(
-        (".mjcf", ".xml"), read_mjcf, fix_mjcf, write_mjcf, ("mujoco", "mujocoinclude"), postures=True
+        (".mjcf", ".xml"),
+        read_mjcf,
+        fix_mjcf,
+        write_mjcf,
+        ("mujoco", "mujocoinclude"),
+        postures=True,
+        collisions=read_mjcf_collisions,
     ),
-    "sdf": Format((".sdf", ".world"), read_sdf, fix_sdf, write_sdf, ("sdf",)),
+    "sdf": Format((".sdf", ".world"), read_sdf, fix_sdf, write_sdf, ("sdf",), collisions=read_sdf_collisions),
     "usd": Format(LAYERS, read_usd, None, None, opening="#P"),
     "json": Format((".json",), read_json, None, write_json, opening="{", postures=True),
 }

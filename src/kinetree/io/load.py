@@ -10,6 +10,7 @@ from typing import Any
 
 from kinetree.errors import FileWarning
 from kinetree.io.build import build
+from kinetree.io.collisions import read_collisions
 from kinetree.io.files import Document, Source, open_document
 from kinetree.io.formats import format_of
 from kinetree.io.loops import CHOICES
@@ -44,6 +45,7 @@ def load(
     geom_frames: bool = False,
     density: float | None = None,
     loops: str = "close",
+    geometry: bool = True,
     xacro_args: Mapping[str, Any] | None = None,
 ) -> Model:
     """The robot that a URDF, MJCF, SDF, USD or kinetree JSON file describes.
@@ -69,6 +71,7 @@ def load(
             computed; None leaves them without mass. MJCF says it itself.
         loops: "close" closes loops (`<connect>`, `<weld>` and polynomials of MJCF, `<loop>` of URDF+, joints
             on a link that another one carries in SDF and USD); "ignore" leaves them open, and says so.
+        geometry: read collision shapes and the ground (see the page on geometry). False leaves them out.
         xacro_args: the arguments of a xacro template, {} if it has none; needs the package `xacro`. Templates
             can run any code: give them only for files that you trust. None refuses templates.
 
@@ -86,9 +89,13 @@ def load(
     _check_options(document, snap, base, density, loops)
     document = replace(document, density=density)
     log = Log(repair, strict=True)
-    robot = format_of(document, format).read(document, log)
+    kind = format_of(document, format)
+    robot = kind.read(document, log)
     if isinstance(robot, Model):
+        robot = robot if geometry else robot.remade(geometries=(), ground=None)
         return robot if loops == "close" else robot.spanning_tree
+    if geometry:
+        read_collisions(robot, kind.collisions, document.reach, log)
     if geom_frames:
         frames_of_geoms(robot, log)
     if document.package_dirs and robot.document is not None:

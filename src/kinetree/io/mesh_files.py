@@ -17,10 +17,10 @@ from kinetree.errors import FileError, MissingPackageError
 from kinetree.extras import needed
 from kinetree.io.attributes import shorten
 from kinetree.io.files import read_bytes
-from kinetree.io.hull import Faces, Points
 from kinetree.io.paths import confined
 from kinetree.io.polyhedra import Mesh, MeshError
 from kinetree.io.triangulate import triangles
+from kinetree.model.hull import Faces, Points
 
 SIZE = 64 * 2**20  # bytes of one mesh file
 FACES = 500_000  # of one mesh

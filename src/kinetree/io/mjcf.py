@@ -25,7 +25,7 @@ from kinetree.spatial.inertia import Inertia
 
 _READ = ("compiler", "option", "default", "worldbody", "equality", "keyframe")
 _ACTING = ("tendon", "deformable", "extension", "composite", "flexcomp")  # sections that act on the motion
-_IN_BODIES = ("body", "joint", "freejoint", "inertial", "site", "frame", "replicate", "attach")
+_IN_BODIES = ("body", "joint", "freejoint", "inertial", "geom", "site", "frame", "replicate", "attach")
 
 
 def read_mjcf(document: Document, log: Log) -> Description:
@@ -101,6 +101,11 @@ def _dynamic(root: Element) -> Iterator[Element]:
         yield from section.all("mesh")
 
 
+def _is_read(element: Element) -> bool:
+    """Whether an element of a section that is not read as a whole is: what we wrote, and pairs of geoms."""
+    return (element.get("name") or "").startswith(CUSTOM) or element.tag == "pair"
+
+
 def list_ignored(root: Element, log: Log) -> None:
     """One finding for each kind of element that had no part in the model, and for each unknown word."""
     check_words(_dynamic(root), MJCF, log)
@@ -110,7 +115,7 @@ def list_ignored(root: Element, log: Log) -> None:
                 log.add("unsupported", actuator.where, f"the {name} of an actuator is not modelled")
     for section in root.children:
         if section.tag not in _READ:
-            unread = [e for e in section.children if not (e.get("name") or "").startswith(CUSTOM)]
+            unread = [e for e in section.children if not _is_read(e)]
             if section.children and not unread:
                 continue
             kinds = Counter(child.tag for child in unread)
@@ -120,6 +125,5 @@ def list_ignored(root: Element, log: Log) -> None:
     inside = (e for world in root.all("worldbody") for e in world.walk() if e is not world)
     for tag, (element, count) in tally((e.tag, e) for e in inside if e.tag not in _IN_BODIES).items():
         rule = "unsupported" if tag in _ACTING else "ignored"
-        what = "contact and looks of geoms are" if tag == "geom" else f"<{tag}> is"
-        problem = f"{what} not modelled ({count} elements)"
+        problem = f"<{tag}> is not modelled ({count} elements)"
         log.add(rule, Where(element.file, element.line, f"<{tag}>"), problem)

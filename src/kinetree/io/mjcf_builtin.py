@@ -12,9 +12,9 @@ from math import cos, pi, sin, sqrt
 import numpy as np
 
 from kinetree.io.attributes import parse_numbers, shorten
-from kinetree.io.hull import Points, convex_hull
 from kinetree.io.polyhedra import Mesh, MeshError
 from kinetree.io.xml import Element
+from kinetree.model.hull import Points, convex_hull
 
 _MOST = 200_000  # points of a mesh
 Faces = list[tuple[int, int, int]]
@@ -222,7 +222,6 @@ _SHAPES: dict[str, tuple[int, int, Callable[..., tuple[Points, Faces]]]] = {
         for shape in ("grid", "box", "cylinder", "ellipsoid")
     },
     **{
-        shape: (6, 6, lambda *numbers, shape=shape: _lattice(shape, *numbers))
-        for shape in ("square", "disc")
+        shape: (6, 6, lambda *numbers, shape=shape: _lattice(shape, *numbers)) for shape in ("square", "disc")
     },
 }

@@ -68,8 +68,8 @@ def frames_of_geoms(robot: Description, log: Log) -> None:
     """Make a frame of every named geom of a body; one whose name is taken is called NAME_geom."""
     names = Names({*robot.links, *(frame.name for frame in robot.frames)})
     for link in robot.links.values():
-        for element, frame, compiler in link.geoms:
+        for element, frame, meshes in link.geoms:
             if name := element.get("name"):
                 label = names.claim(f"{name}_geom" if name in names.taken else name)
-                pose = frame @ read_site(element, compiler, log)
+                pose = frame @ read_site(element, meshes.compiler, log)
                 robot.frames.append(Frame(label, element.where, link.name, pose))

@@ -1,6 +1,6 @@
 """The meshes of an MJCF model: `<asset><mesh>`, from a file, from its own numbers or built in.
 
-A mesh is read when a moving body takes its inertia from it, and only then.
+A mesh is read when a moving body takes its inertia from it, or touches with it, and only then.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.io.attributes import choice, shorten, vector
-from kinetree.io.hull import Points
 from kinetree.io.mesh_files import checked, read_mesh
 from kinetree.io.mjcf_builtin import builtin_mesh, is_surface
 from kinetree.io.mjcf_compiler import Compiler
@@ -21,6 +20,7 @@ from kinetree.io.placement import ORIGIN, from_wxyz
 from kinetree.io.polyhedra import MODES, Bulk, Mesh, MeshError, bulk
 from kinetree.io.report import Log
 from kinetree.io.xml import Element
+from kinetree.model.hull import Points
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.rotation import Rotation
 
@@ -48,6 +48,7 @@ class Meshes:
     log: Log
     kept: dict[str, Shape | MeshError] = field(default_factory=dict)
     bytes: int = 0
+    read: dict[str, Mesh] = field(default_factory=dict)
 
     def shape(self, name: str) -> Shape:
         """Volume, centre, moments and extent of a mesh, in the frame that geoms place.
@@ -66,7 +67,7 @@ class Meshes:
         return found
 
     def _shape(self, name: str) -> Shape:
-        mesh, element = self._mesh(name), self.elements[name]
+        mesh, element = self.placed(name), self.elements[name]
         mode = self._mode(element)
         if (mode == "convex" or not len(mesh.faces)) and (element.get("maxhullvert") or "-1") != "-1":
             problem = "maxhullvert is not modelled: the whole convex hull counts"
@@ -83,7 +84,13 @@ class Meshes:
         thin = element.get("builtin") == "plate" or (mode == "legacy" and is_surface(element))
         return "shell" if thin else mode
 
-    def _mesh(self, name: str) -> Mesh:
+    def placed(self, name: str) -> Mesh:
+        """A mesh in the frame that geoms place; MeshError says why there is none."""
+        if name not in self.read:
+            self.read[name] = self._placed(name)
+        return self.read[name]
+
+    def _placed(self, name: str) -> Mesh:
         element = self.elements.get(name)
         if element is None:
             raise MeshError("no mesh has this name")

@@ -69,6 +69,9 @@ class Reader:
                 stack.append((element, inner))
             elif element.tag == "site":
                 self._note_site(element, WORLD, inner)
+            elif element.tag == "geom":
+                resolved = inner.spec.defaults.resolve(element, inner.childclass)
+                self.robot.still.append((resolved, inner.frame, inner.spec.meshes))
         stack.reverse()
         while stack:
             body, context = stack.pop()
@@ -113,7 +116,7 @@ class Reader:
         childclass = element.get("childclass") or context.childclass
         inside = replace(context, parent=link.name, frame=HERE, childclass=childclass)
         parts = self._gather(element, inside, link)
-        link.geoms = [(geom, frame, meshes.compiler) for geom, frame, meshes in parts.geoms]
+        link.geoms = list(parts.geoms)
         if not self._is_free_alone(element, parts.joints, context):
             del parts.joints[1:], parts.anchors[1:]
         moving = context.moving or bool(parts.joints)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kinetree.io.hull import Faces, FlatError, Points, convex_hull
+from kinetree.model.hull import Faces, FlatError, Points, convex_hull
 
 MODES = ("convex", "exact", "legacy", "shell")
 _MOST = 200_000  # vertices of which a hull is made, which takes up to half a minute

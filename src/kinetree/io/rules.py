@@ -153,6 +153,15 @@ RULES: dict[str, Rule] = {
         "Write one object for each file."),
     "mesh-outside": Rule("warning", "a mesh outside of the given directories is never read",
         "Keep meshes in a package directory, or allow their folder by include_dirs=."),
+    # contact
+    "contact-mesh": Rule("note", "this part touches nothing",
+        "Put the mesh file where the model looks for it, allow its folder by include_dirs= or package_dirs=, "
+        "or add shapes by model.add_geometry."),
+    "contact-simplified": Rule("note", "the shape touches at fewer points than it has",
+        "Add shapes of your own by model.add_geometry if this matters."),
+    "contact-shape": Rule("note", "this shape has no part in contact",
+        "Use spheres, capsules, boxes, cylinders or meshes."),
+    "contact-parameter": Rule("note", "has no part in contact", "Nothing to do."),
     # what this library does not model
     "ignored": Rule("note", "has no part in the dynamics of the tree", "Nothing to do."),
     "unsupported": Rule("warning", "acts on the motion but is not modelled",

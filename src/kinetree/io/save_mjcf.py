@@ -1,4 +1,4 @@
-"""A `Model` as MJCF: bodies, joints, sites and keys with its names, no geometry.
+"""A `Model` as MJCF: bodies, joints, sites and keys with its names, and the shapes that touch.
 
 MJCF has four joints (free, ball, slide, hinge), of which a body may have several in a row; a joint that is
 made of several steps is written as that many.
@@ -13,6 +13,7 @@ import numpy as np
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.io.notes import Notes, check_names_and_masses, floats, parts_of, without_rotors
+from kinetree.io.save_geoms import Geoms
 from kinetree.io.save_keys import keyframe
 from kinetree.io.save_loops import end_bodies, equalities
 from kinetree.io.text import CUSTOM, element, number, numbers, place_of
@@ -71,6 +72,10 @@ def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
     for frame in model.frames:
         place = place_of(frame.placement, f"model '{model.name}': frame '{frame.name}'")
         inner[frame.body].append(element("site", name=frame.name, **place))
+    geoms = Geoms(model)
+    custom += geoms.custom
+    for i, lines in geoms.lines.items():
+        inner[i] += lines
     held, sites, texts = equalities(model, first, notes)
     ties += held
     custom += texts
@@ -84,6 +89,7 @@ def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
         element("compiler", angle="radian", inertiafromgeom="false", autolimits="true"),
         element("option", gravity=numbers(floats(model.gravity, "gravity"))),
         *(["<custom>", *custom, "</custom>"] if custom else []),
+        *(["<asset>", *geoms.assets, "</asset>"] if geoms.assets else []),
         *nested,
         *(["<equality>", *ties, "</equality>"] if ties else []),
         *keyframe(model, order, made.__getitem__, notes),
@@ -98,7 +104,8 @@ def _chains(model: Model) -> dict[int, tuple[int, Pose]]:
     MuJoCo has no moving bodies without mass, and a body may have several joints there instead. For bodies i
     and j, T_i J_i(q) T_j J_j = (T_i T_j) (T_j^-1 J_i(q) T_j) J_j: the axis of J_i moves with T_j^-1.
     """
-    marked = {frame.body for frame in model.frames} | end_bodies(model)
+    marked = {frame.body for frame in model.frames} | {part.body for part in model.geometries}
+    marked |= end_bodies(model)
     found: dict[int, tuple[int, Pose]] = {}
     freedom: dict[int, int] = {}
     for i in reversed(range(1, model.nbodies + 1)):

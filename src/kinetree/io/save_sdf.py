@@ -1,9 +1,9 @@
-"""A `Model` as SDF: links, joints and frames with its names, no geometry.
+"""A `Model` as SDF: links, joints and frames with its names, and the shapes that touch.
 
 What SDF has no words for stands in elements and attributes with the prefix `kinetree:`, which other tools
 skip: how a floating base is called and placed, rotors, what differs between the coordinates of one joint, the
-order of bodies, and names that SDF does not take. A joint that SDF has not is written as the hinges and
-slides that it is made of, with massless links in between.
+order of bodies, what touches, and names that SDF does not take. A joint that SDF has not is written as the
+hinges and slides that it is made of, with massless links in between.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from kinetree.io.loops import hints, is_closed_at_zero
 from kinetree.io.notes import check_names_and_masses, parts_of
 from kinetree.io.placement import to_rpy
 from kinetree.io.save_mjcf import steps_of
+from kinetree.io.save_touching import touching_texts
 from kinetree.io.save_urdf import is_depth_first, named, rotor_lines
 from kinetree.io.sdf_joint import DRIVE
 from kinetree.io.sdf_values import NO_LIMIT
-from kinetree.io.text import attributes, escape, number, numbers
+from kinetree.io.text import CUSTOM, attributes, escape, number, numbers
 from kinetree.joints import Prismatic, Revolute, Spherical, Universal
 from kinetree.model import Body, Limits, Model
 from kinetree.model.closures import JointClosure
+from kinetree.model.geometry import SINK
 from kinetree.model.parts import Frame
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -93,6 +95,7 @@ class _Writer:
         for frame in model.frames:
             if frame.body:
                 yield from named(f"frame '{frame.name}'", self._frame, frame)
+        yield from (f"<{CUSTOM}{kind}>{text}</{CUSTOM}{kind}>" for kind, text in touching_texts(model))
         for rotor in model.rotors:
             yield from named(f"rotor of joint '{rotor.joint}'", rotor_lines, rotor, ROTOR)
         if not self._is_natural():
@@ -161,6 +164,7 @@ class _Writer:
         yield f"<link{attributes(name=label, **_true(label, body.name))}>"
         yield _pose(place, parent)
         yield inertial(body.inertia)
+        yield from _collisions(self.model, body.name)
         if body.joint.is_free and body.parent == 0:
             yield f"<{BASE}{attributes(joint=body.joint_name, **self._beside(body, every=True))}/>"
         yield "</link>"
@@ -264,6 +268,29 @@ class _Writer:
         body = "world" if frame.body == 0 else self.bodies[self.model.body_names[frame.body - 1]]
         given = attributes(name=label, attached_to=body, **_true(label, frame.name))
         yield f"<frame{given}>{_pose(frame.placement, '')}</frame>"
+
+
+def _collisions(model: Model, body: str) -> Iterator[str]:
+    """The shapes of a body that SDF has words for; all of them stand in texts of our own as well."""
+    stiff = {point.geometry: point.stiffness for point in model.contact_points}
+    for part in model.geometries:
+        match part.shape.kind, part.shape.size if part.body == model.body_index(body) else ():
+            case "sphere", (r,):
+                shape = f"<sphere><radius>{number(r)}</radius></sphere>"
+            case "cylinder" | "capsule" as kind, (r, half):
+                inner = _tag("radius", number(r)) + _tag("length", number(2 * half))
+                shape = _tag(kind, inner)
+            case "box", (x, y, z):
+                shape = f"<box><size>{numbers((2 * x, 2 * y, 2 * z))}</size></box>"
+            case _:
+                continue
+        surface = _tag("friction", _tag("ode", _tag("mu", number(part.friction))))
+        if part.stiffness is not None and part.name in stiff:
+            damping = part.dissipation * part.stiffness * SINK
+            spring = _tag("kp", number(part.stiffness)) + _tag("kd", number(damping))
+            surface += _tag("contact", _tag("ode", spring))
+        inner = f"{_pose(part.placement, '')}{_tag('geometry', shape)}{_tag('surface', surface)}"
+        yield f"<collision{attributes(name=part.name.replace(_SEPARATOR, '__'))}>{inner}</collision>"
 
 
 def inertial(inertia: Inertia) -> str:

@@ -13,6 +13,7 @@ from kinetree.io.description import WORLD, Names
 from kinetree.io.loops import hints
 from kinetree.io.notes import check_names_and_masses
 from kinetree.io.placement import to_rpy
+from kinetree.io.save_touching import touching_texts
 from kinetree.io.text import attributes, number, numbers
 from kinetree.io.urdf_loops import ENDS
 from kinetree.io.urdf_parts import AXIAL, WRITTEN
@@ -31,17 +32,17 @@ def write_urdf(model: Model) -> str:
 
     The world is a link "world"; frames are massless links on fixed joints. What URDF has no words for stands
     in a `<kinetree>` element that other tools skip: gravity, springs, rotors, limits that differ between the
-    coordinates of one joint, and the order of bodies where it is not depth first. Loops are written as in
-    URDF+; tools that do not know `<loop>` leave them open.
+    coordinates of one joint, the order of bodies where it is not depth first, and what touches. Loops are
+    written as in URDF+; tools that do not know `<loop>` leave them open.
 
     Raises:
         ModelError: a joint, a name or a number has no place in URDF; the message names it.
     """
     _check(model)
     joints = Names(model.joint_names)
-    lines = ['<?xml version="1.0"?>', f"<robot{attributes(name=model.name)}>", f'  <link name="{WORLD}"/>']
-    for body in model.bodies:
-        lines += named(f"body '{body.name}'", _link, body.name, body.inertia)
+    lines = ['<?xml version="1.0"?>', f"<robot{attributes(name=model.name)}>", *_world(model)]
+    for i, body in enumerate(model.bodies, 1):
+        lines += named(f"body '{body.name}'", _link, body.name, body.inertia, collisions(model, i))
     for frame in model.frames:
         lines.append(f"  <link{attributes(name=frame.name)}/>")
     for body in model.bodies:
@@ -80,13 +81,38 @@ def _check(model: Model) -> None:
     check_names_and_masses(model, "URDF")
 
 
-def _link(name: str, inertia: Inertia) -> Iterator[str]:
-    if all(ops.is_literal(x) and x == 0 for x in inertia.parameters):
+def _world(model: Model) -> list[str]:
+    return list(_link(WORLD, Inertia.zero(), collisions(model, 0)))
+
+
+def _link(name: str, inertia: Inertia, touching: list[str]) -> Iterator[str]:
+    weightless = all(ops.is_literal(x) and x == 0 for x in inertia.parameters)
+    if weightless and not touching:
         yield f"  <link{attributes(name=name)}/>"
         return
     yield f"  <link{attributes(name=name)}>"
-    yield from (f"    {line}" for line in inertial(inertia))
+    if not weightless:
+        yield from (f"    {line}" for line in inertial(inertia))
+    yield from (f"    {line}" for line in touching)
     yield "  </link>"
+
+
+def collisions(model: Model, body: int) -> list[str]:
+    """The shapes of a body that URDF has words for."""
+    lines = []
+    for part in model.geometries:
+        match part.shape.kind, part.shape.size if part.body == body else ():
+            case "sphere", (r,):
+                shape = f"<sphere{attributes(radius=number(r))}/>"
+            case "cylinder" | "capsule" as kind, (r, half):
+                shape = f"<{kind}{attributes(radius=number(r), length=number(2 * half))}/>"
+            case "box", (x, y, z):
+                shape = f"<box{attributes(size=numbers((2 * x, 2 * y, 2 * z)))}/>"
+            case _:
+                continue
+        inner = f"{origin(part.placement)}<geometry>{shape}</geometry>"
+        lines.append(f"<collision{attributes(name=part.name)}>{inner}</collision>")
+    return lines
 
 
 def inertial(inertia: Inertia) -> Iterator[str]:
@@ -108,7 +134,7 @@ def _joint(body: Body, model: Model) -> Iterator[str]:
     chosen |= {joint: "true" for loop in model.loops for joint, _ in loop.independent}
     said = {"independent": chosen[body.joint_name]} if body.joint_name in chosen else {}
     yield f"  <joint{attributes(name=body.joint_name, type=kind, **said)}>"
-    yield f"    {_origin(body.placement)}"
+    yield f"    {origin(body.placement)}"
     yield f"    <parent{attributes(link=_name(model, body.parent))}/>"
     yield f"    <child{attributes(link=body.name)}/>"
     if kind in AXIAL:
@@ -136,7 +162,7 @@ def _bounds(values: tuple[Any, ...]) -> str:
 
 def _frame_joint(frame: Frame, name: str, model: Model) -> Iterator[str]:
     yield f"  <joint{attributes(name=name, type='fixed')}>"
-    yield f"    {_origin(frame.placement)}"
+    yield f"    {origin(frame.placement)}"
     yield f"    <parent{attributes(link=_name(model, frame.body))}/>"
     yield f"    <child{attributes(link=frame.name)}/>"
     yield "  </joint>"
@@ -146,7 +172,7 @@ def _loop(closure: JointClosure, model: Model) -> Iterator[str]:
     yield f"  <loop{attributes(name=closure.name, type=WRITTEN[closure.joint.type_name])}>"
     ends = (closure.body, closure.placement), (closure.other, closure.other_placement)
     for tag, (body, pose) in zip(ENDS, ends, strict=True):
-        yield f"    <{tag}{attributes(link=_name(model, body))}>{_origin(pose)}</{tag}>"
+        yield f"    <{tag}{attributes(link=_name(model, body))}>{origin(pose)}</{tag}>"
     if closure.joint.type_name in AXIAL:
         yield f'    <axis xyz="{numbers(closure.joint.parameters or (0, 0, 1))}"/>'
     yield "  </loop>"
@@ -160,6 +186,7 @@ def _extension(model: Model) -> Iterator[str]:
         inner += named(f"joint '{body.joint_name}'", _joint_extension, body, said.get(body.joint_name, {}))
     for rotor in model.rotors:
         inner += named(f"rotor of joint '{rotor.joint}'", rotor_lines, rotor)
+    inner += [f"<{tag}>{text}</{tag}>" for tag, text in touching_texts(model)]
     gravity, order = tuple(model.gravity), {} if is_depth_first(model) else {"order": "file"}
     if inner or order or gravity != _GRAVITY:
         yield f"  <kinetree{attributes(gravity=numbers(gravity), **order)}>"
@@ -184,7 +211,7 @@ def _joint_extension(body: Body, said: dict[str, str]) -> Iterator[str]:
 def rotor_lines(rotor: Rotor, tag: str = "rotor") -> Iterator[str]:
     """The lines of an element that holds all of a rotor."""
     yield f"<{tag}{attributes(joint=rotor.joint, ratio=numbers(rotor.ratio))}>"
-    yield f"  {_origin(rotor.placement)}"
+    yield f"  {origin(rotor.placement)}"
     yield f'  <axis xyz="{numbers(rotor.axis)}"/>'
     yield from (f"  {line}" for line in inertial(rotor.inertia))
     yield f"</{tag}>"
@@ -206,7 +233,7 @@ def _name(model: Model, body: int) -> str:
     return model.body_names[body - 1] if body else WORLD
 
 
-def _origin(pose: Pose) -> str:
+def origin(pose: Pose) -> str:
     return f'<origin xyz="{numbers(pose.p)}" rpy="{numbers(to_rpy(pose.rotation))}"/>'
 
 

@@ -120,6 +120,7 @@ class _Reader:
             return (HERE if found is None else self.frames.relative(key, found)) @ pose_in(part, self.log)
 
         link.inertia = read_inertia(element, node.scope.static, placed, self.spec.reach, self.log)
+        link.collisions = [(part, placed(part)) for part in element.all("collision")]
         self.homes[name] = self.frames.relative(WORLD, key)
         base = element.find(BASE)
         if base is not None:

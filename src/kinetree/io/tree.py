@@ -214,6 +214,9 @@ def merge_fixed(robot: Description, log: Log) -> None:
     for frame in robot.frames:
         holder, pose = carrier[frame.link]
         frame.link, frame.placement = holder, pose @ frame.placement
+    for part in robot.geometries:
+        holder, pose = carrier[part.link]
+        part.link, part.placement = holder, pose @ part.placement
     for closure in robot.closures:
         if closure.motion is not None:
             (a, A), (b, B) = (carrier[end] for end in closure.ends)

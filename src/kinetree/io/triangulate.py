@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.io.hull import Points
+from kinetree.model.hull import Points
 
 _LARGE = 200  # corners from which on a polygon is taken as convex: clipping ears is quadratic
 

@@ -15,7 +15,7 @@ from kinetree.io.urdf_parts import read_inertial, read_joint, read_origin
 from kinetree.io.words import URDF, check_words, tally
 from kinetree.io.xml import Element
 
-_READ = ("link", "joint", "drake:joint", "transmission", "frame", "kinetree", "loop", "coupling")
+_READ = ("link", "joint", "drake:joint", "transmission", "frame", "kinetree", "loop", "coupling", "collision")
 _LOOPS = (
     "loop_joint drake:linear_bushing_rpy drake:linear_spring_damper drake:tendon_constraint "
     "drake:ball_constraint"

@@ -37,12 +37,12 @@ class Visual(NamedTuple):
     """One shape on a link.
 
     `size`: radius of a sphere; radius and half length of a cylinder or capsule (along z); half axes of a box
-    or an ellipsoid; scale of a mesh along x, y, z.
+    or an ellipsoid; coordinates of vertices; scale of a mesh along x, y, z.
     """
 
     link: str  # the name of a body or of a frame of the model
     placement: Pose
-    shape: str  # "sphere", "cylinder", "capsule", "box", "ellipsoid" or "mesh"
+    shape: str  # "sphere", "cylinder", "capsule", "box", "ellipsoid", "vertices" or "mesh"
     size: tuple[float, ...]
     color: Color | None = None  # red, green, blue, opacity, each from 0 to 1
     file: Path | None = None  # of a mesh
@@ -138,7 +138,8 @@ class _Reader:
 
     def mjcf(self, link: Link) -> Iterator[Visual]:
         """The geoms of a body that are meant to be seen."""
-        for element, frame, compiler in link.geoms:
+        for element, frame, meshes in link.geoms:
+            compiler = meshes.compiler
             kind = element.get("type") or ("mesh" if element.get("mesh") else "sphere")
             group = parse_numbers(element.get("group") or "0")
             if kind in _ENDLESS or kind not in TYPES or isinstance(group, str) or max(group) > _SHOWN:

@@ -17,6 +17,8 @@ from kinetree.model.closures import (
     has_rows,
     refuse_useless,
 )
+from kinetree.model.geometry import DISSIPATION, FRICTION, Geometry, free_name, geometry
+from kinetree.model.ground import Ground, Heightfield, refuse_no_ground
 from kinetree.model.grouping import refuse_undrivable
 from kinetree.model.model import Model
 from kinetree.model.parts import Body, Frame, Rotor
@@ -50,6 +52,8 @@ class ModelBuilder:
         self._body_index: dict[str, int] = {validate.WORLD: 0}
         self._joint_index: dict[str, int] = {}
         self._frame_names: set[str] = set()
+        self._geometries: dict[str, Geometry] = {}
+        self._ground: Ground | Heightfield | None = None
         self.closures: list[Closure] = []
         self._independent: list[tuple[str, int]] = []
         self._start: dict[str, Any] = {}
@@ -164,6 +168,44 @@ class ModelBuilder:
         index = self._known_body(body, f"{owner}, body")
         self._frames.append(Frame(name, index, validate.pose(placement, f"{owner}: placement")))
         self._frame_names.add(name)
+        return self
+
+    def add_geometry(
+        self,
+        body: str | None,
+        shape: Any,
+        placement: Any = None,
+        friction: float = FRICTION,
+        stiffness: float | None = None,
+        dissipation: float = DISSIPATION,
+        name: str | None = None,
+    ) -> ModelBuilder:
+        """Give a body a shape with which it touches the ground; returns the builder.
+
+        Args:
+            body: name of the body; None or "world" for a shape that stands still.
+            shape: `Point`, `Sphere`, `Capsule`, `Box`, `Cylinder` or `Vertices`.
+            placement: `Pose` of the shape in the body; None for the identity.
+            friction: Coulomb's coefficient.
+            stiffness: of each point of the shape, N/m; None for feet that let the robot sink in by 1 mm (see
+                `Model.contact_points`).
+            dissipation: by which share the force grows for each m/s of approach, s/m.
+            name: of the geometry; that of its body by default, with a number if it is taken.
+        """
+        index = self._known_body(body, f"model '{self.name}': geometry, body")
+        if name is None:
+            name = free_name(body or validate.WORLD, self._geometries)
+        elif name != validate.WORLD:
+            validate.new_name(name, "geometry", self._geometries, self.name)
+        given = (shape, placement, friction, stiffness, dissipation)
+        self._geometries[name] = geometry(name, index, given, f"model '{self.name}': geometry '{name}'")
+        return self
+
+    def add_ground(self, ground: Ground | Heightfield) -> ModelBuilder:
+        """Say what the model stands on; returns the builder."""
+        if self._ground is not None:
+            raise ModelError(f"model '{self.name}' has a ground already: {self._ground}")
+        self._ground = refuse_no_ground(ground, f"model '{self.name}'")
         return self
 
     def add_loop(
@@ -312,7 +354,8 @@ class ModelBuilder:
         if check == "physical":
             validate.refuse_unphysical(self._bodies, self._rotors, self.name)
         parts = tuple(self._bodies), tuple(self._rotors), tuple(self._frames)
-        model = Model(self.name, self.gravity, *parts, report)
+        touching = tuple(self._geometries.values())
+        model = Model(self.name, self.gravity, *parts, report, geometries=touching, ground=self._ground)
         model.nodes  # noqa: B018  mimic joints are resolved now, so that their mistakes show now
         return model
 

@@ -18,18 +18,16 @@ References: Khalil and Dombre (2002) ch. 9 for base parameters; Craig (2005) ch.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kinetree.joints import Joint
-from kinetree.joints.axis import perpendiculars
 from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
 from kinetree.spatial import Inertia, Transform
 from kinetree.spatial import vector as vec
 from kinetree.spatial.factors import Turn, factors
-from kinetree.spatial.vector import Matrix, Vector
+from kinetree.spatial.vector import Matrix
 
 Place = tuple[int, int]  # node index, member index
-_ALONG_Z = (0, 0, 1)
 # Axes that are nearly parallel have their common normal far away, where rounding errors grow: no sliding.
 _LEAST_SINE = 0.05
 # Inertia that moves inwards piles up: the bodies of a deep tree would get moments that are large against what
@@ -37,9 +35,24 @@ _LEAST_SINE = 0.05
 REGROUPED_DEPTH = 32
 
 
+Homes = dict[Place, tuple[Place, Transform]]  # of a body: the one that stands for it, transform from that
+
+
 def canonical(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """Nodes with the same generalised dynamics and the cheapest frames and inertias."""
-    work = _Rewriting(_without_fixed(nodes))
+    return canonical_with_homes(nodes)[0]
+
+
+def canonical_with_homes(
+    nodes: Sequence[Node], kept: Collection[Place] = ()
+) -> tuple[tuple[Node, ...], Homes]:
+    """Canonical nodes, and where the bodies went: the place of the one that stands for each, and the
+    transform from its new frame to the body's own.
+
+    `kept` are bodies that must stay where they are, although the dynamics would not tell.
+    """
+    moving, homes = _without_fixed(nodes)
+    work = _Rewriting(moving, {homes[place][0] for place in kept})
     for place in work.places():
         work.turn_axis_to_z(place)
     for place in work.places():
@@ -49,7 +62,10 @@ def canonical(nodes: Sequence[Node]) -> tuple[Node, ...]:
         if regrouped:
             work.move_unfelt(place)
         work.simplify_placement(place)
-    return tuple(work.nodes)
+    return tuple(work.nodes), {
+        old: (new, way @ work.changes[new].inverse() if new in work.changes else way)
+        for old, (new, way) in homes.items()
+    }
 
 
 def depths(nodes: Sequence[Node]) -> list[int]:
@@ -61,7 +77,7 @@ def depths(nodes: Sequence[Node]) -> list[int]:
     return found
 
 
-def _without_fixed(nodes: Sequence[Node]) -> list[Node]:
+def _without_fixed(nodes: Sequence[Node]) -> tuple[list[Node], Homes]:
     """The nodes without those that have no coordinates; what they carry hangs on their own carrier."""
     moved: dict[Place, tuple[Place, Transform]] = {}  # a dissolved body: where it went, transform to it
     extra: dict[Place, list[Inertia]] = {}
@@ -90,7 +106,12 @@ def _without_fixed(nodes: Sequence[Node]) -> list[Node]:
         )
         home = (number[node.predecessor[0]], node.predecessor[1])
         result.append(node._replace(number=index, predecessor=home, members=members))
-    return result
+    homes: Homes = {}
+    for node in nodes:
+        for k in range(len(node.members)):
+            place, way = moved.get((node.number, k), ((node.number, k), Transform()))
+            homes[node.number, k] = (number[place[0]], place[1]), way
+    return result, homes
 
 
 def _on_changed(node: Node, C: Transform) -> Node:
@@ -103,8 +124,9 @@ def _on_changed(node: Node, C: Transform) -> Node:
 class _Rewriting:
     """Nodes that are being rewritten, and who is carried by whom."""
 
-    def __init__(self, nodes: list[Node]):
-        self.nodes = nodes
+    def __init__(self, nodes: list[Node], kept: Collection[Place] = ()):
+        self.nodes, self.kept = nodes, kept
+        self.changes: dict[Place, Transform] = {}  # from the frame that a body had to the one it has
         self.carried: dict[Place, list[Place]] = {}
         for place in self.places():
             self.carried.setdefault(self.carrier(place), []).append(place)
@@ -133,6 +155,7 @@ class _Rewriting:
         """
         m = self.member(place)
         inverse = C.inverse()
+        self.changes[place] = C @ self.changes[place] if place in self.changes else C
         placement, inertia = _cleaned(C @ m.placement), m.inertia.congruence(inverse)
         self.set(place, m._replace(placement=placement, inertia=inertia, joint=joint or m.joint))
         for child in self.carried.get(place, []):
@@ -150,11 +173,11 @@ class _Rewriting:
             self.nodes[other] = _on_changed(self.nodes[other], C)
 
     def turn_axis_to_z(self, place: Place) -> None:
-        """Step 2, for joints with one axis."""
+        """Step 2, for joints with a first axis."""
         m = self.member(place)
-        axis = m.joint.axis
-        if axis is not None and axis != _ALONG_Z and m.carrier != NOTHING:
-            self.change_frame(place, Transform(_axes_with_z(axis)), m.joint.with_axis(_ALONG_Z))
+        straight = m.joint.straightened()
+        if straight is not None and straight[1] != m.joint and m.carrier != NOTHING:
+            self.change_frame(place, Transform(straight[0]), straight[1])
 
     def place_frame(self, place: Place) -> None:
         """Step 3: turn and slide the frame of one body for the sake of the first body that it carries."""
@@ -166,7 +189,7 @@ class _Rewriting:
             self.change_frame(place, Transform(r=vec.neg(r)))
         for child in self.carried.get(place, []):
             c = self.member(child)
-            if c.joint.axis is not None and c.carrier != NOTHING:
+            if c.joint.first_axis is not None and c.carrier != NOTHING:
                 (x, y), slide = _normal(c.placement)
                 if m.joint.is_translation:
                     slide = 0.0
@@ -185,7 +208,7 @@ class _Rewriting:
     def simplify_placement(self, place: Place) -> None:
         """Write the way to a body as turns about z, x and z; the last merges with the joint's own turn."""
         m = self.member(place)
-        if m.carrier == NOTHING or m.joint.axis is None:
+        if m.carrier == NOTHING or m.joint.first_axis is None:
             return
         weightless = m.inertia.mass == 0 and not any(m.inertia.first_moment)
         if weightless and not self.carried.get(place) and not self.is_tied(place):
@@ -199,7 +222,9 @@ class _Rewriting:
         self.set(place, m._replace(placement=Transform.from_factors(m.placement.translation, cheap)))
 
     def is_tied(self, place: Place) -> bool:
-        """Whether a loop is closed by a point or direction of a body."""
+        """Whether it matters where a body is: a loop is closed by a point of it, or it is kept."""
+        if place in self.kept:
+            return True
         closing = self.nodes[place[0]].closing
         return closing is not None and any(c.member == place[1] for tie in closing.rows for c in tie.carried)
 
@@ -220,16 +245,6 @@ class _Rewriting:
             # where the joint stands does not matter: a placement without a turn
             carrier = self.member(home)
             self.set(home, carrier._replace(inertia=carrier.inertia + part.congruence(m.placement)))
-
-
-def _axes_with_z(axis: Vector) -> Matrix:
-    """A rotation E with E axis = z; exact for coordinate axes."""
-    for k in range(3):
-        if abs(axis[k]) == 1:
-            x = tuple(1 if i == (k + 1) % 3 else 0 for i in range(3))
-            return (x, vec.cross(axis, x), axis)  # type: ignore[arg-type, return-value]
-    x, y = perpendiculars(axis)
-    return (x, y, axis)
 
 
 def _normal(way: Transform) -> tuple[tuple[float, float], float]:

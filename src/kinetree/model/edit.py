@@ -16,6 +16,8 @@ from kinetree.errors import ModelError, ShapeError
 from kinetree.joints import Fixed
 from kinetree.joints.axis import rotation_about
 from kinetree.model import edit_loops, postures, validate
+from kinetree.model.geometry import DISSIPATION, FRICTION, changed_geometries, free_name, geometry
+from kinetree.model.ground import changed_ground
 from kinetree.model.parts import Body, Frame, Limits
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -38,6 +40,9 @@ def replace(model: Model, **changes: Any) -> Model:
         check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
         armature, damping, friction, stiffness, spring_reference, limits: dicts from joint names.
         configurations: a dict from names to q (nq,), or to dicts from joint names to positions.
+        geometries: a dict from names of geometries to dicts of what changes (`shape`, `placement`,
+            `friction`, `stiffness`, `dissipation`), or to None for those that go.
+        ground: a `Ground` or a `Heightfield`, or None.
     """
     name = changes.pop("name", model.name)
     if not isinstance(name, str) or not name.strip():
@@ -49,6 +54,10 @@ def replace(model: Model, **changes: Any) -> Model:
     report = changes.pop("report", model.report)
     check = changes.pop("check", "physical")
     configurations = changes.pop("configurations", None)
+    touching = {
+        "geometries": changed_geometries(model, changes.pop("geometries", {})),
+        "ground": changed_ground(model, changes.pop("ground", model.ground)),
+    }
     validate.refuse_unknown_check(check, f"model '{model.name}': replace")
     bodies = list(model.bodies)
     for field, values in changes.items():
@@ -57,7 +66,7 @@ def replace(model: Model, **changes: Any) -> Model:
         for changed in changes.get("inertia", ()):
             inertia = bodies[model.body_index(changed) - 1].inertia
             validate.physical(inertia, f"model '{model.name}': body '{changed}'")
-    made = _remade(model, bodies, name=name, gravity=gravity, report=report)
+    made = _remade(model, bodies, name=name, gravity=gravity, report=report, **touching)
     if model.loops and "placement" in changes:
         changed = [model.body_index(body) for body in changes["placement"]]
         made, stiff = edit_loops.solved_again(model, made.remade(loops=()), changed)
@@ -70,7 +79,7 @@ def replace(model: Model, **changes: Any) -> Model:
 
 def _remade(model: Model, bodies: Iterable[Body], *others: tuple[Model, str], **changes: Any) -> Model:
     """The model with other bodies and whatever is given; `others` gave parts of it, with prefixed names."""
-    parts = ("name", "gravity", "rotors", "frames", "report", "loops")
+    parts = ("name", "gravity", "rotors", "frames", "report", "loops", "geometries", "ground")
     made = type(model)(bodies=tuple(bodies), **{key: changes.get(key, getattr(model, key)) for key in parts})
     return postures.kept(made, (model, ""), *others)
 
@@ -98,7 +107,7 @@ def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) ->
     """Set one field of the bodies or joints named in the mapping `values`."""
     fields = validate.BODY_FIELDS | validate.JOINT_FIELDS
     if field not in fields:
-        known = ("name", "gravity", "rotors", "check", *fields)
+        known = ("name", "gravity", "rotors", "check", "configurations", "geometries", "ground", *fields)
         raise validate.unknown(field, "argument", known, f"model '{model.name}': replace")
     by_joint = field in validate.JOINT_FIELDS
     if not isinstance(values, Mapping):
@@ -245,7 +254,7 @@ def attach(
     given = validate.pose(placement, f"model '{model.name}': attach('{other.name}'): placement")
     where = Pose.from_transform(seat) @ given
     shift = model.nbodies
-    bodies, frames = list(model.bodies), list(model.frames)
+    bodies, frames, geometries = list(model.bodies), list(model.frames), list(model.geometries)
     for old in other.bodies:
         bodies.append(old._replace(
             name=prefix + old.name,
@@ -257,6 +266,10 @@ def attach(
     for frame in other.frames:
         pose = frame.placement if frame.body else where @ frame.placement
         frames.append(Frame(prefix + frame.name, frame.body + shift if frame.body else carrier, pose))
+    for part in other.geometries:
+        pose = part.placement if part.body else where @ part.placement
+        index = part.body + shift if part.body else carrier
+        geometries.append(part._replace(name=prefix + part.name, body=index, placement=pose))
     rotors = []
     for rotor in other.rotors:
         on_world = not other.parents[other.joint_index(rotor.joint) - 1]
@@ -266,8 +279,9 @@ def attach(
     _refuse_duplicates(model, other, [b.joint_name for b in bodies], "joint")
     loops = (*model.loops, *edit_loops.attached(other.loops, shift, carrier, where, prefix))
     _refuse_duplicates(model, other, [c.name for loop in loops for c in loop.closures], "loop")
+    _refuse_duplicates(model, other, [part.name for part in geometries], "geometry")
     parts = {"rotors": (*model.rotors, *rotors), "frames": tuple(frames), "loops": loops}
-    return _remade(model, bodies, (other, prefix), **parts)
+    return _remade(model, bodies, (other, prefix), **parts, geometries=tuple(geometries))
 
 
 def _refuse_duplicates(model: Model, other: Model, names: list[str], kind: str) -> None:
@@ -286,6 +300,29 @@ def add_frame(model: Model, name: str, body: str | int | None = None, placement:
     given = validate.pose(placement, f"model '{model.name}': frame '{name}': placement")
     frame = Frame(name, carrier, Pose.from_transform(seat) @ given)
     return _remade(model, model.bodies, frames=(*model.frames, frame))
+
+
+def add_geometry(
+    model: Model,
+    body: str | int | None,
+    shape: Any,
+    placement: Any = None,
+    friction: float = FRICTION,
+    stiffness: float | None = None,
+    dissipation: float = DISSIPATION,
+    name: str | None = None,
+) -> Model:
+    """The model with one more shape, fixed in a body or in a frame; arguments as for the builder."""
+    carrier, seat = model.frame(body)
+    if name is None:
+        named = body if isinstance(body, str) else (validate.WORLD, *model.body_names)[carrier]
+        name = free_name(named, model.geometry_names)
+    else:
+        validate.new_name(name, "geometry", model.geometry_names, model.name)
+    owner = f"model '{model.name}': geometry '{name}'"
+    pose = Pose.from_transform(seat) @ validate.pose(placement, f"{owner}: placement")
+    made = geometry(name, carrier, (shape, pose, friction, stiffness, dissipation), owner)
+    return _remade(model, model.bodies, geometries=(*model.geometries, made))
 
 
 def subtree(model: Model, body: str | int) -> Model:
@@ -312,4 +349,5 @@ def subtree(model: Model, body: str | int) -> Model:
     rotors = tuple(rotor for rotor in model.rotors if rotor.joint in names)
     frames = tuple(frame._replace(body=number[frame.body]) for frame in model.frames if frame.body in number)
     loops = edit_loops.within(model, number, f"subtree('{model.body_names[root - 1]}')")
-    return _remade(model, bodies, rotors=rotors, frames=frames, loops=loops)
+    geometries = tuple(g._replace(body=number[g.body]) for g in model.geometries if g.body in number)
+    return _remade(model, bodies, rotors=rotors, frames=frames, loops=loops, geometries=geometries)

@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.model import closed_positions, configuration, drive, edit, postures
+from kinetree.model import closed_positions, configuration, drive, edit, geometry, postures
+from kinetree.model.geometry import Geometry
+from kinetree.model.ground import Ground, Heightfield
 from kinetree.model.grouping import Grouping, Location
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
-from kinetree.model.parts import Body, Frame, Limits, Loop, Numbers, Posture, Rotor
+from kinetree.model.parts import Body, Frame, Loop, Numbers, Posture, Rotor
 from kinetree.model.sparsity import mass_sparsity, paths_of
 from kinetree.model.table import html_table, table
 from kinetree.model.topology import Topology
@@ -21,7 +23,7 @@ from kinetree.model.validate import WORLD, unknown
 from kinetree.spatial.transform import Transform
 
 T = TypeVar("T")
-PARTS = ("name", "gravity", "bodies", "rotors", "frames", "report", "postures", "loops")
+PARTS = tuple("name gravity bodies rotors frames report postures loops geometries ground".split())
 
 
 class Model:
@@ -34,6 +36,8 @@ class Model:
         name, gravity: of the robot; the acceleration of free fall, world axes, m/s^2.
         bodies, rotors, frames, postures: the parts, as they were added.
         loops: what closes loops between the bodies, and how each is solved.
+        geometries: shapes on bodies that touch the ground or each other.
+        ground: what its file or its builder says that it stands on; None if they say nothing.
         report: what the loader of a file found; None for models built otherwise.
     """
 
@@ -47,9 +51,11 @@ class Model:
         report: Any = None,
         postures: tuple[Posture, ...] = (),
         loops: tuple[Loop, ...] = (),
+        geometries: tuple[Geometry, ...] = (),
+        ground: Ground | Heightfield | None = None,
     ):
-        parts = {"bodies": bodies, "rotors": rotors, "frames": frames, "postures": postures, "loops": loops}
-        self.__dict__.update(name=name, gravity=gravity, report=report, _memo={}, **parts)
+        own = (name, gravity, bodies, rotors, frames, report, postures, loops, geometries, ground)
+        self.__dict__.update(zip(PARTS, own, strict=True), _memo={})
 
     name: str
     gravity: Numbers
@@ -58,6 +64,8 @@ class Model:
     frames: tuple[Frame, ...]
     postures: tuple[Posture, ...]
     loops: tuple[Loop, ...]
+    geometries: tuple[Geometry, ...]
+    ground: Ground | Heightfield | None
     report: Any
     _memo: dict[Hashable, Any]
 
@@ -221,6 +229,7 @@ class Model:
 
     assemble, spanning = closed_positions.assemble, closed_positions.spanning
     closure_names = property(closed_positions.closure_names)
+    geometry_names, contact_points = property(geometry.names), property(geometry.contact_points)
 
     # --- tree --------------------------------------------------------------------------------------
     @cached_property
@@ -330,19 +339,11 @@ class Model:
         """(nv,) stiffness of joint springs, N m/rad or N/m."""
         return drive.summed(self, "stiffness")
 
-    @property
-    def spring_reference(self) -> np.ndarray:
-        """(nq,) the position at which joint springs are relaxed."""
-        return drive.spring_reference(self)
-
-    @property
-    def limits(self) -> Limits:
-        """`Limits` with an array (nv,) in each field; infinite where there is none."""
-        return drive.limits(self)
+    spring_reference, limits = property(drive.spring_reference), property(drive.limits)
 
     # --- other models ------------------------------------------------------------------------------
     replace, with_parameters, lock = edit.replace, edit.with_parameters, edit.lock
-    attach, subtree, add_frame = edit.attach, edit.subtree, edit.add_frame
+    attach, subtree, add_frame, add_geometry = edit.attach, edit.subtree, edit.add_frame, edit.add_geometry
 
     def to_dict(self) -> dict[str, Any]:
         """The whole content as strings, numbers and lists, ready for JSON; loss-free."""
@@ -371,7 +372,7 @@ class Model:
 
     @property
     def _content(self) -> tuple:
-        return (self.name, self.gravity, self.bodies, self.rotors, self.frames, self.postures, self.loops)
+        return tuple(getattr(self, name) for name in PARTS if name != "report")
 
     def remade(self, **parts: Any) -> Model:
         """The model with other parts instead of its own, unchecked."""

@@ -136,6 +136,14 @@ class Node(NamedTuple):
         """Inertia along the velocities of all joints, as the node's own velocities feel it: G^T diag(x) G."""
         return Matrix.diagonal(x)
 
+    def spread(self, q: Sequence[Number], v: Sequence[Number]) -> Sequence[Number]:
+        """The velocities of all its joints, G v."""
+        return v
+
+    def drawn(self, q: Sequence[Number], f: Sequence[Number]) -> Sequence[Number]:
+        """Forces along the velocities of all its joints, as its own velocities feel them: G^T f."""
+        return f
+
     def soundness(self, q: Sequence[Number]) -> list[Number]:
         """Numbers that are at least 1 if q is a position of the node's joints (see `Joint.soundness`)."""
         return [x for m in self.members if m.body for x in m.joint.soundness(m.coupling.positions(q))]
@@ -204,17 +212,16 @@ class Node(NamedTuple):
     def _drift(self, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> list[Motion]:
         """The derivative along w of S x, for each member: `_derivative` times x, for one column's cost."""
         found: list[Motion] = []
-        moved: list[Motion] = []
+        subspaces: list[Subspace] = []
         for m in self.members:
             motion, result = self.motion(m, q), self._own_drift(m, q, w, x)
-            own = motion @ x
             if m.carrier >= 0:
                 step = m.joint.placement(m.coupling.positions(q)).following(m.placement)
-                carried = step @ moved[m.carrier]
-                result = step @ found[m.carrier] + (-(motion @ w)).cross(carried) + result
-                own = carried + own
+                carried = step @ subspaces[m.carrier]
+                result = step @ found[m.carrier] + (-(motion @ w)).cross(carried @ x) + result
+                motion = carried + motion
             found.append(result)
-            moved.append(own)
+            subspaces.append(motion)
         return found
 
     def _own_drift(self, m: Member, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> Motion:

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import JOINT_TYPES, Joint
+from kinetree.model.geometry import Geometry
+from kinetree.model.ground import Ground, Heightfield
 from kinetree.model.parts import Body, Limits, Numbers, Rotor
+from kinetree.model.shapes import shape_named
 from kinetree.model.validate import WORLD, is_physical, number, shown, unknown
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -30,6 +33,10 @@ def to_dict(model: Model) -> dict[str, Any]:
     """The whole content of a model; `from_dict` gives an equal one."""
     name = f"model '{model.name}'"
     bodies = (WORLD, *model.body_names)
+    touching = [geometry_entry(part, bodies[part.body], name) for part in model.geometries]
+    geometries: dict[str, Any] = {"geometries": touching} if touching else {}
+    if model.ground is not None:
+        geometries["ground"] = ground_entry(model.ground)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -46,7 +53,31 @@ def to_dict(model: Model) -> dict[str, Any]:
             }
             for frame in model.frames
         ],
+        **geometries,
     }
+
+
+def ground_entry(ground: Ground | Heightfield) -> dict[str, Any]:
+    """The entry of a ground."""
+    if isinstance(ground, Ground):
+        return {"normal": list(ground.normal), "height": ground.height}
+    place = {"spacing": list(ground.spacing), "origin": list(ground.origin)}
+    return {"heights": ground.array.tolist(), **place}
+
+
+def geometry_entry(part: Geometry, body: str, owner: str) -> dict[str, Any]:
+    """The entry of a geometry."""
+    shape, what = part.shape, f"{owner}: geometry '{part.name}'"
+    entry: dict[str, Any] = {
+        "name": part.name,
+        "body": body,
+        "shape": shape.kind,
+        "size": plain(shape.size, what),
+        "placement": placement_of(part.placement, what),
+        "friction": part.friction,
+        "dissipation": part.dissipation,
+    }
+    return entry if part.stiffness is None else entry | {"stiffness": part.stiffness}
 
 
 def _body(body: Body, parent: str, what: str) -> dict[str, Any]:
@@ -122,7 +153,7 @@ def from_dict(data: Any) -> ModelBuilder:
             f"Model.from_dict: format {shown(data.get('format'))}, version {shown(data.get('version'))} is "
             f"not known: expected {FORMAT!r}, version {' or '.join(map(str, VERSIONS))}"
         )
-    known = "format version name check gravity bodies rotors frames"
+    known = "format version name check gravity bodies rotors frames geometries ground"
     check_keys(data, known, "Model.from_dict", "name")
     builder = ModelBuilder(data["name"], data.get("gravity", (0.0, 0.0, -9.81)))
     owner = f"model '{data['name']}'"
@@ -138,7 +169,38 @@ def from_dict(data: Any) -> ModelBuilder:
         what = f"{owner}: frame {shown(entry.get('name'))}"
         check_keys(entry, "name body placement", what, needed="name body")
         builder.add_frame(entry["name"], entry["body"], pose_of(entry.get("placement"), what))
+    for entry in entries_of(data, "geometries", owner):
+        _add_geometry(builder, entry, f"{owner}: geometry {shown(entry.get('name'))}")
+    if data.get("ground") is not None:
+        builder.add_ground(ground_of(data["ground"], f"{owner}: ground"))
     return builder
+
+
+def ground_of(entry: Any, what: str) -> Ground | Heightfield:
+    """The ground of an entry."""
+    expect_dict(entry, what)
+    if "heights" in entry:
+        check_keys(entry, "heights spacing origin", what, needed="heights spacing")
+        return Heightfield(entry["heights"], entry["spacing"], entry.get("origin"))
+    check_keys(entry, "normal height", what)
+    return Ground(entry.get("normal", (0, 0, 1)), entry.get("height", 0.0))
+
+
+def _add_geometry(builder: Any, entry: dict[str, Any], what: str) -> None:
+    builder.add_geometry(**geometry_of(entry, what))
+
+
+def geometry_of(entry: dict[str, Any], what: str) -> dict[str, Any]:
+    """What `ModelBuilder.add_geometry` takes for an entry."""
+    optional = "friction stiffness dissipation name"
+    check_keys(entry, f"body shape size placement {optional}", what, needed="body shape")
+    try:
+        shape = shape_named(entry["shape"], numbers_of(entry.get("size", ()), f"{what}: size"))
+    except ModelError as error:
+        raise ModelError(f"{what}: {error}") from None
+    given = {key: entry[key] for key in optional.split() if key in entry}
+    placement = pose_of(entry.get("placement"), what)
+    return {"body": entry["body"], "shape": shape, "placement": placement, **given}
 
 
 def _add_body(builder: Any, entry: dict[str, Any], what: str) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from kinetree.constraints import Constraint
 from kinetree.errors import ArgumentError, KinetreeError, SimulationError
 from kinetree.model import Model
+from kinetree.model.serialize import ground_entry, ground_of
 from kinetree.motion.trajectory import Event, Failure, Trajectory
 
 FORMAT = "kinetree trajectory 1"
@@ -82,13 +83,19 @@ def _facts(run: Trajectory) -> str:
     facts = {
         "format": FORMAT,
         "model": run.model.to_dict(),
-        "settings": run.settings | {"constraints": [c.to_dict() for c in run.constraints]},
+        "settings": _plain_settings(run),
         "batch": run.batch,
         "interrupted": run.interrupted,
         "failed": [f._replace(q=f.q.tolist(), v=f.v.tolist()) for f in run.failed],
         "events": [e._replace(q=e.q.tolist(), v=e.v.tolist()) for e in run.events],
     }
     return json.dumps(facts)
+
+
+def _plain_settings(run: Trajectory) -> dict[str, Any]:
+    """How a run was made, as JSON knows it."""
+    ground = ground_entry(run.ground) if run.ground else False
+    return run.settings | {"constraints": [c.to_dict() for c in run.constraints], "ground": ground}
 
 
 def _from_facts(text: str, arrays: dict[str, np.ndarray]) -> Trajectory:
@@ -102,6 +109,8 @@ def _from_facts(text: str, arrays: dict[str, np.ndarray]) -> Trajectory:
         if name in arrays and arrays[name].shape != (*batch, records, *core):
             raise ValueError(f"{name} has shape {arrays[name].shape}, not {(*batch, records, *core)}")
     constraints = tuple(Constraint.from_dict(c) for c in facts["settings"].get("constraints", ()))
+    ground = facts["settings"].get("ground", False)
+    settings = {"constraints": constraints, "ground": ground_of(ground, "ground") if ground else False}
     extra = {name.removeprefix("extra_"): x for name, x in arrays.items() if name.startswith("extra_")}
     return Trajectory(
         model,
@@ -113,7 +122,7 @@ def _from_facts(text: str, arrays: dict[str, np.ndarray]) -> Trajectory:
         extra=extra,
         failed=tuple(_happened(Failure, row) for row in facts["failed"]),
         events=tuple(_happened(Event, row) for row in facts["events"]),
-        settings=facts["settings"] | {"constraints": constraints},
+        settings=facts["settings"] | settings,
         parameters=arrays.get("parameters"),
         gravity=arrays.get("gravity"),
         interrupted=bool(facts["interrupted"]),

@@ -54,7 +54,28 @@ def gyroscopic_difference(model: Model, v: Array, h: Any) -> Any:
     return total
 
 
-def advanced(
+def advanced(model: Model, q: Array, v: Array, a: Array, h: Any) -> tuple[Array, Array]:
+    """The state after a step with the acceleration `a`: v+ = v + h a, q+ = q (+) h v+; free joints fly."""
+    v_next = v + h * a
+    q_next = model.integrate(q, h * v_next)
+    for i, body in floating(model):
+        at, moving = model.position_index(body.joint_name), model.coordinate_index(body.joint_name)
+        state = tuple(q[at]), tuple(v[moving]), tuple(a[moving])
+        q_next[at], v_next[moving] = flown(model, i, *state, h)
+    return q_next, v_next
+
+
+def steady(model: Model, v: Array) -> Array:
+    """Accelerations (nv,) with which the origins of floating bases keep their velocities in fixed axes."""
+    a = np.zeros(model.nv, np.result_type(v, float))
+    for _, body in floating(model):
+        place = model.coordinate_index(body.joint_name)
+        w, u = v[place][:3], v[place][3:]
+        a[place.start + 3 : place.stop] = vec.neg(vec.cross(tuple(w), tuple(u)))  # type: ignore[arg-type]
+    return a
+
+
+def flown(
     model: Model, i: int, q: tuple, v: tuple, a: tuple, h: Any
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """(q, v) of body i on a free joint after a step with the acceleration `a`.

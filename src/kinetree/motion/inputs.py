@@ -12,7 +12,7 @@ import numpy as np
 from kinetree.compiler.runtime.on_device import is_on_device
 from kinetree.errors import ArgumentError, ShapeError
 from kinetree.model import Model
-from kinetree.motion.rollout import ACTIONS, SERIES, STATE, given_name
+from kinetree.motion.rollout import ACTIONS, CONTACT, SERIES, STATE, given_name
 from kinetree.motion.steps import step
 from kinetree.stages.function import Function
 
@@ -48,7 +48,7 @@ class Acting:
 
 
 TIMED = ("tau", "f_ext", "setpoint")  # what may change from step to step
-CORES = {a.name: len(a.shape) for a in step.inputs if a.name in ACTIONS} | {
+CORES = {a.name: len(a.shape) for a in step.inputs if a.name in (*ACTIONS, *CONTACT)} | {
     "parameters": 2, "gravity": 1, "momentum": 1, "dt": 0, "t": 0,
 }  # fmt: skip
 

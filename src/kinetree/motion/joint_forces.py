@@ -16,14 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree import ops
+from kinetree.algorithms.contact_law import STICTION
 from kinetree.derived import passive_force
 from kinetree.model import Model
 from kinetree.spanning import Span, among_all, independent, spanned
+from kinetree.stages.own import function
 from kinetree.sweep.bounds import inertia_bounds
 
 Array = np.ndarray
 
-STICTION = 1e-4  # rad/s or m/s: friction holds below about this velocity, and sticks by creeping with less
 SMOOTHING = 1e-3  # rad/s or m/s: where friction changes its sign in explicit steps
 STOP = 10.0  # stiffness of a joint's stop, in units of (the inertia that it can feel) / (step length)^2
 
@@ -63,14 +64,28 @@ def within_efforts(model: Model, tau: Array) -> tuple[Array, Array]:
     return np.moveaxis(np.array(force), 0, -1), np.moveaxis(np.array(over), 0, -1)
 
 
+@function("q, efforts(nu) -> tau")
+def loop_force(model: Model, q: Array, efforts: Array, *, limits: bool = True) -> Array:
+    """The generalised forces that forces at all joints amount to, those included that loops make dependent.
+
+        tau = G^T efforts
+
+    So a motor may drive any joint of a loop. `efforts` in the order of `model.spanning_tree`; `limits`: each
+    is cut off at the effort limit of its joint. Cost as for `loop_matrix`.
+    """
+    span = spanned(model, q)
+    return span.force(within_efforts(span.tree, efforts)[0] if limits else efforts)
+
+
 def slopes(
-    model: Model, q: Array, v: Array, h: Any, servo: Servo, passive: bool, limits: bool
+    model: Model, q: Array, v: Array, h: Any, servo: Servo, passive: bool, limits: bool, rubs: bool = True
 ) -> tuple[Span, Array, Array] | None:
     """(span, offset, slope) of the forces at all joints; None if there are none.
 
     Springs and gains act on the position at the end of the step, q + h v+. Friction is lagged: the force
     f v / sqrt(v^2 + s^2) with the denominator from the beginning of the step opposes every motion and never
-    more than stops it. A stop acts if the joint is beyond it, or would be at the end of the step.
+    more than stops it; not if `rubs` is false. A stop acts if the joint is beyond it, or would be at the end
+    of the step.
     """
     span = spanned(model, q)
     tree, q, v = span.tree, span.q, span.velocities(v)
@@ -80,7 +95,7 @@ def slopes(
         if np.any(tree.stiffness):
             offset, slope = _spring(tree, q, tree.spring_reference, tree.stiffness, h, offset, slope)
         slope = slope + tree.damping
-        for k in np.flatnonzero(tree.friction):
+        for k in np.flatnonzero(tree.friction) if rubs else ():
             slope[k] = slope[k] + tree.friction[k] / ops.sqrt(v[k] * v[k] + STICTION**2)
     if servo.kp is not None:
         setpoint = model.neutral() if servo.setpoint is None else servo.setpoint

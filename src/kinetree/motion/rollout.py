@@ -16,6 +16,7 @@ from kinetree.compiler.ir.graph import Array, Graph
 from kinetree.compiler.ir.program import Program
 from kinetree.derived import nullify_momentum
 from kinetree.model import Model
+from kinetree.motion.contact import INPUTS as CONTACT
 from kinetree.motion.joint_forces import within_efforts
 from kinetree.motion.steps import step
 from kinetree.ops.control import TRUSTED, Kept, loop
@@ -23,7 +24,7 @@ from kinetree.stages.function import Function
 from kinetree.stages.own import FUNCTIONS
 from kinetree.sweep.signature import MODEL_INPUTS, Argument
 
-OPTIONS = ("integrator", "passive", "limits", "constraints")
+OPTIONS = ("integrator", "passive", "limits", "constraints", "ground")
 STATE = ("t", "q", "v", "tau")  # what a control sees; tau is what those before it gave together
 ACTIONS = ("tau", "f_ext", "kp", "kd", "setpoint")  # what it may give, and what callers give instead
 NEXT = "_next"  # what a control remembers at the end
@@ -63,6 +64,7 @@ class Rollout(Function):
             inputs.append(Argument(name, own[name].shape, True))
             inputs.append(Argument(SERIES + name, (n, *own[name].shape), True))
         inputs.append(Argument("momentum", (6,), True))
+        inputs += [Argument(name, own[name].shape, True) for name in CONTACT]
         outputs = [Argument("q", (records, "nq")), Argument("v", (records, "nv"))]
         outputs += [Argument(SATURATED, (records, "nv"))] if watched else []
         self.memory: list[str] = []
@@ -186,6 +188,7 @@ class Rollout(Function):
                 if a.name in ACTIONS:
                     acting[a.name] = acting[a.name] + value if a.name in acting else value
         acting.setdefault("tau", np.zeros(model.nv))
+        acting |= {name: constants[name] for name in CONTACT if name in constants}
         chosen = {name: options[name] for name in OPTIONS}
         q, v = step(model, q, v, dt=constants["dt"], **acting, **chosen, **numbers)
         if "momentum" in constants:

@@ -14,7 +14,7 @@ from kinetree.compiler.runtime.on_device import is_on_device
 from kinetree.constraints import Constraint
 from kinetree.errors import ArgumentError, ShapeError, SimulationError
 from kinetree.model import Model
-from kinetree.motion import adaptive, inputs
+from kinetree.motion import adaptive, contact, inputs
 from kinetree.motion.events import Events
 from kinetree.motion.progress import Progress
 from kinetree.motion.rollout import SATURATED
@@ -52,6 +52,11 @@ def simulate(
     t0: float = 0.0,
     tolerance: float = 1e-9,
     constraints: Constraint | Sequence[Constraint] = (),
+    ground: Any = True,
+    contact_friction: Any = None,
+    contact_stiffness: Any = None,
+    contact_dissipation: Any = None,
+    creep: Any = None,
 ) -> Trajectory:
     """The motion from (`q0`, `v0`) on, for `duration` seconds in steps of `dt`.
 
@@ -96,6 +101,12 @@ def simulate(
         constraints: what is kept to rounding in every step of "discrete" and "rk4", as in
             `kt.constrained_dynamics`, which also gives the forces: constrained_dynamics(model, run.q, run.v,
             run.tau, constraints). `q0` and `v0` should keep them already (`kt.project`).
+        ground: what the points of the model touch (`model.contact_points`; "discrete" only): a `kt.Ground` or
+            `kt.Heightfield`, False for nothing, or True for the ground of the model, which is the plane z = 0
+            if it says nothing and has a floating base (none, if there are constraints).
+        contact_friction, contact_stiffness, contact_dissipation: instead of the model's own, also by state:
+            one number, or (..., points).
+        creep: speed below which points that touch hold, (...), m/s.
 
     Returns:
         A `Trajectory`.
@@ -116,10 +127,14 @@ def simulate(
     if constraints and integrator not in ("discrete", "rk4"):
         raise ArgumentError(f"simulate: {integrator} takes no constraints: use 'discrete' or 'rk4'")
     steps, dt = inputs.whole_steps(duration, dt, record)
-    given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint}
+    below = contact.resolved(model, ground, integrator, "simulate", constraints)
+    given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint, "creep": creep}
+    felt = contact_stiffness, contact_dissipation, contact_friction
+    given |= contact.given(model, below, *felt)
     settings = {
         "integrator": integrator, "dt": dt, "record": record, "passive": passive, "limits": limits, "t0": t0,
         "constraints": (constraints,) if isinstance(constraints, Constraint) else tuple(constraints),
+        "ground": below or False,
     }  # fmt: skip
     if is_on_device(q0) or is_on_device(v0):
         given |= {"parameters": parameters, "gravity": gravity}

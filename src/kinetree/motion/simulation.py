@@ -10,9 +10,9 @@ import numpy as np
 from kinetree.errors import SimulationError
 from kinetree.model import Model
 from kinetree.motion.events import Events
-from kinetree.motion.inputs import Acting
+from kinetree.motion.inputs import CORES, Acting
 from kinetree.motion.progress import Progress
-from kinetree.motion.rollout import NEXT, OPTIONS, SATURATED, given_name, rollout
+from kinetree.motion.rollout import ACTIONS, CONTACT, NEXT, OPTIONS, SATURATED, given_name, rollout
 from kinetree.motion.run import LONG_PIECE, Run
 from kinetree.motion.trajectory import Failure, Trajectory
 
@@ -245,10 +245,10 @@ def recorded(
         core = 2 if name == "f_ext" else 1
         rows = np.minimum(np.arange(count) * record, steps - 1)
         add(name, _wide(np.take(array, rows, array.ndim - core - 1), batch, core + 1))
-    for name in ("tau", "f_ext", "kp", "kd", "setpoint"):
+    for name in (*ACTIONS, *CONTACT):
         held = acting.constant.get(name)
         if held is not None and name not in acting.callbacks:
-            core = 2 if name == "f_ext" else 1
+            core = CORES[name]
             row = np.expand_dims(held, held.ndim - core)
             add(name, _wide(np.repeat(row, count, held.ndim - core), batch, core + 1))
     return totals

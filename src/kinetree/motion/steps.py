@@ -12,7 +12,8 @@ from kinetree import ops
 from kinetree.constraints import Constraint, constrained_dynamics, project
 from kinetree.errors import ArgumentError, SimulationError
 from kinetree.model import Model
-from kinetree.motion import flight, group
+from kinetree.motion import contact, flight, group
+from kinetree.motion.contact import Contact
 from kinetree.motion.joint_forces import Servo, explicit, linear_slope, slopes, within_efforts
 from kinetree.stages import function
 from kinetree.sweep import choice
@@ -24,7 +25,7 @@ ITERATIONS = 12  # of the variational step
 CONVERGED = 1e-10  # the last of them changes the velocity by less than this, relative to its size
 
 
-@function("q, v, tau, f_ext?, dt, kp?, kd?, setpoint? -> q, v")
+@function(f"{contact.SIGNATURE} -> q, v")
 def step(
     model: Model,
     q: Array,
@@ -40,6 +41,11 @@ def step(
     passive: bool = True,
     limits: bool = True,
     constraints: tuple[Constraint, ...] = (),
+    ground: Any = True,
+    contact_stiffness: Array | None = None,
+    contact_dissipation: Array | None = None,
+    contact_friction: Array | None = None,
+    creep: Any = None,
 ) -> tuple[Array, Array]:
     """The state (q, v) after a step of `dt` seconds, with `tau` and `f_ext` constant during the step.
 
@@ -59,10 +65,20 @@ def step(
     kept to rounding: the step is made with `constrained_dynamics`, then the state is put back (`project`).
     Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
+    `ground`: what the points of the model touch (discrete only): a `kt.Ground` or `kt.Heightfield`, False for
+    nothing, or True for the ground of the model, which is the plane z = 0 if it says nothing and has a
+    floating base. With contact the step is the minimum of one convex function (`kt.contact_forces` says
+    more), found by a few Newton steps that cost a forward dynamics each.
+
     Reference: discrete steps, Castro and others (2023); Munthe-Kaas (1998) for Runge-Kutta
     methods on groups; Marsden and West (2001), Lee and others (2016) for variational integrators.
     """
     method = _METHODS[choice("integrator", integrator, *INTEGRATORS)]
+    below = contact.resolved(model, ground, integrator, "step", constraints)
+    if below is not None:
+        felt = Contact(below, contact_stiffness, contact_dissipation, contact_friction, creep)
+        servo = Servo(kp, kd, setpoint)
+        return contact.touching_step(model, q, v, tau, f_ext, dt, servo, passive, limits, felt)[:2]
     tau = within_efforts(model, tau)[0] if limits else tau
     acting = Forces(tau, f_ext, Servo(kp, kd, setpoint), passive, limits, constraints)
     if not constraints:
@@ -100,18 +116,7 @@ def _discrete(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tuple
         span, offset, slope = joints
         pull = span.force(slope * span.velocities(v))
         a = acting.accelerations(model, q, v, force + span.force(offset) - pull, slope * h)
-    return advanced(model, q, v, a, h)
-
-
-def advanced(model: Model, q: Array, v: Array, a: Array, h: Any) -> tuple[Array, Array]:
-    """The state after a step with the acceleration `a`: v+ = v + h a, q+ = q (+) h v+; free joints fly."""
-    v_next = v + h * a
-    q_next = model.integrate(q, h * v_next)
-    for i, body in flight.floating(model):
-        at, moving = model.position_index(body.joint_name), model.coordinate_index(body.joint_name)
-        state = tuple(q[at]), tuple(v[moving]), tuple(a[moving])
-        q_next[at], v_next[moving] = flight.advanced(model, i, *state, h)
-    return q_next, v_next
+    return flight.advanced(model, q, v, a, h)
 
 
 def _rk4(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tuple[Array, Array]:

@@ -13,7 +13,7 @@ from kinetree import functions as of
 from kinetree.constraints import Constraint, constrained_dynamics
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
-from kinetree.motion import group
+from kinetree.motion import contact, group
 from kinetree.motion.joint_forces import SMOOTHING, within_efforts
 from kinetree.spanning import loop_matrix
 
@@ -232,7 +232,49 @@ class Trajectory:
         if self.constraints:
             return self._constrained.acceleration
         args = (self.q, self.v, self.joint_force)
-        return of.forward_dynamics(self.model, *args, f_ext=self.f_ext, **self._model_inputs())
+        return of.forward_dynamics(self.model, *args, f_ext=self._wrenches, **self._model_inputs())
+
+    @property
+    def ground(self) -> Any:
+        """What was touched: a `kt.Ground`, a `kt.Heightfield`, or False for nothing."""
+        return self.settings.get("ground", False)
+
+    @property
+    def contact_force(self) -> Array:
+        """(..., T+1, points, 3): the force of the ground on each point of `model.contact_points` during the
+        step from each record on, world axes, N. Zero where nothing touches."""
+        return self._touched[0]
+
+    @property
+    def contact_velocity(self) -> Array:
+        """(..., T+1, points, 3): how these points move at the end of that step, world axes, m/s: their slip,
+        where they touch."""
+        return self._touched[1]
+
+    @property
+    def contact_power(self) -> Array:
+        """(..., T+1, points): the power of these forces, W; its sum over all steps, times dt, is their
+        work."""
+        return np.sum(self.contact_force * self.contact_velocity, -1)
+
+    @cached_property
+    def _touched(self) -> tuple[Array, Array]:
+        if not self.ground:
+            nothing = np.zeros((*self.shape, len(self.model.contact_points), 3))
+            return nothing, nothing
+        names = ("kp", "kd", "setpoint", *contact.INPUTS)
+        given: dict[str, Any] = {name: self.extra[name] for name in names if name in self.extra}
+        given |= self._model_inputs() | ({} if self.f_ext is None else {"f_ext": self.f_ext})
+        chosen = {name: self.settings[name] for name in ("dt", "passive", "limits", "ground")}
+        return contact.contact_step(self.model, self.q, self.v, self.tau, **given, **chosen)[2:]
+
+    @property
+    def _wrenches(self) -> Array | None:
+        """All wrenches on the bodies but those of the joints."""
+        if not self.ground:
+            return self.f_ext
+        found = contact.contact_wrenches(self.model, self.q, self.contact_force, ground=self.ground)
+        return found if self.f_ext is None else found + self.f_ext
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
@@ -251,15 +293,18 @@ class Trajectory:
 
     @cached_property
     def power(self) -> Array:
-        """(..., T+1): of all forces but gravity and springs, W; what changes the energy."""
+        """(..., T+1): of all forces but gravity and springs, W; what changes the energy.
+
+        Those of the ground, which act within a step, are taken with the velocities at its beginning.
+        """
         total = np.sum(self.v * self.joint_force, -1)
         tree = self.model.spanning_tree
         if self.settings.get("passive", True) and np.any(tree.stiffness):
             rest = np.broadcast_to(tree.spring_reference, self.q.shape)
             u = (loop_matrix(self.model, self.q) @ self.v[..., None])[..., 0] if self.model.loops else self.v
             total = total - np.sum(u * tree.stiffness * tree.difference(self.q, rest), -1)
-        if self.f_ext is not None:
-            total = total + np.sum(self.f_ext * of.body_velocities(self.model, self.q, self.v), (-2, -1))
+        if self._wrenches is not None:
+            total = total + np.sum(self._wrenches * of.body_velocities(self.model, self.q, self.v), (-2, -1))
         return total
 
     @cached_property
@@ -276,7 +321,7 @@ class Trajectory:
     def joint_wrenches(self) -> Array:
         """(..., T+1, nb, 6): the wrench through each joint on its body, body axes, N m and N."""
         args = (self.q, self.v, self.acceleration)
-        return of.joint_wrenches(self.model, *args, f_ext=self.f_ext, **self._model_inputs())
+        return of.joint_wrenches(self.model, *args, f_ext=self._wrenches, **self._model_inputs())
 
     # -- pictures, tables and files
 

@@ -13,12 +13,15 @@ from kinetree.ops.functions import (
     equal,
     exp,
     floor,
+    implied,
     is_literal,
     less,
     less_equal,
     log,
+    lookup,
     max,
     min,
+    nearby,
     sign,
     sin,
     sqrt,
@@ -31,6 +34,7 @@ from kinetree.ops.table import PRIMITIVES
 
 __all__ = [
     "PRIMITIVES", "Expr", "Primitive", "abs", "acos", "asin", "atan", "atan2", "cos", "cross", "dot", "equal",
-    "exp", "floor", "is_literal", "largest", "less", "less_equal", "log", "max", "min", "norm",
-    "pseudo_inverse", "repeat", "require", "sign", "sin", "solve", "sqrt", "tan", "tanh", "where",
+    "exp", "floor", "implied", "is_literal", "largest", "less", "less_equal", "log", "lookup", "max", "min",
+    "nearby", "norm", "pseudo_inverse", "repeat", "require", "sign", "sin", "solve", "sqrt", "tan", "tanh",
+    "where",
 ]  # fmt: skip

@@ -14,24 +14,56 @@ from kinetree.ops.expr import Expr
 TRUSTED = 1e300  # a guard that nothing has lowered yet
 
 
-def repeat(count: int, body: Callable[..., Any], *state: Any) -> Any:
+def repeat(
+    count: int, body: Callable[..., Any], *state: Any, until: Callable[..., Any] | None = None
+) -> Any:
     """The state after `body` has been applied `count` times: state = body(*state).
 
     The state is some arrays or numbers; the body returns as many, of the same shapes (a tuple if there are
     several). With floats it is a Python loop. In a trace it is recorded once, as a loop, so the length of the
     program does not grow with `count`.
+
+    `until(*state)`, if given, is a truth (`ops.less` and the like): a state in which it holds is left as it
+    is, whatever other states of a batch need. The loop ends once it holds for all that run side by side.
     """
     graph = next((x.graph for part in state for x in np.asarray(part).flat if type(x) is Expr), None)
     if graph is None or count < 1:
         for _ in range(count):
-            state = _parts(body(*state), len(state))
+            done = until is not None and until(*state)
+            if np.all(done):
+                break
+            new = _parts(body(*state), len(state))
+            state = tuple(_chosen(done, *both) for both in zip(state, new)) if np.any(done) else new
         return state if len(state) > 1 else state[0]
     kept = [Kept(graph, part) for part in state]
-    with loop(graph, count):
-        for place, part in zip(kept, _parts(body(*(k.load() for k in kept)), len(kept)), strict=True):
+    over = None if until is None else Kept(graph, _flag(until(*state)))
+    with loop(graph, count, over):
+        now = [k.load() for k in kept]
+        done = None if over is None else fn.less_equal(1.0, over.load())
+        new = _parts(body(*now), len(kept))
+        if over is not None and until is not None:
+            new = tuple(_chosen(done, *both) for both in zip(now, new))
+            graph.guards = [fn.where(done, TRUSTED, guard) for guard in graph.guards]
+        for place, part in zip(kept, new, strict=True):
             place.store(part)
+        if over is not None and until is not None:
+            over.store(_flag(until(*new)))
     found = tuple(k.load() for k in kept)
     return found if len(found) > 1 else found[0]
+
+
+def _flag(truth: Any) -> Any:
+    return fn.where(truth, 1.0, 0.0)
+
+
+def _chosen(done: Any, old: Any, new: Any) -> Any:
+    """The old numbers of what is done, else the new ones. A number of a sweep may be a batch."""
+    if isinstance(new, np.ndarray) and (new.dtype == object or np.ndim(done) == 0):
+        old = np.broadcast_to(np.asarray(old, object), new.shape)
+        return np.array([fn.where(done, a, b) for a, b in zip(old.flat, new.flat)]).reshape(new.shape)
+    if isinstance(new, (list, tuple)):
+        return [_chosen(done, a, b) for a, b in zip(old, new, strict=True)]
+    return fn.where(done, old, new)
 
 
 class Kept:
@@ -57,12 +89,12 @@ class Kept:
 
 
 @contextmanager
-def loop(graph: Any, count: int) -> Iterator[Expr]:
+def loop(graph: Any, count: int, until: Kept | None = None) -> Iterator[Expr]:
     """A loop of a trace; what its body guards is one guard after the loop. Yields the counter."""
     least = graph.array(f"least_{len(graph.arrays)}", "work", 1)
     graph.store(least, 0, TRUSTED)
     outer, graph.guards = graph.guards, []
-    with graph.loop(count) as counter:
+    with graph.loop(count, until=None if until is None else until.array) as counter:
         yield counter
         found = graph.guards
         if found:

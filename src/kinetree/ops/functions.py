@@ -58,10 +58,11 @@ def _outside(name: str, x: Any) -> float:
 
 def _unary(name: str, numpy_function: Callable, real: Any = None, doc: str = "") -> Callable[[Any], Any]:
     real, other = (real, real) if real else (getattr(math, name), getattr(cmath, name))
+    recorded = ex.turned if name in ("sin", "cos") else ex.record
 
     def function(x: Any) -> Any:
         if isinstance(x, Expr):
-            return ex.record(name, x)
+            return recorded(name, x)
         if isinstance(x, _REAL):
             try:
                 return real(x)
@@ -101,6 +102,14 @@ def _stepped(name: str, numpy_function: Callable, doc: str) -> Callable[[Any], A
 
 sign = _stepped("sign", np.sign, "-1, 0 or 1 with the sign of a number of any kind (of its real part).")
 floor = _stepped("floor", np.floor, "The largest whole number that is not above a number (its real part).")
+
+
+def nearby(x: Any, step: Any) -> Any:
+    """x + step, for a step whose square does not matter.
+
+    Programs compute the sine and cosine of it to the first order in the step, of those of x.
+    """
+    return ex.nearby(x, step) if isinstance(x, Expr) else x + step
 
 
 def abs(x: Any) -> Any:
@@ -173,6 +182,14 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     return module.Piecewise((a, condition), (b, True))
 
 
+def implied(value: Any, rule: Any) -> Any:
+    """`value`, with the derivatives of `rule`: for what a loop found, and an equation says how it changes.
+
+    implied(x, 0.0) is x as a constant. Where nothing is differentiated, the rule costs nothing.
+    """
+    return ex.record("implied", value, rule) if isinstance(value, Expr) else value
+
+
 def _extreme(op: str, numpy_function: Callable, names: dict, first: Callable, doc: str) -> Callable:
     def function(a: Any, b: Any) -> Any:
         if isinstance(a, Expr) or isinstance(b, Expr):
@@ -195,3 +212,27 @@ _MIN = {"sympy": "Min", "casadi": "fmin", "jax.numpy": "minimum"}
 _MAX = {"sympy": "Max", "casadi": "fmax", "jax.numpy": "maximum"}
 min = _extreme("min", np.minimum, _MIN, less_equal, "smaller")
 max = _extreme("max", np.maximum, _MAX, lambda a, b: less_equal(b, a), "larger")
+
+
+def lookup(array: Any, i: Any, j: Any) -> Any:
+    """array[i, j] of a matrix, at a row and a column that hold whole numbers; clamped to its edges.
+
+    The derivative along both places is zero. A NaN as a place gives NaN. In a trace the matrix becomes a
+    constant of the program.
+    """
+    if isinstance(i, Expr) or isinstance(j, Expr):
+        return ex.lookup(array, i, j)
+    if not isinstance(array, np.ndarray):  # of a program that is folded, or a list
+        array = getattr(array, "data", array)
+    places = [np.real(_numbers(x)) for x in (i, j)]
+    unknown = np.isnan(places[0]) | np.isnan(places[1])
+    limits = zip(places, np.shape(array), strict=True)
+    whole = (np.clip(np.where(unknown, 0.0, x), 0, n - 1).astype(np.intp) for x, n in limits)
+    found = np.where(unknown, np.nan, np.asarray(array)[tuple(whole)])
+    return found if found.ndim else found[()]
+
+
+def _numbers(x: Any) -> np.ndarray:
+    """A number or an array of any kind as NumPy's real or complex numbers."""
+    array = np.asarray(x)
+    return array.astype(float) if array.dtype == object else array

@@ -1,9 +1,9 @@
 """Functions inside functions: the program of one becomes part of another that is being traced.
 
 A function that is called with expressions is lowered for its model as always, with canonical frames and
-loops where these pay. Its statements are then copied into the graph of the expressions. A straight program
-takes the expressions in the place of its inputs, so that whatever is known about them folds; a program with
-loops takes them through memory.
+loops where these pay. Its statements are then copied into the graph of the expressions, which take the place
+of its inputs, so that whatever is known about them folds; only inputs whose elements loops count through are
+taken through memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.compiler.ir.graph import Array, Clear, Graph, Store
-from kinetree.compiler.ir.program import Program
+from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.ir.rebuild import Folding
 from kinetree.compiler.passes.simplify import simplify
 from kinetree.errors import ShapeError, TraceError
@@ -88,9 +88,13 @@ class _Splice(Folding):
         self.values: dict[Expr, Any] = {}
         self.known: dict[Array, list[Any]] = {}  # arrays whose elements are values instead of memory
         self.moved: dict[Array, Array] = {}
+        moving = {  # arrays that are read at places that loops decide
+            s.args[0] for s in walk(program.body)
+            if isinstance(s, Expr) and s.op == "load" and type(s.args[1]) is Expr
+        }  # fmt: skip
         for array, numbers in zip(program.inputs, inputs, strict=True):
             values = [x if type(x) is Expr else float(x) for x in numbers]
-            if program.is_straight:
+            if array not in moving:
                 self.known[array] = values
                 continue
             place = self._move(array, "work")
@@ -108,6 +112,9 @@ class _Splice(Folding):
         """An array of the program as one of the graph."""
         name = f"{array.name}_{len(self.graph.arrays)}"
         self.moved[array] = self.graph.array(name, kind, array.size, array.data)
+        return self.moved[array]
+
+    def place(self, array: Array) -> Array:
         return self.moved[array]
 
     def results(self) -> list[list[Any]]:
@@ -129,6 +136,8 @@ class _Splice(Folding):
             if array in self.known:
                 return self.known[array][index]
             return self.graph.load(self.moved[array], index)
+        if old.op == "lookup":
+            args = (self.moved[args[0]], *args[1:])
         return super().expr(old, args)
 
     def store(self, old: Store, index: Any, value: Any) -> None:

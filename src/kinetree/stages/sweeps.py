@@ -12,7 +12,7 @@ from kinetree.compiler.passes.simplify import simplify
 from kinetree.errors import CompileError
 from kinetree.interpreters import eager, looped, symbolic, unrolled
 from kinetree.model import Model, Node
-from kinetree.model.canonical import canonical, depths
+from kinetree.model.canonical import Homes, canonical, canonical_with_homes, depths
 from kinetree.stages.batches import batch_of, numbers
 from kinetree.stages.function import Function
 from kinetree.stages.job import model_digest
@@ -75,19 +75,22 @@ def lower(
     own = {"f_ext", "parameters"}.isdisjoint(
         present
     )  # nothing is given in the axes of the model's own bodies
+    homes = None
     if algorithm.is_generalised and own and len(model.nodes) <= CANONICAL_NODES:
         nodes = canonical_nodes(model)
+        if algorithm.touching:
+            nodes, homes = _touching_nodes(model)
     known = nodes or model.nodes
     algorithm = algorithm.for_depth(max(depths(known), default=0))
     estimate, solving = _estimate(algorithm, known), _solving(algorithm, known, model.nv)
     is_mixed = mode is None and solving >= SOLVED_OPERATIONS
     if mode is None:
-        mode = "unrolled" if estimate < UNROLLED_OPERATIONS else "looped"
+        mode = "unrolled" if estimate < UNROLLED_OPERATIONS or algorithm.touching else "looped"
     if mode == "looped":
         frames = "common" if algorithm.pairs else "body"
         return simplify(looped.trace(algorithm, model, present, options, frames, nodes))
     programs = [
-        simplify(unrolled.trace(algorithm, model, present, options, frames, nodes, is_mixed))
+        simplify(unrolled.trace(algorithm, model, present, options, frames, nodes, is_mixed, homes))
         for frames in (("body", "common") if algorithm.pairs else ("body",))
     ]
     return min(programs, key=lambda program: program.ops["flops"])
@@ -96,6 +99,12 @@ def lower(
 def canonical_nodes(model: Model) -> tuple[Node, ...]:
     """The canonical nodes of a model, cached."""
     return model.memo("canonical nodes", lambda: canonical(model.nodes))
+
+
+def _touching_nodes(model: Model) -> tuple[tuple[Node, ...], Homes]:
+    """Canonical nodes in which bodies that can touch the ground are where they are, and where that is."""
+    kept = {model.location(point.body) for point in model.contact_points}
+    return model.memo("touching nodes", lambda: canonical_with_homes(model.nodes, kept))
 
 
 def _estimate(algorithm: Algorithm, nodes: Sequence[Node]) -> float:

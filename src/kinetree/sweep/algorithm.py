@@ -23,6 +23,7 @@ class Algorithm:
     options do not change that.
     `deep`: another body with the same result, which costs less in trees that are deeper than `DEEP` nodes.
     `columns`: how many matrices of nv columns it solves for, which is what takes most of its operations.
+    `touching`: points of the bodies touch the ground: it matters where these are, and loops are its own.
     `result`: the type of a result of several parts, as a NamedTuple is; a plain tuple if None.
     `order`: the names of inputs and options in the order of a call; as a rule what must be given, then
     optional inputs, then options. An optional input that comes after an option can be given by name only.
@@ -39,6 +40,7 @@ class Algorithm:
     result: Callable[..., Any] | None = None
     deep: Callable[..., Any] | None = None
     columns: int = 0
+    touching: bool = False
 
     def for_depth(self, depth: int) -> Algorithm:
         """The algorithm with the body that suits a tree of some depth."""
@@ -61,12 +63,19 @@ REGISTRY: dict[str, Algorithm] = {}
 
 
 def algorithm(
-    signature: str, *, pairs: bool = False, invariant: bool = False, order: str = "", **more: Any
+    signature: str,
+    *,
+    pairs: bool = False,
+    invariant: bool = False,
+    order: str = "",
+    listed: bool = True,
+    **more: Any,
 ) -> Callable[[Callable[..., Any]], Algorithm]:
     """Declare an algorithm: `@algorithm("q, v, a, f_ext? -> tau")` over `def name(tree, q, v, a, f_ext)`.
 
     A name with ? may be absent, and then reads as zero; `name(nv, 6)` gives dimensions that the name alone
-    does not imply. Keyword-only parameters of the body are static options. The rest as in `Algorithm`.
+    does not imply. Keyword-only parameters of the body are static options. `listed`: False for what is only a
+    part of functions, and not in the registry. The rest as in `Algorithm`.
     """
 
     def declare(body: Callable[..., Any]) -> Algorithm:
@@ -80,7 +89,8 @@ def algorithm(
             )
         called = tuple(order.split())
         entry = Algorithm(body.__name__, body, inputs, outputs, pairs, options, invariant, called, **more)
-        REGISTRY[entry.name] = entry
+        if listed:
+            REGISTRY[entry.name] = entry
         return entry
 
     return declare

@@ -19,7 +19,7 @@ nothing; for quantities of pairs of bodies in deep trees.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from kinetree.errors import ModelError, TraceError
@@ -142,6 +142,29 @@ class Sweep(ABC):
     def units(self) -> Iterator[Any]:
         """For each velocity an input that is one there and zero elsewhere; not in a looped trace."""
         raise TraceError("loops over all nodes within a loop over all velocities cannot be traced as loops")
+
+    # -- contact: not in a looped trace
+
+    @property
+    def contacts(self) -> Sequence[tuple[Any, Any]]:
+        """The points that can touch the ground, each after the handle of the body that carries it."""
+        raise TraceError("contact cannot be traced as loops over the tree")
+
+    def paths(self, bodies: Sequence[Any]) -> Collection[Any]:
+        """The nodes from some bodies to the root."""
+        raise TraceError("contact cannot be traced as loops over the tree")
+
+    def places_among(self, i: Any, chosen: Collection[int]) -> list[int]:
+        """Which velocities of the joints of node i are among some of all joints."""
+        return [k for k, place in enumerate(self.node(i).u_index) if place in chosen]
+
+    def repeat(self, count: int, body: Callable[..., Any], *state: Any, until: Any = None) -> Any:
+        """`ops.repeat`: the state after a body has been applied so many times, or until something holds."""
+        raise TraceError("a loop of its own cannot be traced within loops over the tree")
+
+    def implied(self, found: list[Any], rule: Callable[[list[Any]], list[Any]]) -> list[Any]:
+        """Numbers that were found, with the derivatives of what a rule makes of them as constants."""
+        raise TraceError("a loop of its own cannot be traced within loops over the tree")
 
     @abstractmethod
     def is_marked(self, i: Any) -> bool:
@@ -271,6 +294,14 @@ class Sweep(ABC):
     def reflected(self, i: Any, q: Any, x: Any) -> Matrix:
         """Inertia along the velocities of all joints of node i, as the velocities of the node feel it."""
         return self.node(i).reflected(q, x)
+
+    def spread(self, i: Any, q: Any, v: Any) -> Any:
+        """The velocities of all joints of node i, those that loops make dependent included."""
+        return self.node(i).spread(q, v)
+
+    def drawn(self, i: Any, q: Any, f: Any) -> Any:
+        """Forces along the velocities of all joints of node i, as the velocities of the node feel them."""
+        return self.node(i).drawn(q, f)
 
     def factored(self, i: Any, D: Matrix) -> Factored:
         """D ready to solve with; a singular D makes the result an error that names the joint."""

@@ -8,6 +8,7 @@ from typing import Any
 from kinetree.errors import ModelError
 from kinetree.joints import Fixed, Free, Joint, Revolute
 from kinetree.model import Model, ModelBuilder
+from kinetree.model.shapes import Point, Vertices
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
@@ -35,11 +36,15 @@ def legged(legs: int = 4, joints: int = 3, floating: bool = True) -> Model:
             link = rod(0.6, 0.03, 0.2, 2, (0.0, 0.0, -0.1))
             _add(builder, f"leg{k + 1}_{j + 1}", parent, (ROLL, PITCH, YAW)[j % 3], place, link)
             parent, place = f"leg{k + 1}_{j + 1}", (0.0, 0.0, -0.2)
+        builder.add_geometry(parent, Point(), Pose(p=place), name=f"foot{k + 1}")
     return builder.build()
 
 
 def quadruped(floating: bool = True, spine: bool = False) -> Model:
     """A dog-sized quadruped of 17 kg: trunk and four legs with hip roll, hip pitch and knee.
+
+    Each foot is a point. For a robot that may fall, add its trunk:
+    `.add_geometry("trunk", kt.Box((0.2, 0.1, 0.06)))`.
 
     Args:
         floating: True gives the trunk a free joint (18 DoF in all); False holds it.
@@ -60,23 +65,33 @@ def quadruped(floating: bool = True, spine: bool = False) -> Model:
             _add(builder, f"{leg}_thigh", f"{leg}_hip", PITCH, (0.0, 0.08 * y, 0.0), thigh)
             shank = rod(0.15, 0.015, 0.21, 2, (0.0, 0.0, -0.105))
             _add(builder, f"{leg}_shank", f"{leg}_thigh", PITCH, (0.0, 0.0, -0.21), shank)
-            builder.add_frame(f"{leg}_foot", f"{leg}_shank", Pose(p=(0.0, 0.0, -0.21)))
+            foot = Pose(p=(0.0, 0.0, -0.21))
+            builder.add_frame(f"{leg}_foot", f"{leg}_shank", foot)
+            builder.add_geometry(f"{leg}_shank", Point(), foot, name=f"{leg}_foot")
     return builder.build()
 
 
 def biped(floating: bool = True) -> Model:
-    """A biped of 41 kg: pelvis and legs of seven joints (hip 3, knee, ankle 2, toe); 20 DoF if floating."""
+    """A biped of 41 kg: pelvis and legs of seven joints (hip 3, knee, ankle 2, toe); 20 DoF if floating.
+
+    Each foot stands on four corners of its sole and two of its toe.
+    """
     builder = _standing("biped", floating)
     _add(builder, "pelvis", "world", _base(floating), HERE, box(18.0, (0.2, 0.3, 0.35), (0.0, 0.0, 0.15)))
     for side, y in SIDES:
         _leg(builder, side, y)
         toe = box(0.3, (0.07, 0.08, 0.02), (0.035, 0.0, 0.0))
         _add(builder, f"{side}_toe", f"{side}_foot", PITCH, (0.13, 0.0, -0.06), toe)
+        tips = Vertices([(0.07, -0.04, -0.01), (0.07, 0.04, -0.01)])
+        builder.add_geometry(f"{side}_toe", tips, name=f"{side}_tips")
     return builder.build()
 
 
 def humanoid(floating: bool = True) -> Model:
-    """A humanoid of 62 kg: legs of six joints, waist of three, arms of seven, a neck; 36 DoF if floating."""
+    """A humanoid of 62 kg: legs of six joints, waist of three, arms of seven, a neck; 36 DoF if floating.
+
+    Each foot stands on the four corners of its sole.
+    """
     builder = _standing("humanoid", floating)
     _add(builder, "pelvis", "world", _base(floating), HERE, box(9.0, (0.2, 0.3, 0.15)))
     _add(builder, "waist_yaw", "pelvis", YAW, (0.0, 0.0, 0.1), ball(0.8, 0.05))
@@ -104,7 +119,10 @@ def _leg(builder: ModelBuilder, side: str, y: float) -> None:
     _add(builder, f"{side}_ankle", f"{side}_shank", PITCH, (0.0, 0.0, -0.38), ball(0.3, 0.03))
     foot = box(0.8, (0.2, 0.09, 0.04), (0.03, 0.0, -0.05))
     _add(builder, f"{side}_foot", f"{side}_ankle", ROLL, HERE, foot, f"{side}_ankle_roll")
-    builder.add_frame(f"{side}_sole", f"{side}_foot", Pose(p=(0.0, 0.0, -0.07)))
+    sole = Pose(p=(0.0, 0.0, -0.07))
+    builder.add_frame(f"{side}_sole", f"{side}_foot", sole)
+    corners = Vertices([(x, y, 0.0) for x in (-0.07, 0.13) for y in (-0.045, 0.045)])
+    builder.add_geometry(f"{side}_foot", corners, sole, name=f"{side}_sole")
 
 
 def _arm(builder: ModelBuilder, side: str, y: float) -> None:

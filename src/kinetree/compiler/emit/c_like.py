@@ -7,7 +7,7 @@ C99 (`c_function.py`) and dialects of it differ in a few words, and in where an 
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class CLike(Printer):
         if array.kind == "itable":
             kind, items = self.integer, [str(int(x)) for x in array.data]
         else:
-            kind, items = self.dtype.name, [self.dtype.number(float(x)) for x in array.data]
+            kind, items = self.dtype.name, [self.dtype.number(float(x)) for x in array.data.flat]
         rows = [", ".join(items[k : k + 8]) for k in range(0, len(items), 8)]
         inner = ",\n    ".join(rows or ["0"])
         return f"{self.constant} {kind} {self.names[array]}[{max(array.size, 1)}] = {{\n    {inner}\n}};\n"
@@ -88,6 +88,9 @@ class CLike(Printer):
 
     def while_head(self, t: str, initial: str) -> str:
         return f"for ({self.integer} {t} = {initial}; {t} > 0;) {{"
+
+    def leaving(self, flag: str) -> str:
+        return f"if ({flag} >= {self.number(1.0)}) break;"
 
     def switch(self, s: Switch) -> None:
         self.line(f"switch ({self.operand(s.selector)}) {{")
@@ -118,6 +121,18 @@ class CLike(Printer):
         """A statement for every element i of an array."""
         head = f"for ({self.integer} i = 0; i < {array.size}; ++i) {{"
         return f"{head}\n    {text}\n}}" if array.size else ""
+
+    def looked_up(self, matrix: Array, row: Any, column: Any) -> str:
+        assert matrix.data is not None
+        rows, columns = matrix.data.shape
+        i, j = self.operand(row), self.operand(column)
+        place = f"{self._whole(i, rows)} * {columns} + {self._whole(j, columns)}"
+        return f"({i} != {i} || {j} != {j}) ? ({self.dtype.name})NAN : {self.names[matrix]}[{place}]"
+
+    def _whole(self, x: str, count: int) -> str:
+        """The whole number that a number holds, from 0 to before a count; 0 for NaN."""
+        last = self.number(count - 1.0)
+        return f"(int64_t)({x} > 0 ? ({x} < {last} ? {x} : {last}) : 0)"
 
     def part(self, s: Part) -> None:
         """A part is a function of its own."""

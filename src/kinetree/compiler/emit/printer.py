@@ -101,6 +101,10 @@ class Printer(Walk):
     def while_head(self, t: str, initial: str) -> str:
         """The line or lines that begin a loop of `t`, first `initial`, as long as it is not 0."""
 
+    @abstractmethod
+    def leaving(self, flag: str) -> str:
+        """The line that ends a loop if a number is at least 1."""
+
     def declaration(self, e: Expr) -> str:
         """What stands before the name of a new value."""
         return ""
@@ -110,10 +114,12 @@ class Printer(Walk):
     def line(self, text: str) -> None:
         self.lines += ["    " * self.depth + line for line in text.splitlines()]
 
-    def body(self, block: Block, *last: str) -> None:
-        """An indented block, and some lines at its end."""
+    def body(self, block: Block, *last: str, first: Sequence[str] = ()) -> None:
+        """An indented block, and some lines at its beginning and end."""
         start = len(self.lines)
         self.depth += 1
+        for text in first:
+            self.line(text)
         self.statements(block.statements)
         for text in last:
             self.line(text)
@@ -124,7 +130,10 @@ class Printer(Walk):
             self.line(self.close)
 
     def expression(self, e: Expr) -> None:
-        value = self.fetched(*e.args) if e.op in ("load", "iload") else self.spelled(e)
+        if e.op == "lookup":
+            value = self.looked_up(*e.args)
+        else:
+            value = self.fetched(*e.args) if e.op in ("load", "iload") else self.spelled(e)
         self.line(f"{self.declaration(e)}t{e.number} = {value}{self.end}")
 
     def spelled(self, e: Expr) -> str:
@@ -137,7 +146,7 @@ class Printer(Walk):
 
     def loop(self, s: Loop) -> None:
         self.line(self.loop_head(f"t{s.counter.number}", s.start, s.start + s.count * s.step, s.step))
-        self.body(s.body)
+        self.body(s.body, first=() if s.until is None else (self.leaving(self.place(s.until, "0")),))
 
     def repeat(self, s: While) -> None:
         t = f"t{s.variable.number}"
@@ -149,6 +158,10 @@ class Printer(Walk):
     def fetched(self, array: Array, index: Any) -> str:
         """What a load gives."""
         return self.element(array, index)
+
+    @abstractmethod
+    def looked_up(self, matrix: Array, row: Any, column: Any) -> str:
+        """What a lookup gives."""
 
     def element(self, array: Array, index: Any) -> str:
         return self.place(array, self.operand(index))

@@ -62,6 +62,8 @@ def _table(array: Array, dtype: np.dtype) -> Any:
     assert array.data is not None
     if array.kind == "itable":
         return [int(x) for x in array.data]
+    if array.data.ndim == 2:
+        return array.data if dtype.kind == "O" else array.data.astype(dtype)
     return [float(x) for x in array.data] if dtype.kind == "O" else array.data.astype(dtype)
 
 
@@ -114,6 +116,9 @@ class _Printer(Printer):
     def while_head(self, t: str, initial: str) -> str:
         return f"{t} = {initial}\nwhile {t} != 0:"
 
+    def leaving(self, flag: str) -> str:
+        return f"if np.all({flag}.real >= 1):\n    break"
+
     def switch(self, s: Switch) -> None:
         selector = self.operand(s.selector)
         for number, case in enumerate(s.cases):
@@ -138,6 +143,9 @@ class _Printer(Printer):
     def fetched(self, array: Array, index: Any) -> str:
         text = self.element(array, index)
         return f"{text}.copy()" if array.kind == "work" else text  # not a view that changes later
+
+    def looked_up(self, matrix: Array, row: Any, column: Any) -> str:
+        return f"ops.lookup({self.names[matrix]}, {self.operand(row)}, {self.operand(column)})"
 
     def element(self, array: Array, index: Any) -> str:
         place = self.operand(index)

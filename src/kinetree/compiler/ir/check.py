@@ -78,7 +78,7 @@ class _Checker:
             self.fail(f"the guard {p.guard!r} must have exactly one element")
 
     def table(self, array: Array) -> None:
-        if array.data is None or array.data.shape != (array.size,):
+        if array.data is None or array.data.size != array.size or array.data.ndim > 2:
             shape = None if array.data is None else array.data.shape
             self.fail(f"{array!r} needs data of shape ({array.size},), not {shape}")
         wanted = np.integer if array.kind == "itable" else np.floating
@@ -116,6 +116,9 @@ class _Checker:
         if e.op in READABLE:
             self.access(e, e.args[0], e.args[1], READABLE[e.op])
             return
+        if e.op == "lookup":
+            self.lookup(e)
+            return
         row = PRIMITIVES.get(e.op)
         if row is None:
             self.fail(f"{e!r}: no such operation: the table of primitives is closed")
@@ -129,6 +132,14 @@ class _Checker:
                     is_fine = type(value) is float and wanted == "number"
                 if not is_fine:
                     self.operand(e, value, wanted)
+
+    def lookup(self, e: Expr) -> None:
+        """A matrix of the program, and two numbers."""
+        array, *places = e.args
+        if array not in self.members or array.kind != "table" or array.data.ndim != 2 or len(places) != 2:
+            self.fail(f"{e!r}: lookup takes a matrix of the program, a row and a column")
+        for place in places:
+            self.operand(e, place, "number")
 
     def access(self, where: Any, array: Any, index: Any, kinds: tuple[str, ...]) -> None:
         """An element of an array of the program, of an allowed kind and not surely outside."""
@@ -181,6 +192,9 @@ class _Checker:
             if statement.count < 0 or statement.step == 0:
                 self.fail(f"a loop runs {statement.count} times with step {statement.step}")
             self.first(statement.body, statement.counter, "counter")
+            until = statement.until
+            if until is not None and (until not in self.members or until.kind != "work" or until.size != 1):
+                self.fail(f"a loop ends by {until!r}, which is not a work array of one number")
             self.block(statement.body)
         elif isinstance(statement, Switch):
             self.operand("switch", statement.selector, "integer")

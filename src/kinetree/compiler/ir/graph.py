@@ -9,7 +9,8 @@ Arrays are the only memory. Inputs, tables (constants) and integer tables are re
 work arrays are written and read. Loops, switches and whiles keep their bodies in nested blocks; while
 such a block is open, new nodes land in it, and when it is closed its values can no longer be used:
 whatever must survive goes through an array. Control flow depends on integer tables and literals only,
-never on numbers, so that all lanes of a SIMD program take the same path.
+never on numbers, so that all lanes of a SIMD program take the same path; a loop may end early once further
+turns change nothing in any lane (`Loop.until`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from kinetree.errors import TraceError
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops import expr as ex
 
+LARGEST = 1 << 24  # rows or columns of a matrix: whole numbers below are exact in float32
+READS = ("load", "iload", "lookup")  # operations whose first operand is an array
+
 Index = Any  # a literal int, or an integer Expr
 
 
@@ -33,7 +37,8 @@ Index = Any  # a literal int, or an integer Expr
 class Array:
     """A named array of a program.
 
-    kind: "input", "output", "work" (floats), "table" (constant floats) or "itable" (constant integers).
+    kind: "input", "output", "work" (floats), "table" (constant floats; their data is a matrix
+    if they are looked up by row and column) or "itable" (constant integers).
     """
 
     name: str
@@ -57,13 +62,18 @@ class Store:
 
 @dataclass(eq=False)
 class Loop:
-    """The body runs `count` times with the integer `counter` = start, start + step, ..."""
+    """The body runs `count` times with the integer `counter` = start, start + step, ...
+
+    `until`: a work array of one number. The loop may end before a turn in which it is at least 1, and does
+    once it is in all lanes: further turns must not change anything for that state.
+    """
 
     counter: Expr
     start: int
     count: int
     step: int
     body: Block
+    until: Array | None = None
 
 
 @dataclass(eq=False)
@@ -138,8 +148,10 @@ class Graph:
         self.block = self.root
         self.arrays: list[Array] = []
         self.guards: list[Any] = []  # numbers that are at least 1 if the result can be trusted
+        self.nearby: dict[Expr, tuple[Any, Any]] = {}  # see `ops.nearby`
         self._shared: dict[tuple, Expr] = {}
         self._count = 0
+        self._matrices: dict[int, tuple[Any, Array]] = {}  # those of lookups, by the object that was given
 
     def array(self, name: str, kind: str, size: int, data: np.ndarray | None = None) -> Array:
         """A new array of the program."""
@@ -169,17 +181,20 @@ class Graph:
     def fresh(self, op: str, args: tuple) -> Expr:
         """A node that is not shared (loads, counters)."""
         for a in args:
-            if type(a) is Expr and not a.block.is_open:
-                raise TraceError(
-                    f"{a!r} was computed in a loop body that has ended: a value leaves a loop only through "
-                    "a field, a sum or an output of the sweep"
-                )
-            if type(a) is Expr and a.graph is not self:
-                raise TraceError("expressions of two different traces cannot be combined")
+            if type(a) is Expr and not (a.block.is_open and a.graph is self):
+                self._refuse(a)
         self._count += 1
         result = Expr(op, args, self, self.block, self._count)
         self.block.statements.append(result)
         return result
+
+    def _refuse(self, operand: Expr) -> NoReturn:
+        if operand.graph is not self:
+            raise TraceError("expressions of two different traces cannot be combined")
+        raise TraceError(
+            f"{operand!r} was computed in a loop body that has ended: a value leaves a loop only through "
+            "a field, a sum or an output of the sweep"
+        )
 
     def load(self, array: Array, index: Index) -> Expr:
         """The element of `array` at `index`. Constant and input arrays are shared, work arrays are not."""
@@ -188,6 +203,23 @@ class Graph:
         if array.kind == "work":
             return self.fresh("load", (array, index))
         return self.node("load", (array, index))
+
+    def matrix(self, data: Any) -> Array:
+        """A constant matrix for lookups, the same for the same array; or one of a program that is copied."""
+        if isinstance(data, Array):
+            return data
+        known = self._matrices.get(id(data))
+        if known is None:
+            copy = np.array(data, dtype=float, order="C")
+            if copy.ndim != 2 or not copy.size or max(copy.shape) >= LARGEST:
+                raise TraceError(
+                    f"lookup takes a matrix with fewer than {LARGEST} rows and columns, "
+                    f"not an array of shape {copy.shape}"
+                )
+            copy.flags.writeable = False
+            array = self.array(f"matrix{len(self.arrays)}", "table", copy.size, copy)
+            known = self._matrices[id(data)] = (data, array)
+        return known[1]
 
     def store(self, array: Array, index: Index, value: Any, accumulate: bool = False) -> None:
         """Record `array[index] = value` (or += value)."""
@@ -249,13 +281,15 @@ class Graph:
         self.block = block.parent
 
     @contextmanager
-    def loop(self, count: int, start: int = 0, step: int = 1) -> Iterator[Expr]:
+    def loop(
+        self, count: int, start: int = 0, step: int = 1, until: Array | None = None
+    ) -> Iterator[Expr]:
         """A loop; yields its counter, an integer expression."""
         body = Block()
         outer = self.block
         self.open(body)
         counter = self.fresh("counter", ())
-        outer.statements.append(Loop(counter, start, count, step, body))
+        outer.statements.append(Loop(counter, start, count, step, body, until))
         yield counter
         self.close(body)
 

@@ -10,7 +10,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kinetree.compiler.ir.graph import Block, Clear, Graph, Loop, Part, Spoil, Statement, Store, Switch, While
+from kinetree.compiler.ir.graph import (
+    Array,
+    Block,
+    Clear,
+    Graph,
+    Loop,
+    Part,
+    Spoil,
+    Statement,
+    Store,
+    Switch,
+    While,
+)
 from kinetree.compiler.ir.program import Program
 from kinetree.ops import PRIMITIVES, Expr
 
@@ -36,6 +48,10 @@ class Rebuild:
     def new(self, value: Any) -> Any:
         """What an operand of the old program has become."""
         return self.values[value] if type(value) is Expr else value
+
+    def place(self, array: Array) -> Array:
+        """What an array of the old program has become."""
+        return array
 
     def keep(self, statement: Statement) -> bool:
         """False for a statement that the new program does not have."""
@@ -91,7 +107,8 @@ class Rebuild:
         """Copy a loop, switch, while or part."""
         graph = self.graph
         if isinstance(statement, Loop):
-            with graph.loop(statement.count, statement.start, statement.step) as counter:
+            until = None if statement.until is None else self.place(statement.until)
+            with graph.loop(statement.count, statement.start, statement.step, until) as counter:
                 self.values[statement.counter] = counter
                 self.nested(statement.body)
         elif isinstance(statement, Switch):

@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from kinetree.compiler.ir.graph import Array, Block, Clear, Spoil, Statement, Store, Switch
+from kinetree.compiler.ir.graph import (
+    READS,
+    Array,
+    Block,
+    Clear,
+    Loop,
+    Spoil,
+    Statement,
+    Store,
+    Switch,
+)
 from kinetree.compiler.ir.indices import ANYTHING, Facts, Indices
 from kinetree.compiler.ir.program import Program, operands, walk
 from kinetree.compiler.ir.rebuild import Rebuild
@@ -26,7 +36,7 @@ def eliminate_dead_code(program: Program) -> Program:
         is_all_alive = is_all_alive and statement in alive
         if isinstance(statement, (Store, Clear)):
             used.add(statement.array)
-        elif isinstance(statement, Expr) and (statement.op == "load" or statement.op == "iload"):
+        elif isinstance(statement, Expr) and statement.op in READS:
             used.add(statement.args[0])
     if is_all_alive and used.issuperset((*program.work, *program.tables)):
         return program
@@ -90,6 +100,8 @@ class _Liveness:
                 continue
             if statement in self._around:
                 todo.append(self._around[statement])
+            if type(statement) is Loop and statement.until is not None:
+                todo += self._stores(statement.until, 0)
             for operand in operands(statement):
                 if type(operand) is Expr and operand not in alive:
                     todo.append(operand)
@@ -126,7 +138,7 @@ class _Without(Rebuild):
         if statement not in self._alive:
             return False
         if type(statement) is Expr:
-            if statement.op == "load" or statement.op == "iload":
+            if statement.op in READS:
                 self._used.add(statement.args[0])
         elif isinstance(statement, (Store, Clear)):
             self._used.add(statement.array)

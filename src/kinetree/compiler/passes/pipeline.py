@@ -16,12 +16,14 @@ from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.fuse import fuse
 from kinetree.compiler.passes.interleave import interleave
 from kinetree.compiler.passes.literals import replace_constant_arrays
+from kinetree.compiler.passes.settle import settle
 from kinetree.compiler.passes.simplify import simplify
 from kinetree.compiler.passes.split import PART_SIZE, split
 from kinetree.compiler.passes.spoil import spoil_nonfinite
 from kinetree.compiler.passes.store_early import store_early
 
 PASSES: tuple[Callable[[Program], Program], ...] = (
+    settle,
     simplify,
     replace_constant_arrays,
     interleave,

@@ -14,7 +14,7 @@ from kinetree.compiler.ir.graph import Statement
 from kinetree.compiler.ir.program import operands
 from kinetree.ops import Expr
 
-DEAR = {"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "div", "sqrt"}
+DEAR = {"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "div", "sqrt", "lookup"}
 ROUNDS = 4
 
 
@@ -83,9 +83,7 @@ def _without(body: list[Statement], peak: int, price: float) -> list[Statement]:
     return order
 
 
-def _cone(
-    e: Expr, kept: set[Expr], again: set[Expr], place: dict[Expr, int], most: int
-) -> set[Expr] | None:
+def _cone(e: Expr, kept: set[Expr], again: set[Expr], place: dict[Expr, int], most: int) -> set[Expr] | None:
     """What must be computed again for a number, besides what is; None if that is dear, or too much."""
     found: set[Expr] = set()
     waiting = [e]

@@ -6,6 +6,7 @@ algorithm reads from a work array what it has just written there.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -16,10 +17,16 @@ from kinetree.compiler.passes.dce import eliminate_dead_code
 from kinetree.ops import Expr
 from kinetree.ops import expr as ex
 
+_simple: weakref.WeakSet[Block] = weakref.WeakSet()  # the bodies of programs that are as simple as can be
+
 
 def simplify(program: Program) -> Program:
     """The same program with fewer operations, if possible, and without dead code."""
-    return eliminate_dead_code(_Simplify(program).run())
+    if program.body in _simple:
+        return program
+    simple = eliminate_dead_code(_Simplify(program).run())
+    _simple.add(simple.body)
+    return simple
 
 
 class _Contents:

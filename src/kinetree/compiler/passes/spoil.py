@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kinetree.compiler.ir.graph import Block, Spoil
+from kinetree.compiler.ir.graph import Array, Block, Spoil, Store
 from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.recompute import is_input
+from kinetree.ops import Expr
+
+# which operands make the result of an operation not finite if they are not
+STICKY = {
+    **dict.fromkeys(("add", "sub", "mul", "neg", "fma", "fms", "fnma", "sin", "cos"), slice(None)),
+    "div": slice(1),
+}
 
 
 def spoil_nonfinite(program: Program) -> Program:
@@ -23,3 +31,21 @@ def refuse_silently(program: Program) -> Program:
     *others, rule = program.body.statements
     assert isinstance(rule, Spoil)
     return replace(program, body=Block(statements=[*others, replace(rule, silent=True)]))
+
+
+def telling(program: Program) -> set[tuple[Array, int]]:
+    """The elements of a straight program's inputs that make a result not finite if they are not."""
+    seen: set[Expr] = set()
+    found: set[tuple[Array, int]] = set()
+    for s in reversed(program.body.statements):
+        given: tuple = ()
+        if isinstance(s, Store):
+            given = (s.value,) if s.array in program.outputs else ()
+        elif isinstance(s, Expr) and s in seen and s.op in STICKY:
+            given = s.args[STICKY[s.op]]
+        for a in given:
+            if type(a) is Expr:
+                seen.add(a)
+                if is_input(a) and a.args[0] in program.inputs and type(a.args[1]) is not Expr:
+                    found.add((a.args[0], int(a.args[1])))
+    return found

@@ -23,6 +23,7 @@ from kinetree.ops import PRIMITIVES, Expr
 
 VERSION = "8"  # of everything that decides which text a program becomes
 GUESS = 10.0  # turns of a while loop
+FEW = 4.0  # turns of a loop that ends early
 
 _artifacts: weakref.WeakValueDictionary[str, Artifact] = weakref.WeakValueDictionary()
 
@@ -162,7 +163,7 @@ def _weight(block: Block) -> float:
             total += PRIMITIVES[statement.op].weight
         elif isinstance(statement, (Loop, Part, While)):
             turns = (
-                statement.count
+                (statement.count if statement.until is None else min(statement.count, FEW))
                 if isinstance(statement, Loop)
                 else GUESS
                 if isinstance(statement, While)

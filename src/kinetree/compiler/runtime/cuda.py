@@ -29,6 +29,7 @@ LEAST_DRIVER = 11000  # CUDA 11.0, as the driver counts
 _pointer, _size, _int, _number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_uint64
 SIGNATURES = {
     "cuLaunchKernel": (_pointer, *(_int,) * 7, _pointer, _pointer, _pointer),
+    "cuLaunchKernelEx": (_pointer, _pointer, _pointer, _pointer),
     "cuCtxPushCurrent_v2": (_pointer,),
     "cuCtxPopCurrent_v2": (_pointer,),
     "cuStreamSynchronize": (_pointer,),
@@ -68,7 +69,8 @@ def driver() -> Any:
             f"{_dotted(LEAST_DRIVER)} is needed: install a newer one, or use target='cpu'"
         )
     for name, types in SIGNATURES.items():
-        getattr(library, name).argtypes = types
+        with suppress(AttributeError):  # what is younger than the driver is not called
+            getattr(library, name).argtypes = types
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_forbid)
     return library

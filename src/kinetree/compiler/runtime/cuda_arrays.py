@@ -11,6 +11,7 @@ import numpy as np
 from kinetree.compiler.runtime import cuda, cuda_kernels, dlpack
 from kinetree.errors import ShapeError
 
+LIBRARIES = {"jaxlib": "jax", "numba_cuda": "numba"} | {k: k for k in ("torch", "cupy", "jax", "numba")}
 TORCH = {"torch.float32": "<f4", "torch.float64": "<f8"}
 
 
@@ -113,7 +114,7 @@ def readable(array: Any, stream: int) -> Any:
 
 def _wait_for(array: Any, stream: int) -> None:
     """Until what its library does with an array is done, if it names another stream for that."""
-    if not library_of(array):  # PyTorch and CuPy: what runs on their current stream comes in order
+    if library_of(array) in ("", "numba"):  # of the others what runs on their current stream comes in order
         theirs = array.__cuda_array_interface__.get("stream")
         if theirs is not None and int(theirs) != (stream or 1):  # 1 is the stream that others call 0
             cuda_kernels.wait(cuda.device(_number(array)), int(theirs))
@@ -121,8 +122,7 @@ def _wait_for(array: Any, stream: int) -> None:
 
 def library_of(array: Any) -> str:
     """The library that an array belongs to, if it is one whose arrays can be made; else ""."""
-    root = type(array).__module__.partition(".")[0]
-    return {"jaxlib": "jax"}.get(root, root) if root in ("torch", "cupy", "jax", "jaxlib") else ""
+    return LIBRARIES.get(type(array).__module__.partition(".")[0], "")
 
 
 def device_of(name: str, arrays: Sequence[Any]) -> cuda.Device:
@@ -177,6 +177,10 @@ def handed_over(library: str, array: Any) -> Any:
         import jax
 
         return jax.dlpack.from_dlpack(array)
+    if library == "numba":
+        from numba import cuda as numba_cuda
+
+        return numba_cuda.as_cuda_array(array)  # which keeps the memory
     return array
 
 

@@ -17,6 +17,8 @@ from kinetree.compiler.runtime import machine, native
 from kinetree.compiler.runtime.cuda import Device, check, driver
 
 FREE_SHARED = 47 << 10  # bytes of shared memory that need not be asked for, besides a few of the kernel's own
+FOLLOWS = "griddepcontrol.wait"  # what a kernel says that waits for the one before it
+WHOLE = "+ptx80"  # the PTX in which rows of a tile arrive whole
 _pointer, _size, _int, _number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_uint64
 
 
@@ -25,7 +27,8 @@ def assemble(text: str, architecture: str) -> str:
     with machine.lock:
         _initialise()
         target = llvm.Target.from_triple(NVIDIA.triple)
-        made = target.create_target_machine(cpu=architecture, opt=3)
+        features = WHOLE if NVIDIA.whole in text else ""
+        made = target.create_target_machine(cpu=architecture, features=features, opt=3)
         head = f'target triple = "{NVIDIA.triple}"\ntarget datalayout = "{made.target_data}"\n'
         module = llvm.parse_assembly(head + text)
         module.verify()
@@ -38,11 +41,30 @@ def _initialise() -> None:
     llvm.initialize_all_asmprinters()
 
 
+class _Attribute(ctypes.Structure):
+    """One of the things that can be told of a launch (CUlaunchAttribute)."""
+
+    _fields_ = [("id", ctypes.c_uint64), ("value", ctypes.c_int), ("unused", ctypes.c_char * 60)]
+
+
+class _Launch(ctypes.Structure):
+    """What the driver wants to know of a launch (CUlaunchConfig)."""
+
+    _fields_ = [
+        *((name, _int) for name in ("x", "y", "z", "threads", "threads_y", "threads_z", "shared")),
+        ("stream", _pointer), ("attributes", ctypes.POINTER(_Attribute)), ("count", _int),
+    ]  # fmt: skip
+
+
+_EARLY = ctypes.pointer(_Attribute(6, 1))  # programmatic stream serialization is allowed
+
+
 class Launcher:
     """PTX loaded on one device: `launch(arguments, blocks, stream)`."""
 
     def __init__(self, ptx: str, where: Device, level: int, threads: int, shared: int):
         self.device, self.threads, self.shared = where, threads, shared
+        self._early = FOLLOWS in ptx  # it may be started while the kernel before it ends: it waits itself
         log = ctypes.create_string_buffer(4096)
         options = (ctypes.c_int * 3)(7, 5, 6)  # optimisation level, error log, its size
         values = (ctypes.c_void_p * 3)(level, ctypes.cast(log, ctypes.c_void_p), len(log))
@@ -94,9 +116,15 @@ class Launcher:
                     *(first + 8 * k for k in range(len(arguments)))
                 )
             self._arguments[:] = arguments
-            status = driver().cuLaunchKernel(
-                self.function, blocks, 1, 1, self.threads, 1, 1, self.shared, stream, self._pointers, None
-            )
+            if self._early:
+                facts = _Launch(blocks, 1, 1, self.threads, 1, 1, self.shared, stream, _EARLY, 1)
+                status = driver().cuLaunchKernelEx(
+                    ctypes.byref(facts), self.function, self._pointers, None
+                )
+            else:
+                status = driver().cuLaunchKernel(
+                    self.function, blocks, 1, 1, self.threads, 1, 1, self.shared, stream, self._pointers, None
+                )
         if status:
             check(status, "starting a kernel")
 

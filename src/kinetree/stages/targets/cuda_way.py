@@ -17,7 +17,8 @@ from kinetree.compiler.runtime import cuda
 from kinetree.stages.job import Job
 from kinetree.stages.targets.limbs import owners
 
-ARRIVING = (8, 0)  # the capability of devices on which rows arrive by themselves
+ARRIVING = {(9, 0): "whole", (8, 0): "chunks", (0, 0): ""}  # how rows arrive by themselves, by capability
+WHOLE = 12000  # the driver that knows how they arrive whole, as it counts
 HEAVY = 24  # operations for each number of inputs and results, from which on arithmetic takes longer
 WIDE = 4  # results for each number of inputs, from which on few states fit into a block
 FEW_BYTES = 3 << 10  # of the results of a state, if they are to fit into shared memory as they are
@@ -34,20 +35,28 @@ def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:
     """What `emit_gpu` is to be told of a program, besides its layout."""
     if not program.is_straight:
         return {}
-    dtype, able = str(job.dtype), where.capability >= ARRIVING
+    dtype, able = str(job.dtype), _arriving(where)
     inputs, outputs = (sum(math.prod(s) for s in part) for part in job.shapes)
     size = 8 if dtype == "float64" else 4
     owner, weights = owners(job, program)
     if len(weights) > 1 and outputs > WIDE * inputs:
         several = strands(program, owner, weights, len(weights))
-        return {"strands": several, "arriving": able, "ahead": able and outputs * size < FEW_BYTES}
+        ahead = bool(able) and outputs * size < FEW_BYTES
+        return {"strands": several, "arriving": able, "leaving": True, "ahead": ahead}
     one = strands(program, owner, weights, 1, KEPT[dtype], PRICE)
     if pressure(one) > CROWDED[dtype]:
         return {"arriving": able, **_crowded(job, program, where.shared)}
     heavy = program.ops["flops"] > HEAVY * (inputs + outputs) and pressure(one) <= KEPT[dtype]
     words = pressure(one) * size // 4
     warps = next(count for most, count in ROOM if words <= most)
-    return {"strands": one, "arriving": able, "ahead": able and heavy, "warps": warps}
+    moves = {"arriving": able, "leaving": outputs > inputs, "ahead": bool(able) and heavy}
+    return {"strands": one, "warps": warps, **moves}
+
+
+def _arriving(where: cuda.Device) -> str:
+    """How rows arrive on a device."""
+    how = next(how for least, how in ARRIVING.items() if where.capability >= least)
+    return "chunks" if how == "whole" and cuda.driver_version() < WHOLE else how
 
 
 def _crowded(job: Job, program: Program, shared: int) -> dict[str, Any]:

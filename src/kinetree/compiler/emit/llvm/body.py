@@ -26,6 +26,8 @@ ARGUMENTS = "ptr %ws, ptr %tables, ptr %args"
 class Printer(Walk):
     """Prints the blocks of one program for one kind of number."""
 
+    tables = ""  # the address space of the constant tables
+
     def __init__(
         self,
         program: Program,
@@ -184,15 +186,53 @@ class Printer(Walk):
         if array not in self.layout.table:
             return self._load_slot(self._slot(array, index))
         scalar = self.number.scalar if value.op == "load" else "i64"
-        base = self._fresh(f"getelementptr i8, ptr %tables, i64 {self.layout.table[array]}")
-        address = self._fresh(f"getelementptr {scalar}, ptr {base}, i64 {self._integer(index)}")
-        loaded = self._fresh(f"load {scalar}, ptr {address}, !invariant.load !1")
+        loaded = self._constant(array, self._integer(index), scalar)
         if value.op == "iload" or self.number.lanes == 1:
             return loaded
         vector = self.number.vector
         one = self._fresh(f"insertelement {vector} poison, {scalar} {loaded}, i32 0")
         return self._fresh(
             f"shufflevector {vector} {one}, {vector} poison, {self.number.of('i32')} zeroinitializer"
+        )
+
+    def _constant(self, array: Array, index: str, kind: str) -> str:
+        """An element of a constant table."""
+        base = self._fresh(f"getelementptr i8, ptr{self.tables} %tables, i64 {self.layout.table[array]}")
+        address = self._fresh(f"getelementptr {kind}, ptr{self.tables} {base}, i64 {index}")
+        return self._fresh(f"load {kind}, ptr{self.tables} {address}, !invariant.load !1")
+
+    def _lookup(self, matrix: Array, *places: Any) -> str:
+        """An element of a matrix, lane by lane; NaN if a place is NaN."""
+        assert matrix.data is not None
+        number, scalar = self.number, self.number.scalar
+        vector, boolean = number.vector, number.boolean
+        given = [self._operand(x) for x in places]
+        inside = []
+        for x, count in zip(given, matrix.data.shape, strict=True):
+            some = self._fresh(f"fcmp ogt {vector} {x}, {number.constant(0.0)}")
+            x = self._fresh(f"select {boolean} {some}, {vector} {x}, {vector} {number.constant(0.0)}")
+            last = number.constant(count - 1.0)
+            below = self._fresh(f"fcmp olt {vector} {x}, {last}")
+            inside.append(self._fresh(f"select {boolean} {below}, {vector} {x}, {vector} {last}"))
+        found = "poison"
+        for lane in range(number.lanes):
+            one = [self._lane(x, lane) for x in inside]
+            i, j = (self._fresh(f"fptosi {scalar} {x} to i64") for x in one)
+            row = self._fresh(f"mul nsw i64 {i}, {matrix.data.shape[1]}")
+            element = self._constant(matrix, self._fresh(f"add nsw i64 {row}, {j}"), scalar)
+            if number.lanes == 1:
+                found = element
+            else:
+                found = self._fresh(f"insertelement {vector} {found}, {scalar} {element}, i32 {lane}")
+        unknown = self._fresh(f"fcmp uno {vector} {given[0]}, {given[1]}")
+        return self._fresh(
+            f"select {boolean} {unknown}, {vector} {number.constant(float('nan'))}, {vector} {found}"
+        )
+
+    def _lane(self, value: str, lane: int) -> str:
+        number = self.number
+        return (
+            value if number.lanes == 1 else self._fresh(f"extractelement {number.vector} {value}, i32 {lane}")
         )
 
     # -- statements
@@ -210,6 +250,8 @@ class Printer(Walk):
             self._bind(e, self._fresh(f"fdiv {self.number.vector} {sine}, {cosine}"))
         elif e.op in ("load", "iload"):
             self._bind(e, self._load(e))
+        elif e.op == "lookup":
+            self._bind(e, self._lookup(*e.args))
         else:
             row = PRIMITIVES[e.op]
             args = [
@@ -307,6 +349,8 @@ class Printer(Walk):
         self._lines.append(f"  br label %{head}")
         self._start(head)
         counter = self._fresh(f"phi i64 [ {loop.start}, %{before} ], [ %{latch}.i, %{latch} ]")
+        if loop.until is not None:
+            self._leave(loop.until, f"turn{self._count}", done)
         self._scopes.append({})
         self._bind(loop.counter, counter)
         self.statements(loop.body.statements)
@@ -317,6 +361,17 @@ class Printer(Walk):
         more = self._fresh(f"icmp ne i64 %{latch}.i, {stop}")
         self._lines.append(f"  br i1 {more}, label %{head}, label %{done}")
         self._start(done)
+
+    def _leave(self, until: Array, turn: str, done: str) -> None:
+        """Go to `done` if a number is at least 1 in all lanes, else on."""
+        value = self._load(Expr("load", (until, 0), self.program.graph, self.program.body, 0))
+        vector, lanes = self.number.vector, self.number.lanes
+        over = self._fresh(f"fcmp oge {vector} {value}, {self.number.constant(1.0)}")
+        if lanes > 1:
+            bits = self._fresh(f"bitcast {self.number.boolean} {over} to i{lanes}")
+            over = self._fresh(f"icmp eq i{lanes} {bits}, -1")
+        self._lines.append(f"  br i1 {over}, label %{done}, label %{turn}")
+        self._start(turn)
 
     def repeat(self, loop: While) -> None:
         head, body, latch, done = self._labels("while", "body", "again", "done")

@@ -25,9 +25,78 @@ class Device:
     commit: str  # what has begun to arrive is one group
     wait: str  # until all but the last so many groups have arrived
     reciprocal: dict[str, str]  # roughly 1 / {0}, by the kind of number
+    whole: str  # functions that move rows of a whole tile by themselves; empty if there are none
     declarations: str
 
 
+NVIDIA_WHOLE = r"""
+define internal i1 @warp.lead() alwaysinline convergent nounwind {
+  %one = call i32 asm sideeffect "{\0A.reg .pred one;\0Aelect.sync _|one, -1;\0Aselp.b32 $0, 1, 0, one;\0A}",
+    "=r"() convergent nounwind
+  %lead = icmp ne i32 %one, 0
+  ret i1 %lead
+}
+define internal void @gate.set(ptr addrspace(3) %gate) alwaysinline nounwind {
+  %g = ptrtoint ptr addrspace(3) %gate to i32
+  call void asm sideeffect "mbarrier.init.shared::cta.b64 [$0], 1;", "r,~{memory}"(i32 %g)
+  ret void
+}
+define internal void @gate.expect(ptr addrspace(3) %gate, i32 %bytes) alwaysinline nounwind {
+  %g = ptrtoint ptr addrspace(3) %gate to i32
+  call void asm sideeffect "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
+    "r,r,~{memory}"(i32 %g, i32 %bytes)
+  ret void
+}
+define internal void @gate.wait(ptr addrspace(3) %gate, i32 %parity) alwaysinline nounwind {
+  %g = ptrtoint ptr addrspace(3) %gate to i32
+  call void asm sideeffect "{\0A.reg .pred there;\0Aagain:
+    mbarrier.try_wait.parity.shared::cta.b64 there, [$0], $1;\0A@!there bra again;\0A}",
+    "r,r,~{memory}"(i32 %g, i32 %parity)
+  ret void
+}
+define internal void @rows.in(ptr addrspace(3) %to, ptr addrspace(1) %from, i32 %bytes,
+    ptr addrspace(3) %gate) alwaysinline nounwind {
+  %t = ptrtoint ptr addrspace(3) %to to i32
+  %g = ptrtoint ptr addrspace(3) %gate to i32
+  call void asm sideeffect
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];",
+    "r,l,r,r,~{memory}"(i32 %t, ptr addrspace(1) %from, i32 %bytes, i32 %g)
+  ret void
+}
+define internal void @rows.out(ptr addrspace(1) %to, ptr addrspace(3) %from, i32 %bytes)
+    alwaysinline nounwind {
+  %f = ptrtoint ptr addrspace(3) %from to i32
+  call void asm sideeffect
+    "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2;\0Acp.async.bulk.commit_group;",
+    "l,r,r,~{memory}"(ptr addrspace(1) %to, i32 %f, i32 %bytes)
+  ret void
+}
+define internal void @rows.nearer(ptr addrspace(1) %from, i32 %bytes) alwaysinline nounwind {
+  call void asm sideeffect "cp.async.bulk.prefetch.L2.global [$0], $1;",
+    "l,r"(ptr addrspace(1) %from, i32 %bytes)
+  ret void
+}
+define internal void @grid.next() alwaysinline nounwind {
+  call void asm sideeffect "griddepcontrol.launch_dependents;", "~{memory}"()
+  ret void
+}
+define internal void @grid.before() alwaysinline nounwind {
+  call void asm sideeffect "griddepcontrol.wait;", "~{memory}"()
+  ret void
+}
+define internal void @rows.fence() alwaysinline nounwind {
+  call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"()
+  ret void
+}
+define internal void @rows.read() alwaysinline nounwind {
+  call void asm sideeffect "cp.async.bulk.wait_group.read 0;", "~{memory}"()
+  ret void
+}
+define internal void @rows.written() alwaysinline nounwind {
+  call void asm sideeffect "cp.async.bulk.wait_group 0;\0Afence.proxy.async;", "~{memory}"()
+  ret void
+}
+"""
 NVIDIA = Device(
     "nvptx64-nvidia-cuda",
     "ptx_kernel",
@@ -50,6 +119,7 @@ NVIDIA = Device(
         "float32": "call float @llvm.nvvm.rcp.approx.ftz.f(float {0})",
         "float64": "call double @llvm.nvvm.rcp.approx.ftz.d(double {0})",
     },
+    NVIDIA_WHOLE,
     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
     "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
     "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n"
@@ -77,6 +147,7 @@ AMD = Device(
     "",
     "",
     {},
+    "",
     "declare i32 @llvm.amdgcn.workitem.id.x()\n"
     "declare i32 @llvm.amdgcn.workgroup.id.x()\n"
     "declare void @llvm.amdgcn.s.barrier()",

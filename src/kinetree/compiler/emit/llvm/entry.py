@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kinetree.compiler.emit.llvm import entry_parts as part
 from kinetree.compiler.emit.llvm.entry_parts import ALONE, ARRAYS, SPEC, Offsets
-from kinetree.compiler.emit.llvm.function import Function
+from kinetree.compiler.emit.llvm.function import ATTRIBUTES, Function
 
 CALL = "ptr %args, i64 %nargs, ptr %kwnames"
 UNTAKEN = "inttoptr (i64 -1 to ptr)"  # what `@attempt` gives if a call does not suit the machine code
@@ -18,6 +18,7 @@ def define_entries(offset: Offsets) -> str:
     """The module with `@kernel(self, args, nargs, kwnames)` and `@function(...)`, for built-in functions."""
     functions = (
         part.define_check(offset),
+        part.define_examine(offset),
         part.define_states(),
         part.define_apart(),
         part.define_drop(),
@@ -104,7 +105,7 @@ class _Attempt:
     def __init__(self, offset: Offsets):
         self.offset = offset
         self.context = "%context"
-        self.f = f = Function(f"internal ptr @attempt(ptr %context, {CALL})")
+        self.f = f = Function(f"internal ptr @attempt(ptr %context, {CALL})", f"{ATTRIBUTES} optsize")
         self.outs, self.results, self.dims = (f.let(f"alloca [{ARRAYS} x i64]") for _ in range(3))
         self.places = f.let(f"alloca [{2 * ARRAYS} x i64]")
         self.strides = f.at(self.places, ARRAYS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kinetree.compiler.emit.llvm.function import Function
+from kinetree.compiler.emit.llvm.function import ATTRIBUTES, Function
 
 # The words of a kernel's context.
 ONE = 0  # code for one state, its tables, its workspace
@@ -40,6 +40,7 @@ SPEC = 2 * AXES + 2
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # NumPy's flags
 KIND_MASK = ~(0xFF << 24)  # the bytes of a descriptor's word that tell the type and the byte order
 
+CHECKED = "ptr %object, ptr %context, ptr %spec, i32 %needed, ptr %place, ptr %batch"
 ALONE, UNFIT = -1, -2  # what `@check` says instead of the number of states in a batch
 
 DECLARATIONS = """\
@@ -72,20 +73,33 @@ class Offsets(NamedTuple):
 
 def define_check(offset: Offsets) -> str:
     """`@check`: whether the code can use an object as it is, by the number of its states. Where its data
-    begin goes to `place`, its stride along the batch (`@states`) `ARRAYS` words behind.
+    begin goes to `place`, its stride along the batch `ARRAYS` words behind.
+
+    This is the usual case, one state without gaps, short enough to be part of its callers; `@examine` is all.
     """
-    f = Function(
-        "internal i64 @check(ptr %object, ptr %context, ptr %spec, i32 %needed, ptr %place, ptr %batch)"
-    )
-    f.unless(f.same(f.member("%object", offset.type), f.load("%context", ARRAY_TYPE, "ptr")), "no")
-    flags = f.member("%object", offset.flags, "i32")
-    is_plain = f.is_("eq", f.let(f"and i32 {flags}, %needed"), "%needed", "i32")
-    kind = f.member(f.member("%object", offset.descr), offset.kind, "i64")
-    has_type = f.is_("eq", f.let(f"and i64 {kind}, {KIND_MASK}"), f.load("%context", KIND))
-    f.unless(f.all_of(is_plain, has_type), "no")
-    contiguous = f.is_("ne", f.let(f"and i32 {flags}, {CONTIGUOUS}"), 0, "i32")
-    axes = f.load("%spec")
-    extra = f.sub(f.let(f"sext i32 {f.member('%object', offset.nd, 'i32')} to i64"), axes)
+    f = Function(f"internal i64 @check({CHECKED})", f"{ATTRIBUTES} alwaysinline")
+    flags, kind, axes, extra = _facts(f, offset)
+    needed = f.let(f"or i32 %needed, {CONTIGUOUS}")
+    f.unless(f.all_of(_has(f, flags, needed), kind, f.is_("eq", extra, 0)), "other")
+    lengths = f.member("%object", offset.dimensions)
+    with f.each(0, axes) as axis:
+        f.unless(f.is_("eq", f.load(lengths, axis), f.load("%spec", f.add(axis, 1))), "no")
+    f.store(f.member("%object", offset.data, "i64"), "%place")
+    f.store(0, "%place", ARRAYS)
+    f.give(f"i64 {ALONE}")
+    f.block("other")
+    f.give(f"i64 {f.call('i64', '@examine', CHECKED)}")
+    f.block("no")
+    f.give(f"i64 {UNFIT}")
+    return f.text
+
+
+def define_examine(offset: Offsets) -> str:
+    """`@examine`: the same as `@check`, for any strides and batch axes (`@states`)."""
+    f = Function(f"internal i64 @examine({CHECKED})", f"{ATTRIBUTES} noinline")
+    flags, kind, axes, extra = _facts(f, offset)
+    f.unless(f.all_of(_has(f, flags, "%needed"), kind), "no")
+    contiguous = _has(f, flags, str(CONTIGUOUS))
     f.unless(f.is_("ule", extra, BATCH_AXES), "no")
     lengths, steps = f.member("%object", offset.dimensions), f.member("%object", offset.strides)
     with f.each(0, axes) as axis:
@@ -105,6 +119,22 @@ def define_check(offset: Offsets) -> str:
     f.block("no")
     f.give(f"i64 {UNFIT}")
     return f.text
+
+
+def _facts(f: Function, offset: Offsets) -> tuple[str, str, str, str]:
+    """Of an object that is an array: its flags, whether its type is right, the axes of a state, and how many
+    more it has.
+    """
+    f.unless(f.same(f.member("%object", offset.type), f.load("%context", ARRAY_TYPE, "ptr")), "no")
+    kind = f.member(f.member("%object", offset.descr), offset.kind, "i64")
+    right = f.is_("eq", f.let(f"and i64 {kind}, {KIND_MASK}"), f.load("%context", KIND))
+    axes = f.load("%spec")
+    extra = f.sub(f.let(f"sext i32 {f.member('%object', offset.nd, 'i32')} to i64"), axes)
+    return f.member("%object", offset.flags, "i32"), right, axes, extra
+
+
+def _has(f: Function, flags: str, needed: str) -> str:
+    return f.is_("eq", f.let(f"and i32 {flags}, {needed}"), needed, "i32")
 
 
 def define_states() -> str:

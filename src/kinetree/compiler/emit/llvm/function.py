@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 Value = str | int  # a name or a literal
+ATTRIBUTES = 'nounwind "no-builtins"'
 
 
 class Lines(Protocol):
@@ -22,7 +23,7 @@ class Lines(Protocol):
 class Function:
     """The text of one function, written statement by statement."""
 
-    def __init__(self, head: str, attributes: str = 'nounwind "no-builtins"'):
+    def __init__(self, head: str, attributes: str = ATTRIBUTES):
         self._head, self._attributes = head, attributes
         self._lines = ["entry:"]
         self._count = 0

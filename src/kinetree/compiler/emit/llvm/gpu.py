@@ -10,6 +10,7 @@ from __future__ import annotations
 from kinetree.compiler.emit.llvm.device import AMD, NVIDIA, Device
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
 from kinetree.compiler.emit.llvm.gpu_plan import MARKS, fits, planned
+from kinetree.compiler.emit.llvm.gpu_rows import Moves
 from kinetree.compiler.emit.llvm.gpu_scattered import OWN_BYTES, Scattered
 from kinetree.compiler.emit.llvm.gpu_tiles import Tiled
 from kinetree.compiler.emit.llvm.types import Number
@@ -30,7 +31,9 @@ def emit_gpu(
     shared: int = SHARED,
     ahead: bool = False,
     warps: int = 0,
-    arriving: bool = False,
+    arriving: str = "",
+    leaving: bool = False,
+    nearer: int = 0,
 ) -> GpuModule:
     """The module of a program.
 
@@ -41,7 +44,11 @@ def emit_gpu(
         strands: what the warps of a block run, for robots with limbs.
         shared: bytes of shared memory that a block can have.
         ahead: the rows of a block's next tile arrive while it computes, as devices can from sm_80 on.
-        arriving: rows arrive in shared memory by themselves, as devices can from sm_80 on.
+        arriving: how rows arrive in shared memory by themselves: "chunks" from sm_80 on, "whole" from sm_90
+            on, where a tile has them without gaps; empty: threads carry them.
+        leaving: rows of results leave by themselves too, where they arrive "whole".
+        nearer: tiles from that of a block to the one whose rows it has brought into the second cache, where
+            they arrive "whole".
         warps: how many a processor shall hold at a time, if not as the driver likes best.
     """
     number = Number(dtype, 1)
@@ -49,7 +56,8 @@ def emit_gpu(
         strands = strands or one_strand(program)
         plan = planned(program, number, strands, shared - MARKS, 2 if ahead else 1)
         if plan is not None:
-            return Tiled(program, number, device, large, strands, plan, ahead, warps, arriving).module()
+            moves = Moves(arriving or ("chunks" if ahead else ""), leaving, ahead, nearer)
+            return Tiled(program, number, device, large, strands, plan, moves, warps).module()
     return Scattered(program, number, layout != "any", device, large).module()
 
 

@@ -24,6 +24,7 @@ from kinetree.compiler.ir.graph import Array, Part
 from kinetree.compiler.ir.program import Program, walk
 from kinetree.ops import Expr
 
+ANY = 0  # number of waves
 TURNS = ("sin", "cos")  # operations for which there is a second kernel
 EXACT = (1.0, -1.0, 2.0, -2.0)  # numerators by which a reciprocal can be multiplied without rounding
 
@@ -37,7 +38,7 @@ class GpuModule:
     threads: int  # of a block
     shared_bytes: int  # that are asked for when it is launched
     work_numbers: int  # for each thread in `work`; 0 if its work arrays stay with it
-    persistent: bool  # a block is best given many tiles
+    waves: int  # of blocks that are best started, one after the other; each has as many tiles as that takes
 
 
 class Counter(str):
@@ -47,6 +48,7 @@ class Counter(str):
 class GpuKernel(Printer):
     """Prints a program for the threads of a block."""
 
+    tables = " addrspace(1)"
     tile = threads = 128
     resident = 0
 
@@ -107,7 +109,8 @@ class GpuKernel(Printer):
         self._lines += [
             "  br label %states",
             "states:",
-            f"  %base = phi i64 [ %first, %{before} ], [ %base.next, %latch ]",
+            f"  %base = phi i64 [ %first, %{before} ], [ %base.next, %again ]",
+            f"  %count = phi i32 [ 0, %{before} ], [ %count.next, %again ]",
         ]
         self._label = "states"
 
@@ -117,10 +120,20 @@ class GpuKernel(Printer):
             "latch:",
             "  %base.next = add i64 %base, %step",
             "  %more = icmp slt i64 %base.next, %n",
-            "  br i1 %more, label %states, label %finish",
-            "finish:",
-            "  ret void",
+            "  br i1 %more, label %again, label %finish",
+            "again:",
+            "  %count.next = add i32 %count, 1",
         ]
+        self.between()
+        self._lines += ["  br label %states", "finish:"]
+        self.leave()
+        self._lines.append("  ret void")
+
+    def between(self) -> None:
+        """What is done between a tile and the next."""
+
+    def leave(self) -> None:
+        """What is done at the end."""
 
     def text(self, memory: list[str]) -> str:
         """The module: `memory` declares what the kernel shares."""
@@ -134,6 +147,7 @@ class GpuKernel(Printer):
             functions.append(reciprocal.define(number, self.rough))
         functions += [elementary.define(op, number, "alwaysinline nounwind") for op in sorted(self.library)]
         functions.append(f"define {device.kernel} void @states({self.parameters()}) #0 {{\n{body}\n}}")
+        functions += [device.whole] if "@gates" in "".join(memory) else []
         functions += [device.declarations, declarations()]
         functions.append(attributes(device, self.threads, self.resident))
         return "\n\n".join(functions)
@@ -192,10 +206,7 @@ class GpuKernel(Printer):
         """An element of a constant table."""
         array, index = value.args
         kind = self.number.scalar if value.op == "load" else "i64"
-        start = self.layout.table[array]
-        base = self._fresh(f"getelementptr i8, ptr addrspace(1) %tables, i64 {start}")
-        address = self._fresh(f"getelementptr {kind}, ptr addrspace(1) {base}, i64 {self._integer(index)}")
-        return self._fresh(f"load {kind}, ptr addrspace(1) {address}, !invariant.load !1")
+        return self._constant(array, self._integer(index), kind)
 
     def row(self, name: str, state: str) -> str:
         """Where the numbers of a state stand."""

@@ -1,22 +1,32 @@
-"""How tiles of rows come into shared memory and go out of it, line by line."""
+"""What the threads of a block share; how they look at rows of inputs, and carry those of results out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from kinetree.compiler.emit.llvm.device import Device
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuKernel
 from kinetree.compiler.emit.llvm.gpu_plan import CHUNK, WARP, Plan
 from kinetree.compiler.emit.llvm.types import Number
-from kinetree.compiler.ir.graph import Array
+from kinetree.compiler.ir.graph import Array, Store
 from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.spoil import telling
 from kinetree.compiler.passes.store_early import only_for_guard
 from kinetree.compiler.passes.strands import Strands
 
-AT_ONCE = 16  # loads that wait together
 TIGHT = 8  # warps whose threads have no registers to spare
 LONGEST = 64  # copies of one thread that stand one after the other; more are a loop
+
+
+class Moves(NamedTuple):
+    """How rows are moved."""
+
+    arriving: str  # by themselves: "chunks", "whole"; by threads if empty
+    leaving: bool  # results leave by themselves
+    ahead: bool  # the rows of the next tile arrive while this one is computed
+    nearer: int  # tiles from that of a block to the one whose rows it has brought into the second cache
 
 
 class TileOfRows(GpuKernel):
@@ -30,19 +40,23 @@ class TileOfRows(GpuKernel):
         large: bool,
         strands: Strands,
         plan: Plan,
-        ahead: bool,
+        moves: Moves,
         warps: int = 0,
-        arriving: bool = False,
     ):
         super().__init__(program, number, device, large)
-        self.strands, self.plan, self.ahead = strands, plan, ahead
-        self.tile, self.arriving = self.plan.tile, arriving or ahead
+        self.strands, self.plan, self.tile = strands, plan, plan.tile
+        self.arriving, self.leaving, self.ahead, self.nearer = moves
         self.threads = self.tile * strands.count
         self.resident = WARP * warps // self.threads
-        self.early = 0 < warps <= TIGHT  # rows are looked at before anything is computed
+        self.tells = self._telling()  # inputs that nobody looks at
+        self.early = 0 < warps <= TIGHT and not self.tells  # rows are looked at before anything is computed
+        self.tight = 0 < warps <= TIGHT
         self.exchange = {e: k for k, e in enumerate(strands.sent)}
         self.stored: set[tuple[Array, int]] = set()
         self.staged = [(k, a) for k, a in enumerate(program.inputs) if a in plan.start and a.size]
+        if any(plan.pitch(a) != a.size for _, a in self.staged) or not self.staged:
+            self.arriving = self.arriving and "chunks"
+        self.leaving &= self.arriving == "whole"
         guarding = only_for_guard(program)
         self.looked: set[tuple[Array, int]] = set()
         self._conditions = 0
@@ -105,59 +119,13 @@ class TileOfRows(GpuKernel):
         address = self._fresh(f"ptrtoint ptr addrspace(1) %{name} to i64")
         return self._fresh(f"icmp eq i64 {self._fresh(f'and i64 {address}, {CHUNK - 1}')}, 0")
 
-    # -- rows in
+    # -- looking at rows
 
-    def _take(self, base: str, buffer: str) -> None:
-        """The rows of a tile to shared memory."""
-        left = self._fresh(f"sub i64 %n, {base}")
-        full = self._fresh(f"icmp sge i64 {left}, {self.tile}")
-        rows = self._fresh(f"select i1 {full}, i64 {self.tile}, i64 {left}")
-        offset = self._fresh(f"mul i64 {buffer}, {self.plan.buffer}")
-        good = self._fresh(f"and i1 {full}, %dense")
-        whole, ragged, done = self._labels("whole", "ragged", "taken")
-        self._lines.append(f"  br i1 {good}, label %{whole}, label %{ragged}")
-        self._start(whole)
-        self._take_whole(base, offset)
-        self._lines.append(f"  br label %{done}")
-        self._start(ragged)
-        for k, array in self.staged:
-            self._take_ragged(k, array, base, rows, offset)
-        self._lines.append(f"  br label %{done}")
-        self._start(done)
-
-    def _take_whole(self, base: str, offset: str) -> None:
-        """A full tile: rows stand one behind the other, so whole lines are copied."""
-        scalar, (vector, many) = self.number.scalar, self._vector
-        moves = []
-        for number, array in self.staged:
-            line = self._fresh(f"mul i64 {base}, {array.size}")
-            source = self._fresh(f"getelementptr {scalar}, ptr addrspace(1) %in{number}, i64 {line}")
-            target = self._at(offset, self.plan.start[array])
-            each = many if self.plan.pitch(array) == array.size else 1
-            total = self.tile * array.size // each
-            moves += [(array, source, target, each, j, total) for j in range(0, total, self.threads)]
-        for first in range(0, len(moves), AT_ONCE):
-            held = []
-            for array, source, target, each, j, total in moves[first : first + AT_ONCE]:
-                kind, size = vector if each > 1 else scalar, each * self.number.bytes
-                with self._among(j, total) as k:
-                    there = self._fresh(f"getelementptr {kind}, ptr addrspace(1) {source}, i64 {k}")
-                    place = k if each > 1 else self._skewed(array, k)
-                    here = self._fresh(
-                        f"getelementptr {kind}, ptr {self.device.shared} {target}, i64 {place}"
-                    )
-                    if self.arriving:
-                        self._lines.append(f"  {self.device.arrive[size].format(here, there)}")
-                        continue
-                    value = self._fresh(
-                        f"load {kind}, ptr addrspace(1) {there}, align {size}, !invariant.load !1"
-                    )
-                    text = f"  store {kind} {value}, ptr {self.device.shared} {here}, align {size}"
-                    if j + self.threads > total:
-                        self._lines.append(text)
-                    else:
-                        held.append(text)
-            self._lines += held
+    def _telling(self) -> set[tuple[Array, int]]:
+        """Inputs that make a result not finite if they are not, if there are fewer results to look at."""
+        found = telling(self.program)
+        results = {s.value for s in self.program.body.statements if isinstance(s, Store)}
+        return found if len(results) < len(found) else set()
 
     @contextmanager
     def _among(self, j: int, total: int) -> Iterator[str]:
@@ -173,6 +141,20 @@ class TileOfRows(GpuKernel):
         yield k
         self._lines.append(f"  br label %{none}")
         self._start(none)
+
+    @contextmanager
+    def first_thread(self) -> Iterator[None]:
+        """What one thread of a block does; the assembler has to see that it is one."""
+        warp, one, all_ = self._labels("warp", "one", "all")
+        first = "true" if self.threads == WARP else self._fresh(f"icmp ult i32 %tid32, {WARP}")
+        self._lines.append(f"  br i1 {first}, label %{warp}, label %{all_}")
+        self._start(warp)
+        lead = self._fresh("call i1 @warp.lead()")
+        self._lines.append(f"  br i1 {lead}, label %{one}, label %{all_}")
+        self._start(one)
+        yield
+        self._lines.append(f"  br label %{all_}")
+        self._start(all_)
 
     def _look_at(self, value: str) -> None:
         """Add a number to the sum that tells whether all are finite: two at a time, multiplied.
@@ -233,25 +215,10 @@ class TileOfRows(GpuKernel):
         bits = self._fresh(f"lshr i64 {self._fresh(f'bitcast double {value} to i64')}, 32")
         return self._fresh(f"bitcast i32 {self._fresh(f'trunc i64 {bits} to i32')} to float")
 
-    def _take_ragged(self, number: int, array: Array, base: str, rows: str, offset: str) -> None:
-        """The last tile, or rows that do not follow one another."""
-        scalar, size = self.number.scalar, array.size
-        total = self._fresh(f"mul i64 {rows}, {size}")
-        some = self._fresh(f"icmp slt i64 %tid, {total}")
-        target = self._at(offset, self.plan.start[array])
-        with self.turns("%tid", total, self.threads, some) as k:
-            row = self._fresh(f"udiv i64 {k}, {size}")
-            column = self._fresh(f"sub i64 {k}, {self._fresh(f'mul i64 {row}, {size}')}")
-            source = self.row(f"in{number}", self._fresh(f"add i64 {base}, {row}"))
-            place = self._fresh(f"getelementptr {scalar}, ptr addrspace(1) {source}, i64 {column}")
-            value = self._fresh(f"load {scalar}, ptr addrspace(1) {place}, !invariant.load !1")
-            here = self._skewed(array, k)
-            self._set(
-                self._fresh(f"getelementptr {scalar}, ptr {self.device.shared} {target}, i64 {here}"), value
-            )
-
     def _look(self, number: int, array: Array) -> None:
         """Look at the rows of an input that stays where it is: each thread at its share."""
+        if all((array, k) in self.tells for k in range(array.size)):
+            return
         source = self.row(f"in{number}", "%state")
         some = self._fresh(f"icmp slt i64 %strand, {array.size}")
         with self.turns("%strand", str(array.size), self.strands.count, some) as k:
@@ -277,7 +244,12 @@ class TileOfRows(GpuKernel):
         self._lines.append(f"  br i1 {good}, label %{whole}, label %{ragged}")
         self._start(whole)
         source = self._at(self._place(array, "0"), self.plan.start[array])
-        if total <= LONGEST * self.threads:
+        if self.leaving:
+            with self.first_thread():
+                here = f"ptr {self.device.shared} {source}"
+                size = self.tile * array.size * self.number.bytes
+                self._lines.append(f"  call void @rows.out(ptr addrspace(1) {target}, {here}, i32 {size})")
+        elif total <= LONGEST * self.threads:
             for j in range(0, total, self.threads):
                 with self._among(j, total) as k:
                     self._give_chunk(vector, source, target, k)

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree.compiler.emit.llvm.device import Device
-from kinetree.compiler.emit.llvm.gpu_kernel import GpuKernel, GpuModule
+from kinetree.compiler.emit.llvm.gpu_kernel import ANY, GpuKernel, GpuModule
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
 from kinetree.compiler.ir.program import Program
+from kinetree.compiler.passes.spoil import telling
 from kinetree.ops import Expr
 
 OWN_BYTES = 2048  # work arrays up to this size stay with their thread
@@ -58,7 +59,7 @@ class Scattered(GpuKernel):
         self._judge()
         self.ask()
         self.foot()
-        return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, False)
+        return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, ANY)
 
     def not_ordinary(self, odd: str, below: str) -> str:
         """A state that has become NaN in a time loop stays so: the other kernel knows no better."""
@@ -125,6 +126,38 @@ class Scattered(GpuKernel):
 
     def spoil(self, s: Spoil) -> None:
         """NaN in all results of a state with an input that is not finite."""
+        if self.program.is_straight:
+            with self.rarely(self._perhaps(s)):
+                self._spoil(s)
+        else:
+            self._spoil(s)
+
+    def _perhaps(self, s: Spoil) -> str:
+        """Whether an input may not be finite, or the state be refused: by the results, and what they hide."""
+        program, scalar, zero = self.program, self.number.scalar, self.number.constant(0.0)
+        stores = [x for x in program.body.statements if isinstance(x, Store) and x.array in program.outputs]
+        values: list[Any] = [x.value for x in stores if type(x.value) is Expr]
+        told, total = telling(program), zero
+        if len(set(values)) >= len(told):
+            values, told = [], set()
+        values = [self._operand(v) for v in dict.fromkeys(values)]
+        loads = {e.args: e for e in program.body.statements if isinstance(e, Expr) and e.op == "load"}
+        for place in ((a, k) for a in s.inputs for k in range(a.size)):
+            if place not in told:
+                address = self._element(*place)
+                again = f"load {scalar}, ptr addrspace(1) {address}, !invariant.load !1"
+                values.append(self._operand(loads[place]) if place in loads else self._fresh(again))
+        for value in values:
+            total = self.nothing(total, value)
+        bad = self._fresh(f"fcmp une {scalar} {total}, {zero}")
+        return self._fresh(f"or i1 {bad}, {self._refused()}") if s.silent else bad
+
+    def _refused(self) -> str:
+        """Whether the guard refuses this state."""
+        trust = self._fresh(f"load {self.number.scalar}, ptr %guard")
+        return self._fresh(f"fcmp ult {self.number.scalar} {trust}, {self.number.constant(1.0)}")
+
+    def _spoil(self, s: Spoil) -> None:
         scalar, zero = self.number.scalar, self.number.constant(0.0)
         self._lines.append(f"  store {scalar} {zero}, ptr %poison")
         for array in s.inputs:
@@ -138,9 +171,7 @@ class Scattered(GpuKernel):
         total = self._fresh(f"load {scalar}, ptr %poison")
         bad = self._fresh(f"fcmp une {scalar} {total}, {zero}")
         if s.silent:
-            trust = self._fresh(f"load {scalar}, ptr %guard")
-            low = self._fresh(f"fcmp ult {scalar} {trust}, {self.number.constant(1.0)}")
-            bad = self._fresh(f"or i1 {bad}, {low}")
+            bad = self._fresh(f"or i1 {bad}, {self._refused()}")
         with self.rarely(bad):
             for array in s.outputs:
                 self._fill(array, self.number.constant(float("nan")))
@@ -151,9 +182,7 @@ class Scattered(GpuKernel):
         """Note a state that the guard refuses; large angles leave that to the other kernel."""
         if self.program.guard is None:
             return
-        scalar = self.number.scalar
-        trust = self._fresh(f"load {scalar}, ptr %guard")
-        low = self._fresh(f"fcmp ult {scalar} {trust}, {self.number.constant(1.0)}")
+        low = self._refused()
         if not self.large:
             met = self._fresh("load i1, ptr %beyond")
             low = self._fresh(f"and i1 {low}, {self._fresh(f'xor i1 {met}, true')}")

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kinetree.compiler.emit.llvm.gpu_arrivals import Arrivals
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
-from kinetree.compiler.emit.llvm.gpu_rows import TileOfRows
 from kinetree.compiler.ir.graph import Array, Clear, Spoil, Statement, Store
 from kinetree.compiler.passes.park import Fetch, Place, Put
 from kinetree.compiler.passes.recompute import is_input
@@ -22,7 +22,7 @@ from kinetree.ops.primitives import TRUTH
 PINNED = 4  # conditions after which they are written down where registers are scarce
 
 
-class Tiled(TileOfRows):
+class Tiled(Arrivals):
     """Prints a straight program for the threads of a block."""
 
     def module(self) -> GpuModule:
@@ -31,6 +31,7 @@ class Tiled(TileOfRows):
         self.reserve("beyond", "i1")
         self.reserve("poison", scalar)
         self.reserve("sum", "float")
+        self.overlap()
         self.only_if_asked()
         self._prepare()
         self.head()
@@ -42,10 +43,11 @@ class Tiled(TileOfRows):
         memory = [
             f"@shared = external {space} global [0 x {scalar}], align 16",
             f"@marks = internal {space} global [2 x i64] poison, align 8",
+            *self.gates,
             *(self._places(k, a) for k, a in enumerate(self.program.outputs) if a in plan.packed),
         ]
         size = plan.numbers * self.number.bytes
-        return GpuModule(self.text(memory), self.tile, self.threads, size, 0, self.ahead)
+        return GpuModule(self.text(memory), self.tile, self.threads, size, 0, self.waves)
 
     # -- before the first tile
 
@@ -56,6 +58,7 @@ class Tiled(TileOfRows):
         with self.rarely("%first.thread"):
             for k in range(2):
                 self._lines.append(f"  store i64 -1, ptr {self.device.shared} {self._mark(k)}")
+            self.set_gates()
         for start, size in self.plan.zeros:
             some = self._fresh(f"icmp slt i64 %tid0, {size}")
             with self.turns("%tid0", str(size), self.threads, some) as place:
@@ -69,44 +72,12 @@ class Tiled(TileOfRows):
         self._lines += [f"  %dense = and i1 {dense}, true", "  br label %begin", "begin:"]
         self._label = "begin"
 
-    def enter(self) -> None:
-        """Before the loop over tiles: the rows of the first one begin to arrive."""
-        if self.ahead:
-            self._take("%first", "0")
-            self._lines.append(f"  {self.device.commit}")
-            self.before = self._label
-
     def _tile(self) -> None:
-        """At the beginning of a tile: its rows are there."""
-        turn = "0"
-        if self.ahead:
-            where = next(k for k, line in enumerate(self._lines) if line.startswith("  %base = phi"))
-            self._lines.insert(where + 1, f"  %turn = phi i64 [ 0, %{self.before} ], [ %other, %latch ]")
-            self._lines += [
-                "  %other = xor i64 %turn, 1",
-                "  %following = add i64 %base, %step",
-                "  %goes.on = icmp slt i64 %following, %n",
-            ]
-            more, last, there = self._labels("more", "last", "there")
-            self._lines.append(f"  br i1 %goes.on, label %{more}, label %{last}")
-            self._start(more)
-            self._take("%following", "%other")
-            self._lines += [f"  {self.device.commit}", f"  {self.device.wait.format(1)}"]
-            self._lines.append(f"  br label %{there}")
-            self._start(last)
-            self._lines += [f"  {self.device.wait.format(0)}", f"  br label %{there}"]
-            self._start(there)
-            turn = "%turn"
-        else:
-            self._take("%base", "0")
-            if self.arriving:
-                self._lines += [f"  {self.device.commit}", f"  {self.device.wait.format(0)}"]
-        self._barrier()
+        """At the beginning of a tile: its rows are there; which state a thread has."""
+        turn = self.arrive()
         self._lines += [
             f"  %lane32 = and i32 %tid32, {self.tile - 1}",
             f"  %strand32 = lshr i32 %tid32, {self.tile.bit_length() - 1}",
-            "  %left = sub i64 %n, %base",
-            f"  %full = icmp sge i64 %left, {self.tile}",
             "  %left32 = trunc i64 %left to i32",
             f"  %rows32 = select i1 %full, i32 {self.tile}, i32 %left32",
             "  %inside = icmp slt i32 %lane32, %rows32",
@@ -153,6 +124,8 @@ class Tiled(TileOfRows):
                     if self._other:  # which waits for another
                         self._look_at(self._other)
                     self._conclude()
+                    if self.leaving:
+                        self._lines.append("  call void @rows.fence()")
                 self._meet()
             self._lines.append(f"  br label %{done}")
         self._start(done)
@@ -257,10 +230,11 @@ class Tiled(TileOfRows):
         """An element of an input; `again`: it has been read before, and was not kept."""
         scalar = self.number.scalar
         space = self.device.shared if array in self.plan.start else "addrspace(1)"
-        place = self._fresh(f"getelementptr {scalar}, ptr {space} {self.rows[array]}, i64 {index}")
-        value = self._fresh(f"load {'volatile ' if again else ''}{scalar}, ptr {space} {place}")
-        if array in self.plan.start and not self.early and (array, index) not in self.looked:
-            self.looked.add((array, index))
+        address = self._fresh(f"getelementptr {scalar}, ptr {space} {self.rows[array]}, i64 {index}")
+        value = self._fresh(f"load {'volatile ' if again else ''}{scalar}, ptr {space} {address}")
+        place = array, index
+        if array in self.plan.start and not self.early and place not in self.looked | self.tells:
+            self.looked.add(place)
             self._look_at(value)
         return value
 
@@ -270,7 +244,7 @@ class Tiled(TileOfRows):
         read = {(e.args[0], int(e.args[1])) for e in loads}
         for _, array in self.staged:
             for index in range(array.size):
-                if (array, index) not in read:
+                if (array, index) not in read | self.tells:
                     self._read(array, index)
 
     def store(self, s: Store) -> None:
@@ -279,6 +253,9 @@ class Tiled(TileOfRows):
                 self._gather(s.value)
             return
         plan, value = self.plan, self._operand(s.value)
+        if self.tells and type(s.value) is Expr:
+            self._other = value if self.tight else self._other  # which would be kept until the next
+            self._look_at(value)
         if s.array in plan.packed:
             slot = plan.packed[s.array][s.index]
             if (s.array, slot) in self.stored:
@@ -349,6 +326,8 @@ class Tiled(TileOfRows):
                 else:
                     self._give_rows(k, array, target)
         with self.rarely(self._marked(0)):
+            if self.leaving:
+                self._lines.append("  call void @rows.written()")
             self._barrier()
             spoiled = self._is_spoiled()
             if self.silent:
@@ -359,5 +338,3 @@ class Tiled(TileOfRows):
                     if array.size:
                         with self.turns("0", str(array.size)) as place:
                             self._write(target, place, self.number.constant(float("nan")))
-        if self.plan.within or self.strands.aside:
-            self._barrier()

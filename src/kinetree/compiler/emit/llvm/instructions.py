@@ -42,6 +42,7 @@ INSTRUCTIONS: dict[str, tuple[str, ...]] = {
         "or {b} {2}, {3}",
         "select {b} {4}, {v} {0}, {v} {1}",
     ),
+    "implied": ("select {b} {true}, {v} {0}, {v} {1}",),
     "where": ("select {b} {0}, {v} {1}, {v} {2}",),
     "lt": ("fcmp olt {v} {0}, {1}",),
     "le": ("fcmp ole {v} {0}, {1}",),

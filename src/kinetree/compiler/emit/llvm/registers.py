@@ -200,6 +200,7 @@ class _Straight:
         self.now = 0
         self.slots = 0
         self._names: dict[Hashable, str] = {}  # of what is in registers
+        self._later: dict[Hashable, int] = {}  # where that is needed next
         self._taken: dict[Hashable, int] = {}
         self._free: list[int] = []
         self._stores = Counter((s.array, s.index) for s in body if isinstance(s, Store))
@@ -215,26 +216,25 @@ class _Straight:
         """Note that a number is in a register."""
         if value in self.uses:
             self._names[value] = name
+            self._later.setdefault(value, -1)
 
     def leaving(self, registers: int) -> Iterator[tuple[Hashable, str | None]]:
         """What leaves its register after this statement; with its name if it is needed again."""
-        later = {value: self._next(value) for value in self._names}
-        for value, place in list(later.items()):
-            if place < 0:
-                del later[value], self._names[value]
-                if value in self._taken:
-                    self._free.append(self._taken.pop(value))
-                yield value, None
+        later, now = self._later, self.now
+        for value in [value for value, place in later.items() if place <= now]:
+            places = self.uses[value]
+            k = bisect_right(places, now)
+            if k < len(places):
+                later[value] = places[k]
+                continue
+            del later[value], self._names[value]
+            if value in self._taken:
+                self._free.append(self._taken.pop(value))
+            yield value, None
         while len(later) > registers:
-            value = max(later, key=lambda v: (later[v] - self.now) * (1.0 if v in self.homes else STORED))
+            value = max(later, key=lambda v: (later[v] - now) * (1.0 if v in self.homes else STORED))
             del later[value]
             yield value, self._names.pop(value)
-
-    def _next(self, value: Hashable) -> int:
-        """Where a number is needed next; -1: nowhere."""
-        places = self.uses[value]
-        k = bisect_right(places, self.now)
-        return places[k] if k < len(places) else -1
 
     def slot(self, value: Hashable) -> int:
         """A place on the stack, until the number is needed no more."""

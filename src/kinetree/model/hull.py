@@ -15,6 +15,8 @@ Faces = NDArray[np.intp]
 Plane = tuple[float, float, float, float]  # unit normal, offset
 
 _FEW = 300  # products of points and planes from which on arrays are faster than loops
+_MANY = 1000  # points from which on `corners` looks along directions first
+_WAYS = 512  # such directions
 _NEAR = 1e-13  # of the extent of the points: what lies this close to a plane lies in it
 
 
@@ -33,6 +35,58 @@ def convex_hull(points: Points) -> Faces:
         with suppress(KeyError):
             return _Hull(points, coarser * near).grow()
     raise FlatError
+
+
+def corners(points: Points, most: int) -> Points:
+    """At most `most` corners of the convex hull of `points`, each as far as can be from those before it.
+
+    Of very many points only those are looked at that are outermost along one of some directions.
+    """
+    found = np.unique(points, axis=0)
+    if len(found) > _MANY:
+        ahead = _directions()
+        found = found[np.unique([int((found @ way).argmax()) for way in ahead])]
+    found = found[_extreme(found)]
+    if len(found) <= most:
+        return found
+    chosen = [int(((found - found.mean(axis=0)) ** 2).sum(axis=1).argmax())]
+    distance = np.full(len(found), np.inf)
+    while len(chosen) < most:
+        np.minimum(distance, ((found - found[chosen[-1]]) ** 2).sum(axis=1), out=distance)
+        chosen.append(int(distance.argmax()))
+    return found[np.sort(chosen)]
+
+
+def shortfall(points: Points, chosen: Points) -> float:
+    """By how much the hull of `points` stands out beyond that of `chosen`, along any of some directions."""
+    return max(0.0, max(float((points @ way).max() - (chosen @ way).max()) for way in _directions()))
+
+
+def _extreme(points: Points) -> list[int]:
+    """Which points are corners of their hull; if they lie in a plane or on a line, of their outline there."""
+    if len(points) < 3:
+        return list(range(len(points)))
+    try:
+        return np.unique(convex_hull(points)).tolist()
+    except FlatError:
+        _, sizes, axes = np.linalg.svd(points - points.mean(axis=0))
+    if sizes[1] <= 1e-9 * sizes[0]:  # a line
+        along = points @ axes[0]
+        return sorted({int(along.argmin()), int(along.argmax())})
+    apex = points.mean(axis=0) + axes[2] * sizes[0]  # the outline is the foot of a pyramid
+    try:
+        found = np.unique(convex_hull(np.vstack([points, apex]))).tolist()
+    except FlatError:
+        return list(range(len(points)))
+    return [k for k in found if k < len(points)]
+
+
+def _directions() -> Points:
+    """Unit vectors spread over the sphere: a Fibonacci lattice."""
+    k = np.arange(_WAYS) + 0.5
+    z, angle = 1 - 2 * k / _WAYS, np.pi * (1 + sqrt(5)) * k
+    across = np.sqrt(1 - z * z)
+    return np.stack([across * np.cos(angle), across * np.sin(angle), z], axis=1)
 
 
 class _Hull:

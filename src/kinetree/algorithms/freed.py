@@ -1,0 +1,60 @@
+"""Articulated-body sweeps as parts of an iteration: over some nodes, with forces and inertia added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kinetree.algorithms.articulation import freed
+from kinetree.spatial import Coordinates, Factored, Force, ForceSet, Motion
+from kinetree.spatial.articulated import ArticulatedInertia
+from kinetree.sweep import Sweep
+
+
+class Freed:
+    """Articulated inertias of some nodes, the forces on them, and the velocities that these produce."""
+
+    def __init__(self, tree: Sweep, q: Any, X: Any, S: Any, push: dict, inertia: dict):
+        self.tree, self.q, self.X, self.S, self.push, self.inertia = tree, q, X, S, push, inertia
+        self.I, self.p = tree.sums(ArticulatedInertia, Force)
+        self.U, self.D, self.r, self.A = tree.fields(ForceSet, Factored, Coordinates, Motion)
+        self.a: dict[Any, Any] = {}
+
+    def inward(self, nodes: Iterable[Any]) -> Any:
+        """Free the joints; r . D^-1 r of all of them."""
+        tree, X, p, total = self.tree, self.X, self.p, 0
+        for i in nodes:
+            Ia = freed(tree, i, self.I, self.S, self.U, self.D, self.inertia.get(i))
+            self.r[i] = r = self.push[i] - self.S[i].T @ p[i]
+            y = self.D[i].solve(r)
+            total = total + r.dot(y)
+            self.I.add(tree.parent(i), X[i].T @ Ia @ X[i])
+            p.add(tree.parent(i), X[i].T @ (p[i] + self.U[i] @ y))
+        return total
+
+    def outward(self, nodes: Iterable[Any]) -> list[Any]:
+        """The velocities of all of them."""
+        return [x for i in nodes for x in self.answer(i)]
+
+    def answer(self, i: Any, share: Any = 1) -> Any:
+        """The velocities of a node that go with a share of r."""
+        pulled = self.X[i] @ self.A[self.tree.parent(i)]
+        return self.move(i, self.D[i].solve(self.r[i] * share - self.U[i].T @ pulled))
+
+    def move(self, i: Any, a: Any) -> Any:
+        """Velocities of a node, which move it."""
+        self.A[i] = self.X[i] @ self.A[self.tree.parent(i)] + self.S[i] @ a
+        self.a[i] = a
+        return a
+
+    def brake(self, i: Any, place: int, slope: Any, push: Any) -> None:
+        """A force along one velocity of the joints of a node, and how it falls."""
+        width = range(len(self.tree.node(i).u_index))
+        stiff = self.tree.reflected(i, self.q[i], [slope if k == place else 0 for k in width])
+        self.inertia[i] = self.inertia[i] + stiff if i in self.inertia else stiff
+        force = self.tree.drawn(i, self.q[i], [push if k == place else 0 for k in width])
+        self.push[i] = self.push[i] + force
+
+    def spread(self, i: Any) -> Any:
+        """The velocities of all joints of a node."""
+        return self.tree.spread(i, self.q[i], self.a[i])

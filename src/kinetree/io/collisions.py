@@ -1,0 +1,222 @@
+"""Collision shapes of robot files: what is the same for all formats.
+
+Nothing in here stands in the way of a model: a shape that cannot be read is left out, and the report says so,
+once for each reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from math import cos, inf, pi, sin
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import KinetreeError, ModelError
+from kinetree.io.attributes import shorten
+from kinetree.io.description import WORLD, Description, Geometry, Names
+from kinetree.io.mesh_files import read_mesh
+from kinetree.io.paths import Reach
+from kinetree.io.polyhedra import MeshError
+from kinetree.io.report import Log, Where
+from kinetree.io.xml import Element
+from kinetree.model.geometry import DISSIPATION, SINK
+from kinetree.model.hull import Points, corners, shortfall
+from kinetree.model.serialize import geometry_of, ground_of
+from kinetree.model.shapes import Box, Capsule, Cylinder, Shape, Sphere, Vertices
+from kinetree.spatial.pose import Pose
+
+POINTS = 32  # of a mesh, at most
+RIGID = 1e10  # N/m: whoever writes such a stiffness means none
+_MOST = 5_000  # shapes of a file
+_BYTES = 256 * 2**20  # of all mesh files
+_COARSE = 0.02  # of the size of a mesh: what its points may fall short of it without a word
+_AROUND = 8  # points around a cone or an ellipsoid
+
+
+class Collisions:
+    """Collects the shapes of one file."""
+
+    def __init__(self, robot: Description, reach: Reach, log: Log) -> None:
+        self.robot, self.reach, self.log = robot, reach, log
+        self.names = Names()
+        self.said: dict[tuple[str, str], tuple[Where, int]] = {}
+        self.meshes: dict[Any, Points | str] = {}
+        self.bytes = 0
+
+    def note(self, rule: str, where: Where, problem: str) -> None:
+        """Say something about a shape; the same thing about several is said once, with their number."""
+        first, count = self.said.get((rule, problem), (where, 0))
+        self.said[rule, problem] = first, count + 1
+
+    def finish(self) -> None:
+        """Write down what was said."""
+        for (rule, problem), (where, count) in self.said.items():
+            self.log.add(rule, where, f"{problem} ({count} shapes)" if count > 1 else problem)
+
+    def add(self, name: str | None, link: str, where: Where, shape: Shape | None, placement: Pose,
+            **contact: Any) -> None:  # fmt: skip
+        """Add a shape to the robot, unless there is none."""
+        if shape is None:
+            return
+        if len(self.robot.geometries) >= _MOST:
+            self.note("contact-shape", where, f"more than {_MOST} shapes: the others are left out")
+            return
+        label = self.names.claim(name if name and name.isprintable() and name.strip() else link)
+        self.robot.geometries.append(Geometry(label, where, link, shape, placement, **contact))
+
+    # -- shapes
+
+    def primitive(self, kind: str, size: tuple[float, ...], where: Where) -> Shape | None:
+        """The shape of a primitive with its half sizes; points for a cone or an ellipsoid."""
+        try:
+            match kind, size:
+                case "sphere", (r,):
+                    return Sphere(r)
+                case "capsule", (r, half):
+                    return Capsule(r, half) if half > 0 else Sphere(r)
+                case "cylinder", (r, half):
+                    return Cylinder(r, half)
+                case "box", (_, _, _):
+                    return Box(size)
+                case "ellipsoid", (_, _, _):
+                    self.note("contact-simplified", where, "an ellipsoid touches at points of its surface")
+                    return Vertices(np.array(size) * _ball())
+                case "cone", (r, half):
+                    return Vertices([(0.0, 0.0, half), *((r * x, r * y, -half) for x, y in _circle())])
+        except ModelError as error:
+            self.note("contact-shape", where, str(error))
+            return None
+        self.note("contact-shape", where, f"a <{shorten(kind)}> is not read")
+        return None
+
+    def mesh(self, uri: str, scale: tuple[float, ...], where: Where) -> Vertices | None:
+        """The outermost points of the mesh in a file."""
+        factor = np.array(scale if len(scale) == 3 else (1.0, 1.0, 1.0))
+        return self.hull(uri, lambda: self._vertices(uri), where, factor)
+
+    def hull(
+        self, key: Any, vertices: Callable[[], Points], where: Where, factor: Points | None = None
+    ) -> Vertices | None:
+        """The outermost points of a mesh, which is looked at once; None if it cannot be read."""
+        if key not in self.meshes:
+            try:
+                self.meshes[key] = _outermost(vertices())
+            except MeshError as error:
+                self.meshes[key] = str(error)
+        found = self.meshes[key]
+        if isinstance(found, str):
+            self.missing(found, where)
+            return None
+        if factor is not None:
+            found = found * factor
+        kept = corners(found, POINTS)
+        size, short = float(np.ptp(found, axis=0).max()), shortfall(found, kept)
+        if short > _COARSE * size:
+            self.note("contact-simplified", where, f"a mesh touches at {POINTS} of its points, at most")
+        try:
+            return Vertices(kept)
+        except ModelError as error:
+            self.note("contact-mesh", where, str(error))
+            return None
+
+    def missing(self, reason: Any, where: Where) -> None:
+        """Say that a mesh is not there; those without files are counted together."""
+        text = re.sub(r"the file '.*' ", "its file ", str(reason))
+        self.note("contact-mesh", where, f"a collision mesh is not there: {text}")
+
+    def _vertices(self, uri: str) -> Points:
+        inside = self.reach.mesh(uri)
+        path = next((path for path in inside if path.is_file()), None)
+        if path is None:
+            raise MeshError("its file was not found" if inside or not uri else "it lies elsewhere")
+        return self.read(path)
+
+    def read(self, path: Path) -> Points:
+        """The vertices in a mesh file."""
+        self.bytes += path.stat().st_size
+        if self.bytes > _BYTES:
+            raise MeshError(f"the meshes of the robot have more than {_BYTES >> 20} MB")
+        return read_mesh(path).vertices
+
+    # -- numbers
+
+    def springy(self, stiffness: float | None, damping: float | None, where: Where) -> dict[str, Any]:
+        """Stiffness and dissipation of a spring, N/m, with a damper beside it, N s/m.
+
+        A damper c and a stiffness k give the force k x + c v, and here it is k x (1 + d v): the same at the
+        depth of a robot that stands, x = 1 mm, for d = c / (k x).
+        """
+        if stiffness is None or not 0 < stiffness < inf:
+            return {}
+        if stiffness >= RIGID:
+            return {}
+        given = DISSIPATION if damping is None else damping / (stiffness * SINK)
+        if not 0 <= given < inf:
+            self.note("contact-parameter", where, f"a damping of {damping} was not taken")
+            given = DISSIPATION
+        return {"stiffness": stiffness, "dissipation": given}
+
+    def coefficient(self, friction: float, where: Where) -> dict[str, Any]:
+        """A coefficient of friction, if it is one."""
+        if 0 <= friction < inf:
+            return {"friction": friction}
+        self.note("contact-parameter", where, f"friction {friction} was not taken")
+        return {}
+
+    # -- what `kinetree.save` wrote
+
+    def restore(self, geometries: list[tuple[Element, str]], grounds: list[tuple[Element, str]]) -> bool:
+        """Take shapes and ground from texts of our own; False if there are none, or they make no sense."""
+        robot = self.robot
+        try:
+            for element, text in grounds:
+                robot.ground = ground_of(json.loads(text), element.label)
+            known = (WORLD, *robot.links)
+            for element, text in geometries:
+                given = geometry_of(json.loads(text), element.label)
+                link = given.pop("body")
+                if link not in known:
+                    raise ModelError(f"there is no body {link!r}")
+                placement = given.pop("placement") or Pose.identity()
+                self.add(given.pop("name", None), link, element.where, given.pop("shape"), placement, **given)
+        except (KinetreeError, ValueError, TypeError, RecursionError) as error:
+            robot.geometries.clear()
+            self.names = Names()
+            problem = f"<{element.tag}> makes no sense: {shorten(str(error))}"
+            self.note("contact-shape", element.where, problem)
+            return False
+        return bool(geometries or grounds)
+
+
+def _outermost(vertices: Points) -> Points:
+    """The corners of the hull of the vertices of a mesh; many of them, if it has many."""
+    if not len(vertices):
+        raise MeshError("it has no vertices")
+    return corners(vertices, 256)
+
+
+def _circle() -> list[tuple[float, float]]:
+    return [(cos(2 * pi * k / _AROUND), sin(2 * pi * k / _AROUND)) for k in range(_AROUND)]
+
+
+def _ball() -> Points:
+    """Points on the unit sphere, symmetric in all three axes."""
+    ring = [(x, y, 0.0) for x, y in _circle()]
+    rings = [row for x, y, z in ring for row in ((x, y, z), (x, z, y), (z, x, y))]
+    third = 3**-0.5
+    rings += [(a, b, c) for a in (-third, third) for b in (-third, third) for c in (-third, third)]
+    return np.unique(np.round(np.array(rings), 15), axis=0)
+
+
+def read_collisions(
+    robot: Description, read: Callable[[Collisions, Element], None] | None, reach: Reach, log: Log
+) -> None:
+    """Give a robot the collision shapes of its file, and the ground that it stands on; `read` finds them."""
+    if read is not None and robot.document is not None:
+        found = Collisions(robot, reach, log)
+        read(found, robot.document)
+        found.finish()

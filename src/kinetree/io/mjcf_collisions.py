@@ -1,0 +1,280 @@
+"""The geoms of MJCF that touch: which of them meet the ground, and how stiff and rough they are.
+
+MuJoCo's contacts are soft by `solref` and `solimp`, relative to the masses that they hold apart. What is
+taken over is how far a robot sinks in that stands still, and how its motion is damped.
+"""
+
+from __future__ import annotations
+
+from math import hypot, inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree.errors import ModelError
+from kinetree.io.attributes import parse_number, parse_numbers
+from kinetree.io.collisions import Collisions
+from kinetree.io.description import WORLD
+from kinetree.io.files import read_bytes
+from kinetree.io.mjcf_compiler import read_pose
+from kinetree.io.mjcf_inertia import TYPES, shape_of_geom
+from kinetree.io.mjcf_mesh import Meshes, fitted
+from kinetree.io.placement import HERE
+from kinetree.io.polyhedra import MeshError
+from kinetree.io.report import Log
+from kinetree.io.text import CUSTOM, GEOMETRY, GROUND
+from kinetree.io.xml import Element
+from kinetree.model.geometry import DISSIPATION, EARTH
+from kinetree.model.ground import Ground, Heightfield
+from kinetree.model.shapes import Shape
+from kinetree.spatial.pose import Pose
+from kinetree.spatial.vector import dot, mat_vec
+
+SOLREF, SOLIMP = (0.02, 1.0), (0.9, 0.95)  # MuJoCo's own
+FRICTION = 1.0
+_GROUNDS = ("plane", "hfield")
+_LOWEST, _HIGHEST = 1e-4, 0.9999  # of impedances, as MuJoCo bounds them
+
+
+class Surface(NamedTuple):
+    """What a geom, or a pair of geoms, says about contact; None for what it does not say."""
+
+    friction: float | None = None
+    condim: int | None = None
+    solref: tuple[float, float] | None = None
+    solimp: tuple[float, float] | None = None
+    priority: int = 0
+    contype: int = 1
+    conaffinity: int = 1
+
+    def meets(self, other: Surface) -> bool:
+        """Whether two geoms touch each other."""
+        return bool(self.contype & other.conaffinity or other.contype & self.conaffinity)
+
+    def on(self, other: Surface) -> Surface:
+        """The contact of two geoms: the higher priority decides, or else the larger friction."""
+        if self.priority != other.priority:
+            return self if self.priority > other.priority else other
+        rougher = max(FRICTION if x is None else x for x in (self.friction, other.friction))
+        condim = max(3 if x is None else x for x in (self.condim, other.condim))
+        firm = self if self.solref or self.solimp else other
+        return self._replace(friction=rougher, condim=condim, solref=firm.solref, solimp=firm.solimp)
+
+
+def read_mjcf_collisions(found: Collisions, root: Element) -> None:
+    """Read the geoms of all bodies; what we wrote ourselves, if there is something."""
+    custom = [e for section in root.all("custom") for e in section.all("text")]
+    ours = [(e, (e.get("name") or "").removeprefix(CUSTOM).partition(":")[0]) for e in custom
+            if (e.get("name") or "").startswith(CUSTOM)]  # fmt: skip
+    texts = [[(e, e.get("data") or "") for e, kind in ours if kind == tag] for tag in (GEOMETRY, GROUND)]
+    if found.restore(*texts):
+        return
+    flags = [flag for option in root.all("option") for flag in option.all("flag")]
+    if any(flag.get(name) == "disable" for flag in flags for name in ("contact", "constraint")):
+        found.note("contact-parameter", root.where, "contacts are turned off: no shapes were read")
+        return
+    _Reader(found, root).read()
+
+
+class _Reader:
+    def __init__(self, found: Collisions, root: Element) -> None:
+        self.found, self.robot = found, found.robot
+        self.fall = hypot(*self.robot.gravity) or EARTH
+        self.below: tuple[str, Surface] | None = None  # the geom that is the ground
+        self.fields = {e.get("name"): e for section in root.all("asset") for e in section.all("hfield")}
+        self.pairs: dict[frozenset[str], Element] = {}
+        for section in root.all("contact"):
+            for pair in section.all("pair"):
+                ends = frozenset((pair.get("geom1") or "", pair.get("geom2") or ""))
+                self.pairs[ends] = pair
+
+    def read(self) -> None:
+        still = [(e, frame, meshes) for e, frame, meshes in self.robot.still if _kind(e) not in _GROUNDS]
+        for element, frame, meshes in self.robot.still:
+            if _kind(element) in _GROUNDS:
+                self._read_ground(element, frame, meshes)
+        for geom in still:
+            self._read_geom(WORLD, *geom)
+        for link in self.robot.links.values():
+            for geom in link.geoms:
+                self._read_geom(link.name, *geom)
+        self._report_pairs()
+
+    def _read_geom(self, link: str, element: Element, frame: Pose, meshes: Meshes) -> None:
+        found, where = self.found, element.where
+        own = surface_of(element)
+        pair = self._pair(element)
+        if pair is not None:
+            contact = surface_of(pair)
+        elif self.below is not None and link != WORLD:
+            if not own.meets(self.below[1]):
+                return
+            contact = own.on(self.below[1])
+        elif own.contype or own.conaffinity:
+            contact = own
+        else:
+            return
+        shape, placement = self._shape(element, meshes)
+        for name, usual in (("margin", 0.0), ("gap", 0.0)):
+            if (parse_number(element.get(name) or "0") or 0.0) != usual:
+                found.note("contact-parameter", where, f"{name} of a geom")
+        if (contact.condim or 3) > 3:
+            found.note("contact-parameter", where, "torsional and rolling friction (condim 4 and 6)")
+        if shape is not None:
+            found.add(element.get("name"), link, where, shape, frame @ placement, **self._numbers(contact))
+
+    def _pair(self, element: Element) -> Element | None:
+        """What `<pair>` says about a geom and the ground."""
+        if self.below is None or not self.pairs:
+            return None
+        return self.pairs.get(frozenset((element.get("name") or "", self.below[0])))
+
+    def _shape(self, element: Element, meshes: Meshes) -> tuple[Shape | None, Pose]:
+        found, kind, mesh, unheard = self.found, _kind(element), element.get("mesh"), Log()
+        placement = read_pose(element, meshes.compiler, unheard)
+        shape: Shape | None = None
+        if kind in _GROUNDS or kind not in TYPES or kind == "sdf":
+            found.note("contact-shape", element.where, f"a geom of type {kind[:20]!r} on a body")
+        elif kind == "mesh":
+            key = (id(meshes), mesh or "")
+            shape = found.hull(key, lambda: meshes.placed(mesh or "").vertices, element.where)
+        elif mesh is not None:
+            try:
+                factor = parse_number(element.get("fitscale") or "1") or 1.0
+                size, inner = fitted(kind, meshes.shape(mesh), meshes.compiler.fitaabb, factor)
+                shape, placement = found.primitive(kind, size, element.where), placement @ inner
+            except MeshError as error:
+                found.missing(error, element.where)
+        else:
+            sizes = shape_of_geom(element, kind, meshes.compiler, unheard)
+            if sizes is not None:
+                shape, placement = found.primitive(kind, sizes[0], element.where), sizes[1]
+        if unheard.errors:
+            found.note("contact-shape", element.where, unheard.errors[0].problem)
+            return None, HERE
+        return shape, placement
+
+    def _numbers(self, contact: Surface) -> dict[str, Any]:
+        """Friction, and how deep a robot sinks in that stands: see `sink`."""
+        rough = FRICTION if contact.friction is None else contact.friction
+        given: dict[str, Any] = {"friction": max(rough, 0.0) if contact.condim != 1 else 0.0}
+        if contact.solref is None and contact.solimp is None:
+            return given
+        depth, ratio = sink(contact.solref or SOLREF, contact.solimp or SOLIMP, self.fall)
+        return given | {"sink": depth, "dissipation": DISSIPATION * ratio}
+
+    # -- the ground
+
+    def _read_ground(self, element: Element, frame: Pose, meshes: Meshes) -> None:
+        found, surface = self.found, surface_of(element)
+        if self.below is not None:
+            found.note("contact-shape", element.where, "a second plane or field: the first one is the ground")
+            return
+        if not (surface.contype or surface.conaffinity):
+            return
+        pose = frame @ read_pose(element, meshes.compiler, Log())
+        try:
+            if _kind(element) == "plane":
+                normal = mat_vec(pose.R, (0.0, 0.0, 1.0))
+                self.robot.ground = Ground(normal, dot(normal, pose.p))
+            else:
+                self.robot.ground = self._field(element, pose)
+        except (ModelError, MeshError, ValueError) as error:
+            found.note("contact-shape", element.where, f"the ground is not read: {error}")
+            return
+        self.below = (element.get("name") or "", surface)
+
+    def _field(self, element: Element, pose: Pose) -> Heightfield:
+        """Heights over a grid: rows along y, columns along x, from 0 to 1 of a height."""
+        asset = self.fields.get(element.get("hfield"))
+        if asset is None:
+            raise MeshError("it names no <hfield>")
+        if not np.allclose(np.array(pose.R, float), np.eye(3), atol=1e-9):
+            raise MeshError("a field of heights that is turned")
+        size = parse_numbers(asset.get("size") or "")
+        if isinstance(size, str) or len(size) != 4 or min(size[:3]) <= 0:
+            raise MeshError("size must be four positive numbers")
+        rows, columns = (int(parse_number(asset.get(name) or "0") or 0) for name in ("nrow", "ncol"))
+        heights = self._elevation(asset, rows, columns)
+        rows, columns = heights.shape
+        if min(rows, columns) < 2:
+            raise MeshError("it needs two rows and two columns at least")
+        low, high = heights.min(), heights.max()
+        scaled = (heights - low) / (high - low if high > low else 1.0) * size[2]
+        x, y, z = pose.p
+        steps = (2 * size[0] / (columns - 1), 2 * size[1] / (rows - 1))
+        return Heightfield(scaled.T, steps, (x - size[0], y - size[1], z))
+
+    def _elevation(self, asset: Element, rows: int, columns: int) -> Any:
+        if asset.get("file"):
+            return self._from_file(asset.get("file") or "")
+        if min(rows, columns) < 2 or rows * columns > 1 << 24:
+            raise MeshError(f"nrow and ncol are {rows} and {columns}")
+        words = parse_numbers(asset.get("elevation") or "")
+        if isinstance(words, str) or len(words) not in (0, rows * columns):
+            raise MeshError(f"elevation must be {rows * columns} numbers")
+        heights = np.array(words or (0.0,) * (rows * columns)).reshape(rows, columns)
+        return heights[::-1]  # a text begins with the highest y
+
+    def _from_file(self, name: str) -> Any:
+        """MuJoCo's own files of heights: two counts, then as many floats."""
+        path = next((p for p in self.found.reach.part(name.replace("\\", "/")) if p.is_file()), None)
+        if path is None or path.suffix.lower() == ".png":
+            raise MeshError("its file was not found" if path is None else "pictures of heights are not read")
+        content = read_bytes(path, 1 << 26)
+        rows, columns = (int(n) for n in np.frombuffer(content[:8].ljust(8, b"\0"), "<i4"))
+        if min(rows, columns) < 2 or len(content) != 8 + 4 * rows * columns:
+            raise MeshError("its file has other counts than its size says")
+        return np.frombuffer(content, "<f4", offset=8).astype(float).reshape(rows, columns)
+
+    def _report_pairs(self) -> None:
+        ground = None if self.below is None else self.below[0]
+        others = [pair for ends, pair in self.pairs.items() if ground not in ends]
+        if others:
+            text = "<pair>: bodies that touch each other"
+            for pair in others:
+                self.found.note("contact-parameter", pair.where, text)
+
+
+def surface_of(element: Element) -> Surface:
+    """What the attributes of a geom or a pair say about contact."""
+
+    def numbers(name: str) -> tuple[float, ...]:
+        given = parse_numbers(element.get(name) or "")
+        return () if isinstance(given, str) else given
+
+    def whole(name: str, usual: int) -> int:
+        given = numbers(name)
+        return int(given[0]) if given and abs(given[0]) < inf else usual
+
+    friction, solref, solimp = numbers("friction"), numbers("solref"), numbers("solimp")
+    return Surface(
+        friction[0] if friction else None,
+        whole("condim", 3) if element.get("condim") else None,
+        (solref[0], solref[1]) if len(solref) > 1 else None,
+        (solimp[0], solimp[1]) if len(solimp) > 1 else None,
+        whole("priority", 0),
+        whole("contype", 1),
+        whole("conaffinity", 1),
+    )
+
+
+def sink(solref: tuple[float, float], solimp: tuple[float, float], fall: float) -> tuple[float, float]:
+    """How far a robot that stands still on one point sinks in, m, and the damping ratio.
+
+    At rest MuJoCo balances d k r = (1 - d) g at the impedance d = solimp[0], with the stiffness for unit mass
+    k = d / (dmax timeconst dampratio)^2, or k = -solref[0] d / dmax^2 in its direct form.
+    """
+    d, most = (min(max(x, _LOWEST), _HIGHEST) for x in solimp)
+    first, second = solref
+    if first > 0 and second > 0:
+        k, ratio = d / (most * first * second) ** 2, second
+    elif first < 0:
+        k, ratio = -first * d / most**2, max(-second, 0.0) / (2 * (-first) ** 0.5)
+    else:
+        return sink(SOLREF, solimp, fall)
+    return (1 - d) * fall / (d * k), ratio
+
+
+def _kind(element: Element) -> str:
+    return element.get("type") or ("mesh" if element.get("mesh") else "sphere")

@@ -1,0 +1,21 @@
+"""What touches, as texts that files hold beside their own words: entries of `Model.to_dict`, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from kinetree.io.description import WORLD
+from kinetree.io.text import GEOMETRY, GROUND, escape
+from kinetree.model import Model
+from kinetree.model.serialize import geometry_entry, ground_entry
+
+
+def touching_texts(model: Model) -> Iterator[tuple[str, str]]:
+    """(kind, text as XML) of each geometry and of the ground, from which they are read again exactly."""
+    names = (WORLD, *model.body_names)
+    for part in model.geometries:
+        entry = geometry_entry(part, names[part.body], f"model '{model.name}'")
+        yield GEOMETRY, escape(json.dumps(entry))
+    if model.ground is not None:
+        yield GROUND, escape(json.dumps(ground_entry(model.ground)))

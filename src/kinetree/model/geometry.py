@@ -1,0 +1,183 @@
+"""Where bodies touch: shapes on bodies with what they are made of, and the points that follow from them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kinetree import ops
+from kinetree.errors import ModelError
+from kinetree.model import validate
+from kinetree.model.shapes import Rim, Shape, Support
+from kinetree.spatial import vector as vec
+from kinetree.spatial.pose import Pose
+from kinetree.spatial.vector import Vector
+
+if TYPE_CHECKING:
+    from kinetree.model.model import Model
+
+FRICTION, DISSIPATION = 0.8, 1.0
+SINK = 1e-3  # m: how far a robot that stands on its feet sinks in, if nothing else is said
+_FEET = 4  # points that a robot stands on, at most, as far as its stiffness is concerned
+EARTH = 9.81  # m/s^2: weighs robots that float
+
+
+class Geometry(NamedTuple):
+    """A shape that is fixed in a body, and how it feels to those who touch it."""
+
+    name: str
+    body: int  # index of the body; 0 is the world
+    shape: Shape
+    placement: Pose  # of the shape's frame in the body
+    friction: float = FRICTION  # Coulomb's coefficient
+    stiffness: float | None = None  # of each of its points, N/m; None: from the weight
+    dissipation: float = DISSIPATION  # s/m: the force grows by this share for each m/s of approach
+
+
+class ContactPoint(NamedTuple):
+    """One point of a body that can touch the ground."""
+
+    geometry: str  # the name of the geometry that it belongs to
+    body: int
+    position: Vector  # in body coordinates: of the point, or of the centre of its ball or rim
+    radius: float  # of the ball, m; 0 for points
+    friction: float
+    stiffness: Any  # N/m
+    dissipation: float  # s/m
+    rim: Rim | None = None  # of a cylinder: where on a circle the point is depends on the normal
+
+    def touching(self, normal: Vector) -> Vector:
+        """Where it touches a surface: a point in body coordinates.
+
+        Args:
+            normal: unit vector out of the surface, in the axes of the body; numbers of any kind.
+        """
+        found = self.position
+        if self.rim is not None:
+            found = vec.add(found, self.rim.offset(normal))
+        return vec.sub(found, vec.scale(normal, self.radius)) if self.radius else found
+
+    def moved(self, pose: Pose, body: int | None = None) -> ContactPoint:
+        """The same point in a frame in which the one that it is given in has this pose."""
+        place = Support(self.position, self.radius, self.rim).moved(pose)
+        return self._replace(position=place.position, rim=place.rim, body=self.body if body is None else body)
+
+
+def geometry(name: str, body: int, given: tuple, owner: str) -> Geometry:
+    """A geometry of what a user gave, checked: shape, placement, friction, stiffness, dissipation."""
+    shape, placement, friction, stiffness, dissipation = given
+    if not isinstance(shape, Shape):
+        hint = f"write {shape.__name__}(...)" if isinstance(shape, type) else "as in Sphere(0.02)"
+        raise ModelError(f"{owner}: shape must be a shape, {hint}, got {validate.shown(shape)}")
+    return Geometry(
+        name,
+        body,
+        shape,
+        validate.pose(placement, f"{owner}: placement"),
+        _at_least(0.0, friction, f"{owner}: friction"),
+        None if stiffness is None else _at_least(None, stiffness, f"{owner}: stiffness"),
+        _at_least(0.0, dissipation, f"{owner}: dissipation"),
+    )
+
+
+def _at_least(least: float | None, value: Any, what: str) -> float:
+    """A number that is not below `least`; positive if that is None."""
+    if isinstance(value, bool) or not ops.is_literal(value):
+        raise ModelError(f"{what} is {validate.shown(value)}: it must be a plain number")
+    if not math.isfinite(value) or (value <= 0 if least is None else value < least):
+        kind = "positive" if least is None else "not negative"
+        raise ModelError(f"{what} is {value}: it must be finite and {kind}")
+    return float(value)
+
+
+_FIELDS = ("shape", "placement", "friction", "stiffness", "dissipation")
+
+
+def changed_geometries(model: Model, changes: Any) -> tuple[Geometry, ...]:
+    """The geometries of a model after the changes of a dict from their names to dicts, or to None."""
+    owner = f"model '{model.name}': replace(geometries=...)"
+    if not isinstance(changes, Mapping):
+        raise ModelError(f"{owner} takes a dict from names of geometries, got {validate.shown(changes)}")
+    own: dict[str, Geometry | None] = {part.name: part for part in model.geometries}
+    for name, values in changes.items():
+        part = own.get(name)
+        if part is None:
+            raise validate.unknown(name, "geometry", own, owner)
+        if values is None:
+            own[name] = None
+            continue
+        if not isinstance(values, Mapping):
+            got = validate.shown(values)
+            raise ModelError(f"{owner}: '{name}' needs a dict of what changes, or None, got {got}")
+        for field in values:
+            if field not in _FIELDS:
+                raise validate.unknown(field, "entry", _FIELDS, f"{owner}: '{name}'")
+        given = {**part._asdict(), **values}
+        what = f"model '{model.name}': geometry '{name}'"
+        own[name] = geometry(name, part.body, tuple(given[field] for field in _FIELDS), what)
+    return tuple(part for part in own.values() if part is not None)
+
+
+def names(model: Model) -> tuple[str, ...]:
+    """The names of the geometries, in the order in which they were added."""
+    return tuple(part.name for part in model.geometries)
+
+
+def free_name(wanted: str, taken: Any) -> str:
+    """`wanted`, or `wanted_2`, ... if it is taken."""
+    name, count = wanted, 2
+    while name in taken:
+        name, count = f"{wanted}_{count}", count + 1
+    return name
+
+
+def contact_points(model: Model) -> tuple[ContactPoint, ...]:
+    """The points of bodies that can touch the ground, in the order of the geometries.
+
+    A body that cannot move has none. A stiffness that was not given is that of feet on which the robot sinks
+    in by 1 mm: k = m g / (n 1 mm), with the mass m of the tree that the body belongs to (from the first joint
+    that moves on), |g| of the model (9.81 without gravity), and the number n of the points on that tree, at
+    most 4.
+    """
+    return model.memo("contact points", lambda: _points(model))
+
+
+def weights(model: Model) -> list[Any]:
+    """The weight of the tree that each body belongs to, the world first, N; 0 for bodies that cannot move."""
+    roots = _roots(model)
+    own = {root: _weight(model, root, roots) for root in set(roots) if root}
+    return [own.get(root, 0.0) for root in roots]
+
+
+def _points(model: Model) -> tuple[ContactPoint, ...]:
+    roots, weight = _roots(model), weights(model)
+    found = [(part, roots[part.body], s) for part in model.geometries for s in part.shape.supports]
+    found = [(part, root, s.moved(part.placement)) for part, root, s in found if root]
+    counts = Counter(root for _, root, _ in found)
+    resolved = {root: weight[root] / (min(count, _FEET) * SINK) for root, count in counts.items()}
+    return tuple(
+        ContactPoint(
+            part.name, part.body, s.position, s.radius, part.friction,
+            resolved[root] if part.stiffness is None else part.stiffness, part.dissipation, s.rim,
+        )
+        for part, root, s in found
+    )  # fmt: skip
+
+
+def _roots(model: Model) -> list[int]:
+    """For each body, the world first, the one that begins its tree: the first that moves; 0 for none."""
+    roots = [0]
+    for i, body in enumerate(model.bodies, 1):
+        roots.append(roots[body.parent] or (i if body.joint.nv else 0))
+    return roots
+
+
+def _weight(model: Model, root: int, roots: list[int]) -> Any:
+    """The weight of a tree, N; that of 1 kg if it has none."""
+    mass = sum(body.inertia.mass for body, own in zip(model.bodies, roots[1:]) if own == root)
+    if ops.is_literal(mass) and not mass > 0:
+        mass = 1.0
+    square = vec.dot(model.gravity, model.gravity)  # type: ignore[arg-type]
+    return mass * (EARTH if ops.is_literal(square) and square == 0 else ops.sqrt(square))

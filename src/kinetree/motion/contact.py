@@ -1,0 +1,207 @@
+"""Steps with contact: what touches the ground, joints and their drives are terms of one minimum."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree import functions as of
+from kinetree.algorithms.contact import contact_response
+from kinetree.errors import ArgumentError
+from kinetree.model import Model
+from kinetree.model.ground import Ground, Heightfield
+from kinetree.motion import flight
+from kinetree.motion.joint_forces import Servo, slopes, within_efforts
+from kinetree.spatial import vector as vec
+from kinetree.stages import SweepFunction, function
+
+Array = np.ndarray
+
+_response = SweepFunction(contact_response)
+CREEP = 1e-4  # m/s: below about this speed points that touch hold
+SIGNATURE = (
+    "q, v, tau, f_ext?, dt, kp?, kd?, setpoint?, "
+    "contact_stiffness?, contact_dissipation?, contact_friction?, creep?"
+)
+INPUTS = ("contact_stiffness", "contact_dissipation", "contact_friction", "creep")
+PLANE = Ground()
+
+
+class Contact(NamedTuple):
+    """What a model stands on, and how that feels."""
+
+    ground: Any
+    stiffness: Any = None
+    dissipation: Any = None
+    friction: Any = None
+    creep: Any = None
+
+    def numbers(self, model: Model) -> list[Any]:
+        """Stiffness, dissipation and friction of each point, and the speed of creep."""
+        points = model.contact_points
+        own = [[getattr(p, name) for p in points] for name in ("stiffness", "dissipation", "friction")]
+        given = (self.stiffness, self.dissipation, self.friction)
+        found: list[Any] = [np.array(a) if x is None else x for a, x in zip(own, given, strict=True)]
+        return [*found, CREEP if self.creep is None else self.creep]
+
+
+def resolved(
+    model: Model, ground: Any, integrator: str, who: str, constraints: Any = ()
+) -> Ground | Heightfield | None:
+    """What a model stands on; None for nothing, or if it has nothing to touch it.
+
+    Constraints say themselves what holds a model: with them there is no ground unless one is asked for.
+    """
+    if ground is None or ground is False or (ground is True and constraints):
+        return None
+    if ground is not True and not isinstance(ground, (Ground, Heightfield)):
+        raise ArgumentError(
+            f"{who}: ground must be a kt.Ground or kt.Heightfield, True for the model's own, or False for "
+            f"none, got {ground!r}"
+        )
+    if constraints:
+        raise ArgumentError(f"{who}: no ground together with constraints: give ground=False")
+    if integrator != "discrete" and ground is not True:
+        raise ArgumentError(f"{who}: {integrator} knows no ground: use integrator='discrete'")
+    if integrator != "discrete" or not model.contact_points:
+        return None
+    return (model.ground or (PLANE if _floats(model) else None)) if ground is True else ground
+
+
+def _floats(model: Model) -> bool:
+    """True if a point that can touch is on a tree that flies freely."""
+    for body in {point.body for point in model.contact_points}:
+        while body:
+            if model.bodies[body - 1].joint.is_free:
+                return True
+            body = model.bodies[body - 1].parent
+    return False
+
+
+def given(model: Model, ground: Any, *felt: Any) -> dict[str, Any]:
+    """Numbers of points that a caller gives, one for all or one for each, by name."""
+    found = {}
+    for name, value in zip(INPUTS, felt):
+        if value is not None:
+            if ground is None:
+                raise ArgumentError(f"simulate: {name} is given, but nothing touches: there is no ground")
+            whole = isinstance(value, (int, float, np.number))
+            found[name] = np.full(len(model.contact_points), value) if whole else value
+    return found
+
+
+def touching_step(
+    model: Model, q: Array, v: Array, tau: Array, f_ext: Any, h: Any, servo: Servo, passive: bool,
+    limits: bool, contact: Contact,
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """(q, v) after a step, and the forces and velocities of the points that can touch, (points, 3).
+
+    The velocities of floating bases are those in fixed axes: their accelerations are counted from `steady`.
+    """
+    tau = within_efforts(model, tau)[0] if limits else tau
+    force = tau + flight.gyroscopic_difference(model, v, h)
+    joints = slopes(model, q, v, h, servo, passive, limits, rubs=False)
+    tree, more = model.spanning_tree, dict[str, Any]()
+    if joints is not None:
+        span, offset, slope = joints
+        force = force + span.force(offset - slope * span.velocities(v))
+        more["added"] = slope * h
+    rubbing = tuple(int(k) for k in np.flatnonzero(tree.friction)) if passive else ()
+    if rubbing:
+        more["rub"] = tree.friction
+    start = flight.steady(model, v)
+    x = h * (force - of.inverse_dynamics(model, q, v, start, f_ext))
+    change, forces, velocities = _response(
+        model, q, v, x, h, *contact.numbers(model), **more, ground=contact.ground, rubbing=rubbing
+    )
+    return *flight.advanced(model, q, v, change / h + start, h), forces, velocities
+
+
+@function(f"{SIGNATURE} -> q, v, force(points, 3), velocity(points, 3)")
+def contact_step(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    f_ext: Array | None = None,
+    *,
+    dt: Any,
+    kp: Array | None = None,
+    kd: Array | None = None,
+    setpoint: Array | None = None,
+    passive: bool = True,
+    limits: bool = True,
+    ground: Any = True,
+    contact_stiffness: Array | None = None,
+    contact_dissipation: Array | None = None,
+    contact_friction: Array | None = None,
+    creep: Any = None,
+) -> tuple[Array, ...]:
+    """`kt.step` with contact, and what the points feel: their forces and velocities in world axes."""
+    below = resolved(model, ground, "discrete", "contact_step")
+    if below is None:
+        raise ArgumentError(f"model {model.name!r} touches nothing: it needs geometry, and a ground")
+    felt = Contact(below, contact_stiffness, contact_dissipation, contact_friction, creep)
+    return touching_step(model, q, v, tau, f_ext, dt, Servo(kp, kd, setpoint), passive, limits, felt)
+
+
+@function("q, force(points, 3) -> f_ext(nb, 6)")
+def contact_wrenches(model: Model, q: Array, force: Array, ground: Any = True) -> Array:
+    """The wrench on each body, in its axes, of forces (world axes) at the points that can touch."""
+    below = resolved(model, ground, "discrete", "contact_wrenches") or PLANE
+    poses = of.placements(model, q)
+    total = np.zeros((model.nbodies, 6), poses.dtype)
+    for point, f in zip(model.contact_points, force, strict=True):
+        R, p = poses[point.body - 1, :3, :3], poses[point.body - 1, :3, 3]
+        _, normal = below.at(tuple(p + R @ np.array(point.position)))
+        r = point.touching(tuple(R.T @ np.array(normal)))
+        pull = R.T @ f
+        moment = np.array(vec.cross(r, tuple(pull)))
+        total[point.body - 1] = total[point.body - 1] + np.concatenate([moment, pull])
+    return total
+
+
+@function(f"{SIGNATURE} -> force(points, 3)")
+def contact_forces(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    f_ext: Array | None = None,
+    *,
+    dt: Any,
+    kp: Array | None = None,
+    kd: Array | None = None,
+    setpoint: Array | None = None,
+    passive: bool = True,
+    limits: bool = True,
+    ground: Any = True,
+    contact_stiffness: Array | None = None,
+    contact_dissipation: Array | None = None,
+    contact_friction: Array | None = None,
+    creep: Any = None,
+) -> Array:
+    """The force of the ground on each point of `model.contact_points` during a step, in world axes.
+
+        f_n = k (depth - h u_n)_+ (1 - d u_n)_+        f_t = -mu f0 u_t / sqrt(|u_t|^2 + v_s^2)
+
+    u is the velocity of the point at the end of the step, f0 its normal force at the beginning, k, d and mu
+    its stiffness, dissipation and friction (those of the model, or given as contact_stiffness and so on), and
+    v_s = `creep`. The new velocities make one convex function least:
+
+        1/2 |v+ - v*|_M^2 + h sum (N(u_n) + mu f0 sqrt(|u_t|^2 + v_s^2)) + h sum P(v_j)
+
+    with v* the velocities without contact, N' = -f_n, and P for what acts at the joints: damping, springs,
+    servos, dry friction, stops. Arguments as for `kt.step`, which makes this step. Zero where nothing
+    touches.
+
+    Reference: Castro and others (arXiv 2312.03908).
+    """
+    if resolved(model, ground, "discrete", "contact_forces") is None:
+        return np.zeros((len(model.contact_points), 3))
+    given: dict[str, Any] = {"kp": kp, "kd": kd, "setpoint": setpoint, "contact_stiffness": contact_stiffness}
+    given |= {"contact_dissipation": contact_dissipation, "contact_friction": contact_friction}
+    given = {name: x for name, x in {**given, "creep": creep, "f_ext": f_ext}.items() if x is not None}
+    options = {"passive": passive, "limits": limits, "ground": ground}
+    return contact_step(model, q, v, tau, dt=dt, **given, **options)[2]

@@ -1,0 +1,160 @@
+"""The minimum that a step with contact finds, against dense Newton steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.contact.scenes import box, dense, quadruped, solid, standing, thing
+from tests.derivatives.cases import tree
+from tests.loops.mechanisms import ankle, four_bar
+
+import kinetree as kt
+from kinetree.motion.contact import _response
+
+PLANE = kt.Ground()
+
+
+def numbers(model: kt.Model) -> np.ndarray:
+    return np.array([[p.stiffness, p.dissipation, p.friction] for p in model.contact_points]).T
+
+
+def agrees(model, q, v, x, h=2e-3, ground=PLANE, added=None, rub=None, creep=1e-4, target="cpu") -> None:
+    more = {name: value for name, value in {"added": added, "rub": rub}.items() if value is not None}
+    rubbing = () if rub is None else tuple(int(k) for k in np.flatnonzero(rub))
+    change, force, velocity = _response(
+        model,
+        q,
+        v,
+        x,
+        h,
+        *numbers(model),
+        creep,
+        ground=ground,
+        rubbing=rubbing,
+        target=target,
+        fine=1e-12,
+        **more,
+    )
+    wanted, forces = dense(model, q, v, x, h, creep, ground, added, rub)
+    scale = 1 + abs(wanted).max() + abs(v).max()
+    k, _, mu = numbers(model)
+    steepest = k.max() * h + mu.max() * abs(forces).max() / creep + 1  # N for each m/s
+    stiff = (
+        steepest
+        * h
+        / (kt.mass_matrix(model, q) + np.diag(np.zeros(model.nv) if added is None else added))
+        .diagonal()
+        .min()
+    )
+    assert abs(change - wanted).max() < (1e-12 + 2e-16 * stiff) * scale
+    assert abs(force - forces).max() < (1e-12 + 2e-16 * stiff) * steepest * scale
+    assert velocity.shape == force.shape
+
+
+@pytest.mark.parametrize("trunk", [False, True])
+def test_a_quadruped_that_falls_hard(trunk):
+    model = quadruped(trunk, stiffness=4e4, dissipation=0.1)
+    rng, start = np.random.default_rng(7), standing(model)
+    for _ in range(8):
+        q = model.integrate(start, 0.2 * rng.normal(size=model.nv))
+        q[6] = start[6] + rng.uniform(-0.02, 0.01)
+        agrees(model, q, 2 * rng.normal(size=18), 0.5 * rng.normal(size=18))
+
+
+@pytest.mark.parametrize("stiffness, creep, h", [(1e6, 1e-5, 5e-3), (1e7, 1e-4, 1e-3), (1e3, 1e-2, 1e-2)])
+def test_stiff_and_soft_ground(stiffness, creep, h):
+    model = quadruped(stiffness=stiffness, dissipation=0.5)
+    rng, start = np.random.default_rng(1), standing(model)
+    for _ in range(4):
+        q = model.integrate(start, 0.1 * rng.normal(size=model.nv))
+        q[6] = start[6] - rng.uniform(0, 0.01)
+        agrees(model, q, rng.normal(size=18), 0.2 * rng.normal(size=18), h, creep=creep)
+
+
+def test_slopes_balls_and_rims():
+    rng = np.random.default_rng(2)
+    slope = kt.Ground((0.3, -0.2, 1.0), 0.1)
+    for shape in (kt.Sphere(0.1), kt.Capsule(0.05, 0.1), kt.Cylinder(0.1, 0.1), kt.Box((0.1, 0.05, 0.08))):
+        model = thing(shape, solid(2.0, (0.2, 0.1, 0.16)), friction=0.6)
+        for _ in range(3):
+            q, v = model.random_state(rng)
+            q[4:] = np.array(slope.normal) * (slope.height + rng.uniform(0.02, 0.12))
+            agrees(model, q, v, 0.5 * rng.normal(size=6), ground=slope)
+
+
+def test_inertia_added_and_dry_friction_of_joints():
+    model = quadruped(stiffness=4e4)
+    rng, start = np.random.default_rng(3), standing(model)
+    added, rub = rng.uniform(0, 0.1, 18), np.where(np.arange(18) < 6, 0, rng.uniform(0, 2, 18))
+    for speed in (0.0, 1e-4, 1.0):
+        q = model.integrate(start, 0.1 * rng.normal(size=18))
+        agrees(model, q, speed * rng.normal(size=18), 0.1 * rng.normal(size=18), added=added, rub=rub)
+
+
+def test_rotors_mimic_joints_armature_and_deep_trees():
+    for seed in range(6):
+        model = tree(seed).model
+        rng = np.random.default_rng(seed)
+        for name in rng.choice(model.body_names, 4):
+            model = model.add_geometry(
+                str(name), kt.Sphere(0.05), kt.Pose(p=rng.normal(size=3) * 0.3), stiffness=3e4
+            )
+        q, v = model.random_state(rng)
+        T = kt.placements(model, q)
+        heights = [T[p.body - 1][2] @ (*p.position, 1.0) for p in model.contact_points]
+        ground = kt.Ground(height=float(np.sort(heights)[1]))
+        agrees(model, q, v, 0.1 * rng.normal(size=model.nv), ground=ground)
+
+
+@pytest.mark.parametrize("make", [four_bar, ankle])
+def test_loops(make):
+    model = make()
+    rng = np.random.default_rng(4)
+    for name in model.body_names[-2:]:
+        model = model.add_geometry(name, kt.Point(), kt.Pose(p=(0.3, 0.0, -0.1)), stiffness=1e4)
+    q, v = model.random_state(rng)
+    T = kt.placements(model, q)
+    ground = kt.Ground(
+        height=float(np.mean([T[p.body - 1][2] @ (*p.position, 1.0) for p in model.contact_points]))
+    )
+    agrees(model, q, v, 0.1 * rng.normal(size=model.nv), ground=ground)
+
+
+def test_the_same_in_plain_python_and_in_single_numbers():
+    model = quadruped(stiffness=4e4)
+    rng, q = np.random.default_rng(5), standing(model)
+    q[6] -= 2e-3
+    v, x = rng.normal(size=(5, 18)), 0.1 * rng.normal(size=(5, 18))
+    agrees(model, q, v[0], x[0], target="eager")
+    arguments = (q, v, x, 2e-3, *numbers(model), 1e-4)
+    compiled = _response(model, *arguments, ground=PLANE)
+    plain = _response(model, *arguments, ground=PLANE, target="eager")
+    for a, b in zip(compiled, plain, strict=True):
+        assert abs(a - b).max() < 1e-9 * (1 + abs(b).max())
+    single = kt.compile(_response, model, dtype="float32", ground=PLANE)(*(np.float32(x) for x in arguments))
+    assert abs(single[0] - compiled[0]).max() < 2e-3
+
+
+def test_a_state_gives_the_same_bits_in_any_batch():
+    model = quadruped(True, stiffness=4e4)
+    rng, start = np.random.default_rng(6), standing(model)
+    q = np.array([model.integrate(start, 0.2 * rng.normal(size=18)) for _ in range(37)])
+    q[:, 6] = start[6] - 0.01
+    v, x = rng.normal(size=(2, 37, 18))
+    k = numbers(model)
+    together = _response(model, q, v, x, 2e-3, *k, 1e-4, ground=PLANE)
+    for i in (0, 5, 17, 36):
+        alone = _response(model, q[i], v[i], x[i], 2e-3, *k, 1e-4, ground=PLANE)
+        assert all(np.array_equal(a[i], b) for a, b in zip(together, alone, strict=True))
+    backwards = _response(model, q[::-1], v[::-1], x[::-1], 2e-3, *k, 1e-4, ground=PLANE)
+    assert all(np.array_equal(a[::-1], b) for a, b in zip(together, backwards, strict=True))
+
+
+def test_nothing_but_flight_is_a_plain_step():
+    model = box()
+    q = model.neutral()
+    q[6] = 1.0
+    x = np.arange(6.0)
+    change, force, _ = _response(model, q, np.ones(6), x, 1e-3, *numbers(model), 1e-4, ground=PLANE)
+    np.testing.assert_allclose(change, np.linalg.solve(kt.mass_matrix(model, q), x), rtol=1e-12)
+    assert not force.any()

@@ -1,0 +1,273 @@
+"""What contact does in rollouts, against what mechanics says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.contact.scenes import G, box, gains, quadruped, standing, thing, tilted
+
+import kinetree as kt
+from kinetree.motion.contact import contact_step
+
+
+def at_rest(model: kt.Model, height: float) -> tuple[np.ndarray, np.ndarray]:
+    q = model.neutral()
+    q[6] = height
+    return q, np.zeros(model.nv)
+
+
+def test_a_standing_quadruped_carries_its_weight():
+    model = quadruped(stiffness=4e4)
+    q = standing(model)
+    run = kt.simulate(model, q, np.zeros(18), duration=6.0, dt=2e-3, setpoint=q, record=20, **gains(model))
+    assert not run.failed
+    servo = {**gains(model), "setpoint": q}
+    force = kt.contact_forces(model, run.q[-1], run.v[-1], np.zeros(18), dt=2e-3, **servo)
+    weight = model.total_mass * G
+    assert abs(force[:, 2].sum() / weight - 1) < 1e-6
+    assert np.all(force[:, 2] > 0)
+    assert abs(run.v[-1]).max() < 1e-4  # it creeps with less than v_s
+
+
+def test_a_box_sinks_in_by_what_its_stiffness_says():
+    model = box(10.0, stiffness=4e4)
+    q, v = at_rest(model, 0.1)
+    run = kt.simulate(model, q, v, duration=2.0, dt=1e-3, record=100)
+    assert abs(run.q[-1, 6] - (0.1 - 10 * G / (4 * 4e4))) < 1e-6
+
+
+@pytest.mark.parametrize("dt", [1e-3, 2e-3, 5e-3])
+def test_a_box_slides_down_a_slope_as_it_should(dt):
+    angle, mu = np.radians(10.0), 0.1
+    model = box(10.0, stiffness=4e4, friction=mu)
+    q, v = at_rest(model, 0.1 - 10 * G * np.cos(angle) / (4 * 4e4))
+    run = kt.simulate(model, q, v, duration=2.0, dt=dt, gravity=tilted(angle), record=round(0.5 / dt))
+    speed = (run.v[-1, 3:] - run.v[-2, 3:])[0] / 0.5
+    assert abs(speed - G * (np.sin(angle) - mu * np.cos(angle))) < 1e-5
+
+
+def test_a_box_on_a_slope_creeps_slower_than_said():
+    angle, creep = np.radians(10.0), 1e-4
+    model = box(10.0, stiffness=4e4, friction=0.8)
+    q, v = at_rest(model, 0.1 - 10 * G * np.cos(angle) / (4 * 4e4))
+    run = kt.simulate(model, q, v, duration=2.0, dt=2e-3, gravity=tilted(angle), record=100, creep=creep)
+    share = np.tan(angle) / 0.8
+    expected = creep * share / np.sqrt(1 - share * share)
+    assert abs(np.linalg.norm(run.v[-1, 3:]) / expected - 1) < 1e-3
+    slower = kt.simulate(model, q, v, duration=2.0, dt=2e-3, gravity=tilted(angle), record=100, creep=1e-5)
+    assert abs(np.linalg.norm(slower.v[-1, 3:]) / expected * 10 - 1) < 1e-2
+
+
+def test_a_slope_may_also_be_the_ground():
+    angle = np.radians(20.0)
+    model = box(10.0, stiffness=4e4, friction=0.2)
+    normal = (np.sin(angle), 0.0, np.cos(angle))
+    q = model.neutral()
+    q[:4] = 0.0, np.sin(angle / 2), 0.0, np.cos(angle / 2)
+    q[4:] = (0.1 - 10 * G * np.cos(angle) / (4 * 4e4)) * np.array(normal)
+    run = kt.simulate(model, q, np.zeros(6), duration=1.0, dt=2e-3, ground=kt.Ground(normal), record=250)
+    speed = np.linalg.norm(run.v[-1, 3:]) - np.linalg.norm(run.v[-2, 3:])
+    assert abs(speed / 0.5 - G * (np.sin(angle) - 0.2 * np.cos(angle))) < 1e-5
+
+
+@pytest.mark.parametrize("mu", [0.2, 1.0])
+def test_a_sliding_box_stops_where_it_should_and_does_not_glide(mu):
+    model = box(10.0, (0.2, 0.2, 0.02), stiffness=4e4, friction=mu)
+    q, v = at_rest(model, 0.02 - 10 * G / (4 * 4e4))
+    v[3] = 2.0
+    for dt in (1e-3, 5e-3):
+        run = kt.simulate(model, q, v, duration=1.5, dt=dt)
+        distance = run.q[-1, 4] / (2.0**2 / (2 * mu * G)) - 1
+        assert abs(distance) < 1.2 * dt * mu * G / 2.0 + 1e-3
+        assert run.q[:, 6].max() - run.q[0, 6] < 5e-5
+
+
+def test_friction_stays_in_its_cone_and_opposes_slip():
+    model = quadruped(stiffness=4e4, friction=0.6)
+    start = standing(model)
+    rng = np.random.default_rng(0)
+    q = np.repeat(start[None], 20, 0)
+    q[:, 6] += 0.05
+    v = rng.normal(size=(20, 18))
+    servo = {**gains(model), "setpoint": start}
+    run = kt.simulate(model, q, v, duration=0.4, dt=2e-3, **servo)
+    q, v = run.q[:, :-1].reshape(-1, 19), run.v[:, :-1].reshape(-1, 18)
+    _, _, force, velocity = contact_step(model, q, v, np.zeros(18), dt=2e-3, **servo)
+    feet = model.frame_names
+    depth = -np.stack([kt.frame_placement(model, q, frame=foot)[:, 2, 3] for foot in feet], -1)
+    fall = np.stack([kt.frame_velocity(model, q, v, foot, "aligned")[:, 5] for foot in feet], -1)
+    before = 4e4 * np.maximum(0, depth) * np.maximum(0, 1 - fall)  # f0
+    normal, along, slip = force[..., 2], force[..., :2], velocity[..., :2]
+    assert np.all(normal >= -1e-12 * normal.max())
+    assert np.all(np.linalg.norm(along, axis=-1) <= 0.6 * before * (1 + 1e-9) + 1e-9)
+    assert np.all((along * slip).sum(-1) <= 1e-12)
+    sliding = np.linalg.norm(slip, axis=-1) > 1e-2
+    bound = np.linalg.norm(along, axis=-1)[sliding]
+    np.testing.assert_allclose(bound, 0.6 * before[sliding], rtol=1e-3, atol=1e-6)
+    assert sliding.any() and (normal > 1).any() and (normal == 0).any()
+
+
+def energy(model: kt.Model, run: kt.Trajectory) -> np.ndarray:
+    """Of motion, weight and of what is pressed in."""
+    T = kt.placements(model, run.q)
+    total = run.energy.copy()
+    for p in model.contact_points:
+        depth = np.maximum(0, -(T[..., p.body - 1, 2, :] @ np.array([*p.position, 1.0])))
+        total = total + 0.5 * p.stiffness * depth**2
+    return total
+
+
+@pytest.mark.parametrize("dt", [1e-3, 2e-3, 5e-3])
+def test_a_tumbling_box_never_gains_energy(dt):
+    model = box(10.0, (0.15, 0.1, 0.05), stiffness=4e4, dissipation=0.0)
+    rng = np.random.default_rng(1)
+    q, v = at_rest(model, 0.5)
+    q = np.repeat(q[None], 32, 0)
+    v = rng.normal(size=(32, 6)) * [8, 8, 8, 1, 1, 1]
+    run = kt.simulate(model, q, v, duration=2.0, dt=dt)
+    assert not run.failed
+    gain = np.diff(energy(model, run), axis=-1)
+    # a step may begin to press in between: then the energy of the spring counts from its end
+    assert gain.max() < 1e-10, gain.max()
+
+
+def test_a_passive_quadruped_with_damped_joints_never_gains_energy():
+    plain = quadruped(True, stiffness=4e4, dissipation=0.1)
+    model = plain.replace(damping={name: 0.1 for name in plain.joint_names[1:]})
+    rng = np.random.default_rng(2)
+    q = np.repeat(standing(model)[None], 16, 0)
+    q[:, 6] += 0.3
+    v = rng.normal(size=(16, 18))
+    run = kt.simulate(model, q, v, duration=1.0, dt=1e-3, limits=False)
+    assert not run.failed
+    assert np.diff(energy(model, run), axis=-1).max() < 1e-9
+
+
+@pytest.mark.parametrize("beyond", [-1.0, 1.0])
+def test_a_box_tips_at_its_angle(beyond):
+    half = (0.05, 0.1, 0.2)
+    angle = np.arctan(half[0] / half[2]) + np.radians(beyond)
+    model = box(5.0, half, stiffness=1e6, friction=1.0)
+    q, v = at_rest(model, half[2])
+    run = kt.simulate(model, q, v, duration=2.0, dt=2e-3, gravity=tilted(angle), record=10)
+    fell = abs(run.q[-1, 1]) > 0.1
+    assert fell == (beyond > 0)
+
+
+def test_a_ball_rolls_down_without_slipping():
+    angle, radius, mass = np.radians(15.0), 0.1, 2.0
+    inertia = kt.Inertia(mass, (0, 0, 0), 0.4 * mass * radius**2 * np.eye(3))
+    model = thing(kt.Sphere(radius), inertia, stiffness=4e4, friction=0.8)
+    q, v = at_rest(model, radius - mass * G * np.cos(angle) / 4e4)
+    run = kt.simulate(model, q, v, duration=1.0, dt=1e-3, gravity=tilted(angle), record=500)
+    T = kt.placements(model, run.q)[:, 0, :3, :3]
+    speed = np.einsum("tij,tj->ti", T, run.v[:, 3:])[:, 0]
+    assert abs((speed[-1] - speed[-2]) / 0.5 / (G * np.sin(angle) / 1.4) - 1) < 1e-3
+    spin = np.einsum("tij,tj->ti", T, run.v[:, :3])[:, 1]
+    assert abs(speed[-1] - radius * spin[-1]) < 2e-3
+
+
+def test_deep_in_the_ground_nothing_is_thrown():
+    model = quadruped(True)
+    q = standing(model)
+    q[6] -= 0.15
+    run = kt.simulate(model, q, np.zeros(18), duration=1.0, dt=2e-3, setpoint=q, **gains(model))
+    assert not run.failed
+    assert abs(run.v[:, 3:6]).max() < 1.5
+    assert run.q[:, 6].max() < standing(model)[6] + 0.02
+
+
+def test_painleves_rod_has_a_motion_that_converges():
+    """A slender rod that slides on its end with so much friction that rigid bodies have no solution."""
+    length, mass, angle = 1.0, 1.0, np.radians(60.0)
+    builder = kt.ModelBuilder("rod")
+    across = mass * length**2 / 12
+    builder.add_body(
+        "rod", joint=kt.Free(), inertia=kt.Inertia(mass, (0, 0, 0), np.diag([across, across, 1e-4]))
+    )
+    builder.add_geometry("rod", kt.Point(), kt.Pose(p=(0, 0, -length / 2)), friction=2.0, stiffness=1e5)
+    model = builder.build()
+    q = model.neutral()
+    q[:4] = 0.0, np.sin((np.pi / 2 - angle) / 2), 0.0, np.cos((np.pi / 2 - angle) / 2)
+    q[4:] = 0.0, 0.0, length / 2 * np.sin(angle)
+    v = np.zeros(6)
+    R = kt.placements(model, q)[0, :3, :3]
+    v[3:] = R.T @ (1.0, 0.0, 0.0)
+    ends = []
+    for dt in (4e-4, 2e-4, 1e-4):
+        run = kt.simulate(model, q, v, duration=0.08, dt=dt)
+        assert not run.failed and abs(run.v).max() < 50
+        ends.append(run.q[-1])
+    first, second = abs(ends[1] - ends[0]).max(), abs(ends[2] - ends[1]).max()
+    assert second < 0.75 * first and second < 5e-3
+
+
+def test_parameters_by_state_and_the_same_bits_in_any_batch():
+    model = box(10.0, stiffness=4e4)
+    q, v = at_rest(model, 0.11)
+    v[3] = 1.0
+    mu = np.array([0.1, 0.3, 0.9])
+    run = kt.simulate(
+        model, np.repeat(q[None], 3, 0), np.repeat(v[None], 3, 0), duration=0.5, dt=2e-3,
+        contact_friction=np.repeat(mu[:, None], 8, 1),
+    )  # fmt: skip
+    assert np.all(np.diff(run.q[:, -1, 4]) < -0.01)
+    alone = kt.simulate(model, q, v, duration=0.5, dt=2e-3, contact_friction=0.3)
+    assert np.array_equal(alone.q, run.q[1]) and np.array_equal(alone.v, run.v[1])
+    one = kt.step(model, q, v, np.zeros(6), dt=2e-3, contact_friction=np.full(8, 0.3))
+    assert np.array_equal(one[0], alone.q[1]) and np.array_equal(one[1], alone.v[1])
+
+
+def test_without_ground_it_falls():
+    model = box()
+    q, v = at_rest(model, 0.1)
+    for ground in (False, None):
+        run = kt.simulate(model, q, v, duration=0.5, dt=1e-2, ground=ground)
+        assert run.q[-1, 6] < -1.0
+    assert not kt.contact_forces(model, q, v, v, dt=1e-2, ground=False).any()
+
+
+def test_a_trajectory_knows_its_contacts(tmp_path):
+    model = quadruped(stiffness=4e4)
+    q = standing(model)
+    q[6] += 0.02
+    run = kt.simulate(model, q, np.zeros(18), duration=0.3, dt=2e-3, setpoint=q, creep=1e-3, **gains(model))
+    force, velocity = run.contact_force, run.contact_velocity
+    assert force.shape == velocity.shape == (151, 4, 3)
+    assert not force[:10].any() and (force[-1, :, 2] > 0).all()
+    # momentum: what the ground gave is what changed
+    gained = run.momentum[-1, 3:] - run.momentum[0, 3:] - model.total_mass * np.array(model.gravity) * 0.3
+    np.testing.assert_allclose(force[:-1].sum((0, 1)) * 2e-3, gained, atol=1e-3 * abs(gained).max())
+    # energy: of contact, only little is given back
+    assert run.contact_power.shape == (151, 4)
+    still = kt.forward_dynamics(model, run.q, run.v, run.joint_force)
+    assert abs(run.acceleration - still)[:10].max() < 1e-9 and abs(run.acceleration - still)[-1].max() > 1
+    path = tmp_path / "run.npz"
+    run.save(path)
+    again = kt.Trajectory.load(path)
+    assert again.ground == kt.Ground() and np.array_equal(again.contact_force, force)
+    part = run[100:]
+    assert np.array_equal(part.contact_force, force[100:])
+
+
+def test_a_step_with_contact_has_derivatives():
+    model = quadruped(stiffness=4e4)
+    q = standing(model)
+    q[6] -= 2e-3
+    rng = np.random.default_rng(3)
+    v, tau = 0.3 * rng.normal(size=18), rng.normal(size=18)
+    dq, dv, dtau = rng.normal(size=(3, 18))
+    more = {"dt": 2e-3, "creep": 1e-2}
+    after = kt.step(model, q, v, tau, **more)
+    *_, change_q, change_v = kt.jvp_of(kt.step)(model, q, v, tau, **more, d_q=dq, d_v=dv, d_tau=dtau)
+
+    def moved(e: float) -> tuple:
+        return kt.step(model, model.integrate(q, e * dq), v + e * dv, tau + e * dtau, **more)
+
+    e = 1e-5
+    ahead, behind, far, back = moved(e), moved(-e), moved(2 * e), moved(-2 * e)
+    slope = (8 * (ahead[1] - behind[1]) - (far[1] - back[1])) / (12 * e)
+    assert abs(change_v - slope).max() < 1e-7 * abs(slope).max()
+    turned = [model.difference(after[0], x[0]) for x in (ahead, behind, far, back)]
+    slope = (8 * (turned[0] - turned[1]) - (turned[2] - turned[3])) / (12 * e)
+    assert abs(change_q - slope).max() < 1e-7 * abs(slope).max()
