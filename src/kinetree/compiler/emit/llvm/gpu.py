@@ -17,7 +17,6 @@ from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.strands import Strands, one_strand
 
 SHARED = 96 << 10  # bytes that a block can have on every device
-BLOCKS = 2  # that shall have room for inputs which stand anywhere
 
 
 def emit_gpu(
@@ -53,8 +52,7 @@ def emit_gpu(
         if plan is not None:
             arriving = arriving or ("chunks" if ahead else "")
             return Tiled(program, number, device, large, strands, plan, arriving, ahead, warps).module()
-    room = shared // BLOCKS if arriving else 0
-    return Scattered(program, number, layout != "any", device, large, room).module()
+    return Scattered(program, number, layout != "any", device, large).module()
 
 
 __all__ = ["AMD", "NVIDIA", "OWN_BYTES", "Device", "GpuModule", "emit_gpu"]
