@@ -51,7 +51,7 @@ def agrees(model, q, v, x, h=2e-3, ground=PLANE, added=None, rub=None, creep=1e-
     assert velocity.shape == force.shape
 
 
-@pytest.mark.parametrize("trunk", [False, True])
+@pytest.mark.parametrize("trunk", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_a_quadruped_that_falls_hard(trunk):
     model = quadruped(trunk, stiffness=4e4, dissipation=0.1)
     rng, start = np.random.default_rng(7), standing(model)
@@ -91,8 +91,9 @@ def test_inertia_added_and_dry_friction_of_joints():
         agrees(model, q, speed * rng.normal(size=18), 0.1 * rng.normal(size=18), added=added, rub=rub)
 
 
-def test_rotors_mimic_joints_armature_and_deep_trees():
-    for seed in range(6):
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 40), marks=pytest.mark.soak)])
+def test_rotors_mimic_joints_armature_and_deep_trees(seeds):
+    for seed in seeds:
         model = tree(seed).model
         rng = np.random.default_rng(seed)
         for name in rng.choice(model.body_names, 4):
@@ -158,3 +159,15 @@ def test_nothing_but_flight_is_a_plain_step():
     change, force, _ = _response(model, q, np.ones(6), x, 1e-3, *numbers(model), 1e-4, ground=PLANE)
     np.testing.assert_allclose(change, np.linalg.solve(kt.mass_matrix(model, q), x), rtol=1e-12)
     assert not force.any()
+
+
+def test_many_points_of_a_body_are_a_loop():
+    rng = np.random.default_rng(8)
+    cloud = kt.Vertices(0.2 * rng.normal(size=(14, 3)))
+    model = thing(cloud, solid(2.0, (0.2, 0.1, 0.16)), friction=0.6)
+    model = model.add_geometry("thing", kt.Cylinder(0.1, 0.2)).add_geometry("thing", kt.Cylinder(0.05, 0.3))
+    for _ in range(3):
+        q, v = model.random_state(rng)
+        q[4:] = 0.0, 0.0, rng.uniform(0.1, 0.3)
+        agrees(model, q, v, 0.5 * rng.normal(size=6), ground=kt.Ground((0.1, 0.2, 1.0)))
+        agrees(model, q, v, 0.5 * rng.normal(size=6), target="eager")

@@ -27,6 +27,13 @@ def repeat(
     is, whatever other states of a batch need. The loop ends once it holds for all that run side by side.
     """
     graph = next((x.graph for part in state for x in np.asarray(part).flat if type(x) is Expr), None)
+    return repeated(graph, count, body, state, until)
+
+
+def repeated(
+    graph: Any, count: int, body: Callable[..., Any], state: tuple, until: Callable[..., Any] | None
+) -> Any:
+    """The same, recorded in a graph, or run if that is None."""
     if graph is None or count < 1:
         for _ in range(count):
             done = until is not None and until(*state)
@@ -64,6 +71,20 @@ def _chosen(done: Any, old: Any, new: Any) -> Any:
     if isinstance(new, (list, tuple)):
         return [_chosen(done, a, b) for a, b in zip(old, new, strict=True)]
     return fn.where(done, old, new)
+
+
+def trust(*parts: Any) -> Any:
+    """The least of the guards that a trace of these numbers has recorded so far: below 1, something in it
+    cannot be trusted. From here on they are a result, and stop nothing. With floats, which raise errors
+    themselves, it is a large number.
+    """
+    graph = next((x.graph for part in parts for x in np.asarray(part).flat if type(x) is Expr), None)
+    least: Any = TRUSTED
+    if graph is not None:
+        for guard in graph.guards:
+            least = fn.min(least, guard)
+        graph.guards = []
+    return least
 
 
 class Kept:

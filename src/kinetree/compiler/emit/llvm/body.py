@@ -7,9 +7,10 @@ from typing import Any
 from kinetree.compiler.emit.llvm import sincos
 from kinetree.compiler.emit.llvm.function import Value
 from kinetree.compiler.emit.llvm.hoist import is_free
-from kinetree.compiler.emit.llvm.instructions import INSTRUCTIONS, LIBRARY, UNFUSED, words
+from kinetree.compiler.emit.llvm.instructions import INSTRUCTIONS, LIBRARY, UNFUSED, in_all_lanes, words
 from kinetree.compiler.emit.llvm.layout import Layout
-from kinetree.compiler.emit.llvm.results import Results, step_of
+from kinetree.compiler.emit.llvm.lookup import looked_up
+from kinetree.compiler.emit.llvm.results import Results
 from kinetree.compiler.emit.llvm.transpose import scatter, within
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.emit.printer import Walk
@@ -204,35 +205,10 @@ class Printer(Walk):
     def _lookup(self, matrix: Array, *places: Any) -> str:
         """An element of a matrix, lane by lane; NaN if a place is NaN."""
         assert matrix.data is not None
-        number, scalar = self.number, self.number.scalar
-        vector, boolean = number.vector, number.boolean
         given = [self._operand(x) for x in places]
-        inside = []
-        for x, count in zip(given, matrix.data.shape, strict=True):
-            some = self._fresh(f"fcmp ogt {vector} {x}, {number.constant(0.0)}")
-            x = self._fresh(f"select {boolean} {some}, {vector} {x}, {vector} {number.constant(0.0)}")
-            last = number.constant(count - 1.0)
-            below = self._fresh(f"fcmp olt {vector} {x}, {last}")
-            inside.append(self._fresh(f"select {boolean} {below}, {vector} {x}, {vector} {last}"))
-        found = "poison"
-        for lane in range(number.lanes):
-            one = [self._lane(x, lane) for x in inside]
-            i, j = (self._fresh(f"fptosi {scalar} {x} to i64") for x in one)
-            row = self._fresh(f"mul nsw i64 {i}, {matrix.data.shape[1]}")
-            element = self._constant(matrix, self._fresh(f"add nsw i64 {row}, {j}"), scalar)
-            if number.lanes == 1:
-                found = element
-            else:
-                found = self._fresh(f"insertelement {vector} {found}, {scalar} {element}, i32 {lane}")
-        unknown = self._fresh(f"fcmp uno {vector} {given[0]}, {given[1]}")
-        return self._fresh(
-            f"select {boolean} {unknown}, {vector} {number.constant(float('nan'))}, {vector} {found}"
-        )
-
-    def _lane(self, value: str, lane: int) -> str:
-        number = self.number
-        return (
-            value if number.lanes == 1 else self._fresh(f"extractelement {number.vector} {value}, i32 {lane}")
+        kind = self.number.scalar
+        return looked_up(
+            self, self.number, matrix.data.shape, given, lambda k: self._constant(matrix, k, kind)
         )
 
     # -- statements
@@ -303,8 +279,7 @@ class Printer(Walk):
         if slot is not None:
             value = self._operand(self.results.values[array, index])
             self._store_slot(self.layout.values + slot, value)
-        step = step_of(array, self.number)
-        for first in self.results.completes.get((array, index), ()):
+        for first, step in self.results.completes.get((array, index), ()):
             values = [self._waiting(array, e) for e in range(first, first + step)]
             size = array.size * self.number.bytes
             rows = [self.at(self._scopes[0][array], k * size, "i8") for k in range(self.number.lanes)]
@@ -351,28 +326,18 @@ class Printer(Walk):
         self._start(head)
         counter = self._fresh(f"phi i64 [ {loop.start}, %{before} ], [ %{latch}.i, %{latch} ]")
         if loop.until is not None:
-            self._leave(loop.until, f"turn{self._count}", done)
+            over = in_all_lanes(self, self.number, self._load(loop.flag))
+            self.do(f"br i1 {over}, label %{done}, label %turn{head}")
+            self._start(f"turn{head}")
         self._scopes.append({})
         self._bind(loop.counter, counter)
         self.statements(loop.body.statements)
         self._scopes.pop()
-        self._lines.append(f"  br label %{latch}")
-        self._start(latch)
+        self._lines += [f"  br label %{latch}", f"{latch}:"]
         self._lines.append(f"  %{latch}.i = add nsw i64 {counter}, {loop.step}")
         more = self._fresh(f"icmp ne i64 %{latch}.i, {stop}")
         self._lines.append(f"  br i1 {more}, label %{head}, label %{done}")
         self._start(done)
-
-    def _leave(self, until: Array, turn: str, done: str) -> None:
-        """Go to `done` if a number is at least 1 in all lanes, else on."""
-        value = self._load(Expr("load", (until, 0), self.program.graph, self.program.body, 0))
-        vector, lanes = self.number.vector, self.number.lanes
-        over = self._fresh(f"fcmp oge {vector} {value}, {self.number.constant(1.0)}")
-        if lanes > 1:
-            bits = self._fresh(f"bitcast {self.number.boolean} {over} to i{lanes}")
-            over = self._fresh(f"icmp eq i{lanes} {bits}, -1")
-        self._lines.append(f"  br i1 {over}, label %{done}, label %{turn}")
-        self._start(turn)
 
     def repeat(self, loop: While) -> None:
         head, body, latch, done = self._labels("while", "body", "again", "done")
