@@ -142,7 +142,7 @@ def _along(line: tuple[Vector, Vector | None], s: Any) -> Vector:
 
 
 def _round(a: Any, radius: float, b: Any, other: float) -> Closest:
-    """Two balls around points or lines: the closest points of the lines (Ericson 2005, section 5.1.9)."""
+    """Two balls around points or lines: the closest points of the lines (Ericson (2005), 5.1.9)."""
     (p, u), (q, v) = a, b
     apart = vec.sub(p, q)
     s: Any = 0.0
