@@ -14,8 +14,9 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from kinetree import ops
+from kinetree.algorithms.contact_patch import patches_of
 from kinetree.algorithms.contact_search import least
-from kinetree.algorithms.contact_terms import Patch, Rubs
+from kinetree.algorithms.contact_terms import Rubs
 from kinetree.algorithms.freed import Freed
 from kinetree.spatial import Coordinates, Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
@@ -60,11 +61,12 @@ def contact_response(
         for k in tree.places_among(i, rubbing):
             rubs.append((i, k, tree.spread(i, q[i], v[i])[k], rub[i][k]))
     given = list(zip(contact_stiffness, contact_dissipation, contact_friction, strict=True))
-    patches = _patches(tree, given, P, V, ground, creep, dt)
+    patches = patches_of(tree, given, P, V, ground, creep, dt)
     terms: list[Any] = [*(patch for patch, _ in patches), *([Rubs(tree, rubs, dt)] if rubs else [])]
     on_paths = tree.paths([*(patch.body for patch, _ in patches), *(i for i, *_ in rubs)])
     loaded = [i for i in nodes if i in on_paths]
-    inertia = {i: tree.reflected(i, q[i], added[i]) for i in nodes if any(map(_is_there, added[i]))}
+    extended = [i for i in nodes if not all(ops.is_literal(y) and y == 0 for y in added[i])]
+    inertia = {i: tree.reflected(i, q[i], added[i]) for i in extended}
     rest = Freed(tree, q, X, S, {i: x[i] for i in nodes}, inertia)
     for i in nodes:
         rest.I[i], rest.p[i] = tree.inertia(i), tree.zero(i, Force)
@@ -128,24 +130,9 @@ def contact_response(
     return change, force, velocity
 
 
-def _patches(tree: Sweep, given: Sequence[Any], *more: Any) -> list[tuple[Patch, list[int]]]:
-    """The points that can touch, those of a body together, and their places among all."""
-    groups: dict[Any, list[int]] = {}
-    for place, (body, point) in enumerate(tree.contacts):
-        groups.setdefault((body, point.rim is None), []).append(place)
-    return [
-        (Patch(tree, body, [tree.contacts[k][1] for k in places], [given[k] for k in places], *more), places)
-        for (body, _), places in groups.items()
-    ]
-
-
 def _cut(numbers: Sequence[Any], widths: Sequence[int]) -> list[Sequence[Any]]:
     """A list in pieces."""
     return [numbers[a:b] for a, b in pairwise(accumulate(widths, initial=0))]
-
-
-def _is_there(x: Any) -> bool:
-    return not ops.is_literal(x) or x != 0
 
 
 def _total(pairs: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:

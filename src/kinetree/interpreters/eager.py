@@ -44,7 +44,7 @@ class EagerSweep(Sweep):
     ):  # fmt: skip
         super().__init__(model, frames)
         self.marks, self.homes = marks, homes
-        self.graph: Graph | None = None  # of the expressions that the inputs are
+        self.graph: Any = None  # that of the expressions that the inputs are
         self.nodes: tuple[Node, ...] = model.nodes if nodes is None else nodes
         self.velocities: Walk = PlainWalk(self)
         self.sound: set[int] = set()  # the nodes whose positions have been checked

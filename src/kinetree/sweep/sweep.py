@@ -313,11 +313,19 @@ class Sweep(ABC):
 
     def spread(self, i: Any, q: Any, v: Any) -> Any:
         """The velocities of all joints of node i, those that loops make dependent included."""
-        return self.node(i).spread(q, v)
+        node = self.node(i)
+        return node.closed(q).velocities(v) if isinstance(node, LoopNode) else v
 
     def drawn(self, i: Any, q: Any, f: Any) -> Any:
         """Forces along the velocities of all joints of node i, as the velocities of the node feel them."""
-        return self.node(i).drawn(q, f)
+        node = self.node(i)
+        if not isinstance(node, LoopNode):
+            return f
+        total: list[Any] = [0] * len(node.v_index)
+        for row, x in zip(node.closed(q).G, f, strict=True):
+            for k, a in row:
+                total[k] = total[k] + a * x
+        return total
 
     def factored(self, i: Any, D: Matrix) -> Factored:
         """D ready to solve with; a singular D makes the result an error that names the joint."""
