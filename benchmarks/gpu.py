@@ -149,7 +149,9 @@ def function_job(robot: str, name: str, dtype: str) -> Job:
 
 def simulation_job(robot: str, integrator: str, dtype: str, joints: bool) -> Job:
     function = rollout((), 1, STEPS)
-    options = function.chosen(integrator=integrator, passive=joints, limits=joints, constraints=())
+    options = function.chosen(
+        integrator=integrator, passive=joints, limits=joints, constraints=(), ground=False
+    )
     return Job(function, model_of(robot), function.present(()), options, dtype)
 
 

@@ -89,4 +89,4 @@ def test_assembling_leaves_nothing_behind():
         cuda_kernels.assemble(text, "sm_90")
         if k == 50:
             before = resident()
-    assert resident() - before < 1 << 20  # it was 6 million bytes
+    assert resident() - before < 1 << 18  # it was 6 million bytes, and 300 thousand then

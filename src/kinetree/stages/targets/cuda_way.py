@@ -35,7 +35,7 @@ def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:
     """What `emit_gpu` is to be told of a program, besides its layout."""
     if not program.is_straight:
         return {}
-    dtype, able = str(job.dtype), _arriving(where)
+    dtype, able = str(job.dtype), arriving(where)
     inputs, outputs = (sum(math.prod(s) for s in part) for part in job.shapes)
     size = 8 if dtype == "float64" else 4
     owner, weights = owners(job, program)
@@ -53,7 +53,7 @@ def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:
     return {"strands": one, "warps": warps, **moves}
 
 
-def _arriving(where: cuda.Device) -> str:
+def arriving(where: cuda.Device) -> str:
     """How rows arrive on a device."""
     how = next(how for least, how in ARRIVING.items() if where.capability >= least)
     return "chunks" if how == "whole" and cuda.driver_version() < WHOLE else how

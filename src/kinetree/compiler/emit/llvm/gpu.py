@@ -18,6 +18,7 @@ from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.strands import Strands, one_strand
 
 SHARED = 96 << 10  # bytes that a block can have on every device
+BLOCKS = 2  # that shall have room for inputs which stand anywhere
 
 
 def emit_gpu(
@@ -58,7 +59,8 @@ def emit_gpu(
         if plan is not None:
             moves = Moves(arriving or ("chunks" if ahead else ""), leaving, ahead, nearer)
             return Tiled(program, number, device, large, strands, plan, moves, warps).module()
-    return Scattered(program, number, layout != "any", device, large).module()
+    room = shared // BLOCKS if arriving else 0
+    return Scattered(program, number, layout != "any", device, large, room).module()
 
 
 __all__ = ["AMD", "NVIDIA", "OWN_BYTES", "Device", "GpuModule", "emit_gpu"]
