@@ -206,7 +206,7 @@ def _form(gpu: CudaKernel, columns: bool) -> str:
     where = cuda.device()
     ptx = gpu.code.ptx("any" if columns else "rows", where)
     words = ["states side by side" if columns else "where numbers stand"]
-    if ptx.shared and not columns:
+    if ptx.shared:
         words = [f"tiles of {ptx.tile}, {ptx.threads // ptx.tile} warps a state"]
     words += ["rows ahead"] if ptx.waves == 1 else []
     words += ["work on the device"] if ptx.work else []

@@ -10,7 +10,7 @@ from kinetree.compiler.emit.llvm.hoist import is_free
 from kinetree.compiler.emit.llvm.instructions import INSTRUCTIONS, LIBRARY, UNFUSED, in_all_lanes, words
 from kinetree.compiler.emit.llvm.layout import Layout
 from kinetree.compiler.emit.llvm.lookup import looked_up
-from kinetree.compiler.emit.llvm.results import Results, step_of
+from kinetree.compiler.emit.llvm.results import Results
 from kinetree.compiler.emit.llvm.transpose import scatter, within
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.emit.printer import Walk
@@ -279,8 +279,7 @@ class Printer(Walk):
         if slot is not None:
             value = self._operand(self.results.values[array, index])
             self._store_slot(self.layout.values + slot, value)
-        step = step_of(array, self.number)
-        for first in self.results.completes.get((array, index), ()):
+        for first, step in self.results.completes.get((array, index), ()):
             values = [self._waiting(array, e) for e in range(first, first + step)]
             size = array.size * self.number.bytes
             rows = [self.at(self._scopes[0][array], k * size, "i8") for k in range(self.number.lanes)]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from kinetree.compiler.emit.llvm.device import AMD, NVIDIA, Device
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
 from kinetree.compiler.emit.llvm.gpu_plan import MARKS, fits, planned
-from kinetree.compiler.emit.llvm.gpu_rows import Moves
 from kinetree.compiler.emit.llvm.gpu_scattered import OWN_BYTES, Scattered
 from kinetree.compiler.emit.llvm.gpu_tiles import Tiled
 from kinetree.compiler.emit.llvm.types import Number
@@ -18,7 +17,6 @@ from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.strands import Strands, one_strand
 
 SHARED = 96 << 10  # bytes that a block can have on every device
-BLOCKS = 2  # that shall have room for inputs which stand anywhere
 
 
 def emit_gpu(
@@ -33,8 +31,6 @@ def emit_gpu(
     ahead: bool = False,
     warps: int = 0,
     arriving: str = "",
-    leaving: bool = False,
-    nearer: int = 0,
 ) -> GpuModule:
     """The module of a program.
 
@@ -47,9 +43,6 @@ def emit_gpu(
         ahead: the rows of a block's next tile arrive while it computes, as devices can from sm_80 on.
         arriving: how rows arrive in shared memory by themselves: "chunks" from sm_80 on, "whole" from sm_90
             on, where a tile has them without gaps; empty: threads carry them.
-        leaving: rows of results leave by themselves too, where they arrive "whole".
-        nearer: tiles from that of a block to the one whose rows it has brought into the second cache, where
-            they arrive "whole".
         warps: how many a processor shall hold at a time, if not as the driver likes best.
     """
     number = Number(dtype, 1)
@@ -57,10 +50,9 @@ def emit_gpu(
         strands = strands or one_strand(program)
         plan = planned(program, number, strands, shared - MARKS, 2 if ahead else 1)
         if plan is not None:
-            moves = Moves(arriving or ("chunks" if ahead else ""), leaving, ahead, nearer)
-            return Tiled(program, number, device, large, strands, plan, moves, warps).module()
-    room = shared // BLOCKS if arriving else 0
-    return Scattered(program, number, layout != "any", device, large, room).module()
+            arriving = arriving or ("chunks" if ahead else "")
+            return Tiled(program, number, device, large, strands, plan, arriving, ahead, warps).module()
+    return Scattered(program, number, layout != "any", device, large).module()
 
 
 __all__ = ["AMD", "NVIDIA", "OWN_BYTES", "Device", "GpuModule", "emit_gpu"]

@@ -21,16 +21,8 @@ OWN_BYTES = 2048  # work arrays up to this size stay with their thread
 class Scattered(GpuKernel):
     """Prints a program for one thread."""
 
-    def __init__(
-        self, program: Program, number: Number, dense: bool, device: Device, large: bool, room: int = 0
-    ):
+    def __init__(self, program: Program, number: Number, dense: bool, device: Device, large: bool):
         super().__init__(program, number, device, large)
-        loads = (s for s in program.body.statements if isinstance(s, Expr) and s.op == "load")
-        read = dict.fromkeys(e.args for e in loads if e.args[0] in program.inputs)
-        self.place = {element: k * self.threads for k, element in enumerate(read)}  # in shared memory
-        self.shared_bytes = len(read) * self.threads * number.bytes
-        if not program.is_straight or self.shared_bytes > room:
-            self.place, self.shared_bytes = {}, 0
         self.dense = dense  # the numbers of a state stand without gaps
         self.names = {a: f"in{k}" for k, a in enumerate(program.inputs)}
         self.names |= {a: f"out{k}" for k, a in enumerate(program.outputs)}
@@ -63,14 +55,11 @@ class Scattered(GpuKernel):
         ]
         self._label = "mine"
         self.rows = {array: self.row(name, "%state") for array, name in self.names.items()}
-        self._ask_for_inputs()
         self.statements(p.body.statements)
         self._judge()
         self.ask()
         self.foot()
-        memory = [f"@shared = external {self.device.shared} global [0 x {scalar}], align 16"]
-        text = self.text(memory if self.place else [])
-        return GpuModule(text, self.tile, self.threads, self.shared_bytes, self.work_numbers, ANY)
+        return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, ANY)
 
     def not_ordinary(self, odd: str, below: str) -> str:
         """A state that has become NaN in a time loop stays so: the other kernel knows no better."""
@@ -78,21 +67,6 @@ class Scattered(GpuKernel):
         return self._fresh(f"and i1 {odd}, {number}")
 
     # -- memory
-
-    def _ask_for_inputs(self) -> None:
-        """All inputs arrive at once: what is read one after the other is waited for one after the other."""
-        for array, index in self.place:
-            there, here = self._element(array, index), self._here(array, index)
-            self._lines.append(f"  {self.device.arrive[self.number.bytes].format(here, there)}")
-        if self.place:
-            self._lines += [f"  {self.device.commit}", f"  {self.device.wait.format(0)}"]
-
-    def _here(self, array: Array, index: Any) -> str:
-        """Where an input of this thread stands in shared memory."""
-        place = self._fresh(f"add i64 %tid, {self.place[array, index]}")
-        return self._fresh(
-            f"getelementptr {self.number.scalar}, ptr {self.device.shared} @shared, i64 {place}"
-        )
 
     def _element(self, array: Array, index: Any) -> str:
         place = self._integer(index)
@@ -107,8 +81,6 @@ class Scattered(GpuKernel):
         scalar = self.number.scalar
         if array in self.layout.table:
             return self.table(value)
-        if (array, index) in self.place:
-            return self._fresh(f"load {scalar}, ptr {self.device.shared} {self._here(array, index)}")
         if array.kind == "input":
             address = self._element(array, index)
             return self._fresh(f"load {scalar}, ptr addrspace(1) {address}, !invariant.load !1")
