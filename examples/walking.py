@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -102,8 +103,9 @@ def main(folder: Path, rounds: int = 40, seconds: float = 2.0) -> dict[str, floa
     env = robots(64)
     _, standing, positions = episode(env, np.broadcast_to(policy, (64, 12, 37)), 10**6, 10.0)
     walked = positions[-1, :, 4] - positions[0, :, 4]
-    draw(folder / "walking.png", curve, positions)
-    if rounds > 100:
+    if find_spec("matplotlib"):
+        draw(folder / "walking.png", curve, positions)
+    if find_spec("matplotlib") and rounds > 100:
         film(folder / "walking.gif", positions[:301, 0])
     return {
         "reward of an action with the first policies": np.mean(curve[:3]),

@@ -65,6 +65,21 @@ def test_the_next_step_starts_an_episode():
     assert env.step(none)[3].tolist() == [False, True]  # five actions after its own start
 
 
+def test_a_truth_ends_an_episode():
+    @kt.function("q -> over")
+    def truly(model, q):
+        return q[6] < 0.1
+
+    drop = np.stack([START, START])
+    drop[1, 6] = 0.05
+    found = []
+    for rule in (truly, low):
+        env = environment(2, terminated=rule)
+        env.reset(seed=0, options={"q": drop})
+        found.append(env.step(np.zeros((2, 2)))[2].tolist())
+    assert found == [[False, True]] * 2
+
+
 def test_the_same_step_starts_an_episode():
     env = environment(2, time_limit=0.06, autoreset_mode="same_step")
     env.reset(seed=0)

@@ -136,7 +136,13 @@ def test_robots_start_on_top_of_a_heightfield():
     ground = kt.Heightfield(0.3 * rng.random((20, 20)), 0.2)
     away = np.zeros(ROBOT.nv)
     away[[2, 3, 4]] = 1.5
-    env = environment(8, ground=ground, randomize={"q": kt.scale.uniform(-away, away)}, dtype="float64")
+
+    @kt.function("q -> ahead(2)")
+    def ahead(model, q):
+        return np.array([ground.height(q[4] + 0.3 * k, q[5])[0] for k in range(2)])
+
+    options = {"ground": ground, "observation": ahead, "dtype": "float64"}
+    env = environment(8, randomize={"q": kt.scale.uniform(-away, away)}, **options)
     env.reset(seed=0)
     q, _ = env.state
     for row in q:
@@ -146,5 +152,7 @@ def test_robots_start_on_top_of_a_heightfield():
         assert min(gaps) > -1e-9
         assert min(gaps) < 0.3
     for action in actions(8, 20):
-        *_, infos = env.step(action)
+        observation, *_, infos = env.step(action)
         assert not infos
+    x, y = env.state[0][:, 4:6].T
+    np.testing.assert_allclose(observation, np.stack([ground.height(x + a, y)[0] for a in (0.0, 0.3)], -1))

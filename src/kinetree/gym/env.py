@@ -41,7 +41,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             `kt.function("q, v, last_action(12) -> seen(48)")`.
         reward: a function of a model that gives one number.
         num_envs: how many robots there are.
-        terminated: a function of a model that gives a number; an episode ends when it is above 0.
+        terminated: a function of a model; an episode ends when it gives a number above 0, or a truth.
         time_limit: s, after which an episode is truncated; None for never.
         dt: the length of a step, s.
         steps: how many of them an action lasts.

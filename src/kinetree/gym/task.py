@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import ops
+from kinetree.compiler.ir.check import kind_of
 from kinetree.errors import ArgumentError
 from kinetree.gym.drive import Drive
 from kinetree.model import Model
@@ -104,6 +105,7 @@ class Task:
             sure = trust(given["q"])
             numbers = [self._call(role, model, after) for role in ("observation", "reward")]
             over = self._call("terminated", model, after) if "terminated" in self.functions else 0.0
+            over = ops.where(over, 1.0, 0.0) if kind_of(over) == "truth" else over
             return after["q"], after["v"], *numbers, over, ops.min(sure, trust(given["q"]))
 
         outputs = (*arguments("q, v"), self._observation, *arguments("reward, terminated, trust"))
