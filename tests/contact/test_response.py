@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import kinetree as kt
-from kinetree.motion.contact import _response
 from tests.contact.scenes import box, dense, quadruped, solid, standing, thing
 from tests.derivatives.cases import tree
 from tests.loops.mechanisms import ankle, four_bar
+
+import kinetree as kt
+from kinetree.motion.contact import _response
 
 PLANE = kt.Ground()
 
@@ -22,13 +22,30 @@ def agrees(model, q, v, x, h=2e-3, ground=PLANE, added=None, rub=None, creep=1e-
     more = {name: value for name, value in {"added": added, "rub": rub}.items() if value is not None}
     rubbing = () if rub is None else tuple(int(k) for k in np.flatnonzero(rub))
     change, force, velocity = _response(
-        model, q, v, x, h, *numbers(model), creep, ground=ground, rubbing=rubbing, target=target, fine=1e-12, **more
+        model,
+        q,
+        v,
+        x,
+        h,
+        *numbers(model),
+        creep,
+        ground=ground,
+        rubbing=rubbing,
+        target=target,
+        fine=1e-12,
+        **more,
     )
     wanted, forces = dense(model, q, v, x, h, creep, ground, added, rub)
     scale = 1 + abs(wanted).max() + abs(v).max()
     k, _, mu = numbers(model)
     steepest = k.max() * h + mu.max() * abs(forces).max() / creep + 1  # N for each m/s
-    stiff = steepest * h / (kt.mass_matrix(model, q) + np.diag(np.zeros(model.nv) if added is None else added)).diagonal().min()
+    stiff = (
+        steepest
+        * h
+        / (kt.mass_matrix(model, q) + np.diag(np.zeros(model.nv) if added is None else added))
+        .diagonal()
+        .min()
+    )
     assert abs(change - wanted).max() < (1e-12 + 2e-16 * stiff) * scale
     assert abs(force - forces).max() < (1e-12 + 2e-16 * stiff) * steepest * scale
     assert velocity.shape == force.shape
@@ -97,7 +114,9 @@ def test_loops(make):
         model = model.add_geometry(name, kt.Point(), kt.Pose(p=(0.3, 0.0, -0.1)), stiffness=1e4)
     q, v = model.random_state(rng)
     T = kt.placements(model, q)
-    ground = kt.Ground(height=float(np.mean([T[p.body - 1][2] @ (*p.position, 1.0) for p in model.contact_points])))
+    ground = kt.Ground(
+        height=float(np.mean([T[p.body - 1][2] @ (*p.position, 1.0) for p in model.contact_points]))
+    )
     agrees(model, q, v, 0.1 * rng.normal(size=model.nv), ground=ground)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.contact.scenes import G, box, gains, quadruped, standing, thing, tilted
 
 import kinetree as kt
 from kinetree.motion.contact import contact_step
-from tests.contact.scenes import G, box, gains, quadruped, solid, standing, thing, tilted
 
 
 def at_rest(model: kt.Model, height: float) -> tuple[np.ndarray, np.ndarray]:
@@ -182,7 +182,9 @@ def test_painleves_rod_has_a_motion_that_converges():
     length, mass, angle = 1.0, 1.0, np.radians(60.0)
     builder = kt.ModelBuilder("rod")
     across = mass * length**2 / 12
-    builder.add_body("rod", joint=kt.Free(), inertia=kt.Inertia(mass, (0, 0, 0), np.diag([across, across, 1e-4])))
+    builder.add_body(
+        "rod", joint=kt.Free(), inertia=kt.Inertia(mass, (0, 0, 0), np.diag([across, across, 1e-4]))
+    )
     builder.add_geometry("rod", kt.Point(), kt.Pose(p=(0, 0, -length / 2)), friction=2.0, stiffness=1e5)
     model = builder.build()
     q = model.neutral()

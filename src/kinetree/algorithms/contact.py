@@ -14,7 +14,8 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from kinetree import ops
-from kinetree.algorithms.contact_law import Rub, least, touching
+from kinetree.algorithms.contact_law import Rub, touching
+from kinetree.algorithms.contact_search import least
 from kinetree.algorithms.freed import Freed
 from kinetree.spatial import Coordinates, Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
@@ -43,8 +44,9 @@ def contact_response(
         (M + diag(added)) d = x + h J^T f(J (v + d))
 
     f are the forces of compliant contact with friction (in the results: in world axes) at the end of a step
-    of length h = `dt`, and `rub`, dry friction of the joints whose velocities are in `rubbing`. The solution is
-    unique, and follows from the state alone; `fine` is the share of all forces that may be missing. Cost O(N) for each of a few Newton steps.
+    of length h = `dt`, and `rub`, dry friction of the joints whose velocities are in `rubbing`. The solution
+    is unique, and follows from the state alone; `fine` is the share of the forces that may be missing. Cost
+    O(N) for each of a few Newton steps.
 
     Reference: Castro and others (arXiv 2312.03908); Chan, Golub and Mulet (1999) for the duals.
     """
@@ -59,7 +61,7 @@ def contact_response(
     points = zip(tree.contacts, contact_stiffness, contact_dissipation, contact_friction, strict=True)
     touches = [touching(*at, P, V, ground, numbers, creep, dt) for at, *numbers in points]
     terms = [*touches, *terms]
-    widths, duals = [t.width for t in terms], [t.duals for t in terms]
+    widths, duals = [len(t.start) for t in terms], [t.duals for t in terms]
     on_paths = tree.paths([term.body for term in terms])
     nodes = list(tree.outward())
     loaded = [i for i in nodes if i in on_paths]
@@ -104,14 +106,22 @@ def contact_response(
             now.push[i] = x[i] - inertia[i] @ now.a[i] if i in inertia else x[i]
         u = [[x + y for x, y in zip(term.start, term.along(now))] for term in terms]
         for term, part in zip(terms, u):
-            term.load(now, term.law(part, term.law(part).t), [0] * term.width)
+            term.load(now, term.law(part, term.law(part).t), [0] * len(term.start))
         now.inward(reversed(nodes))
         (now.A,) = tree.fields(Motion)
         step = [*now.outward(nodes), *_joined(term.along(now) for term in terms)]
         return [x + y for x, y in zip([*found[: len(found) - sum(widths)], *_joined(u)], step)]
 
     start = _joined(term.start for term in terms)
-    state = [0.0] * sum(len(v[i]) for i in loaded), start, [0.0] * len(start), [0.0] * sum(duals), 1.0, 0.0, 2.0
+    state = (
+        [0.0] * sum(len(v[i]) for i in loaded),
+        start,
+        [0.0] * len(start),
+        [0.0] * sum(duals),
+        1.0,
+        0.0,
+        2.0,
+    )
     exact = ops.less(0.0, (dt + dt * 1e-9) - dt)  # true of double numbers
     allowed = ops.where(exact, fine * fine, COARSE * COARSE)
     d, u, _, _, s, *_ = tree.repeat(STEPS, newton, *state, until=lambda *state: _over(state[-1], allowed))

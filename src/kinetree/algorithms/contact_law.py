@@ -1,4 +1,4 @@
-"""What touching points and rubbing joints feel, and how far to go along a step.
+"""What touching points and rubbing joints feel.
 
     f_n = k (depth - h u_n)_+ (1 - d u_n)_+         f_t = -mu f0 u_t / sqrt(|u_t|^2 + v_s^2)
 
@@ -22,7 +22,6 @@ Numbers = Sequence[Number]
 
 DEEP, LEAVING = 0.01, 0.005  # m, m^2/s: a point that is deeper leaves with this speed over what is beyond
 STICTION = 1e-4  # rad/s or m/s: joints that rub hold below about this velocity, and creep with less
-SEARCH = 10  # steps along a line
 
 
 class Law(NamedTuple):
@@ -37,16 +36,16 @@ class Law(NamedTuple):
 
     def fall(self, du: Numbers) -> list[Number]:
         """G du: G_t = bound / s (1 - sym(w t^T)) is the slope of friction once w = t."""
-        wd, td = _dot(self.w, du), _dot(self.t, du)
+        wd, td = dot(self.w, du), dot(self.t, du)
         n = len(self.t)
         across = [self.grip * (x - 0.5 * (w * td + t * wd)) for x, w, t in zip(du, self.w, self.t)]
         return [*across, *(self.slope * x for x in du[n:])]
 
     def dual(self, du: Numbers) -> list[Number]:
         """The dual after a step du: s w = u_t, linearised; put back to where |w| <= 1."""
-        along = _dot(self.t, du)
+        along = dot(self.t, du)
         w = [t + (x - w * along) * self.inverse for t, x, w in zip(self.t, du, self.w)]
-        size = 1.0 / ops.sqrt(ops.max(1.0, _dot(w, w)))
+        size = 1.0 / ops.sqrt(ops.max(1.0, dot(w, w)))
         return [x * size for x in w]
 
 
@@ -63,7 +62,10 @@ class Touch(NamedTuple):
     bound: Number  # mu f0
     creep: Number  # v_s
     h: Number
-    width, duals = 3, 2
+
+    @property
+    def duals(self) -> int:
+        return 2
 
     def law(self, u: Numbers, w: Numbers = (0, 0)) -> Law:
         f, slope = _pressure(self.depth, self.k, self.d, self.leaving, u[2], self.h)
@@ -92,7 +94,10 @@ class Rub(NamedTuple):
     start: Numbers
     bound: Number
     h: Number
-    width, duals = 1, 1
+
+    @property
+    def duals(self) -> int:
+        return 1
 
     def law(self, u: Numbers, w: Numbers = (0,)) -> Law:
         inverse = 1.0 / ops.sqrt(u[0] * u[0] + STICTION**2)
@@ -140,43 +145,8 @@ def _axes(n: Vector) -> tuple[Vector, Vector, Vector]:
     return (1.0 + side * x * x * a, side * b, -side * x), (b, side + y * y * a, -y), n
 
 
-def least(
-    tree: Any, terms: Sequence[Any], u: Any, du: Any, laws: Sequence[Law], decrement: Number, rising: Number
-) -> Number:
-    """How far to go along a step: 1, or about to where the function along it is least, if that is before.
-
-    Its slope is -d^T H d at 0, and that of the quadratic part is known from the curvature of the terms there:
-    regula falsi (Illinois) on [0, 1], until it has fallen to a tenth, or is less than `rising` beyond.
-    """
-    h = terms[0].h if terms else 0.0
-    work = h * sum(_dot(law.force, x) for law, x in zip(laws, du))
-    rest = decrement - h * sum(_dot(law.fall(x), x) for law, x in zip(laws, du))
-
-    def slope(a: Number) -> Number:
-        moved = ([x + a * dx for x, dx in zip(*both)] for both in zip(u, du))
-        felt = sum(_dot(term.law(x).force, dx) for term, x, dx in zip(terms, moved, du))
-        return work - decrement + a * rest - h * felt
-
-    def narrowed(low: Number, at_low: Number, high: Number, at_high: Number, a: Number, at: Number) -> tuple:
-        new = low + (high - low) * at_low / (at_low - at_high)
-        there = slope(new)
-        before, again = ops.less(there, 0.0), ops.where(ops.less(0.0, there * at), 0.5, 1.0)
-        return (
-            ops.where(before, new, low), ops.where(before, there, at_low * again),
-            ops.where(before, high, new), ops.where(before, at_high * again, there), new, there,
-        )  # fmt: skip
-
-    def is_fine(*state: Number) -> Any:
-        at = state[-1]
-        return ops.less_equal(ops.where(ops.less(at, 0.0), -10.0 * rising * at, at), rising * decrement)
-
-    end = slope(1.0)
-    end = ops.max(end, 0.0)
-    state = tree.repeat(SEARCH, narrowed, 0.0, -decrement, 1.0, end, 1.0, end, until=is_fine)
-    return ops.where(is_fine(*state), state[4], ops.where(ops.less(0.0, state[0]), state[0], state[4]))
-
-
-def _dot(a: Numbers, b: Numbers) -> Number:
+def dot(a: Numbers, b: Numbers) -> Number:
+    """The sum of products."""
     total: Any = 0
     for x, y in zip(a, b):
         total = total + x * y

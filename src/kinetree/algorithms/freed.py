@@ -1,4 +1,4 @@
-"""Articulated-body sweeps as parts of an iteration: over some nodes, with forces and inertia added to them."""
+"""Articulated-body sweeps as parts of an iteration: over some nodes, with forces and inertia added."""
 
 from __future__ import annotations
 

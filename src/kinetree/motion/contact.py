@@ -200,7 +200,7 @@ def contact_forces(
     """
     if resolved(model, ground, "discrete", "contact_forces") is None:
         return np.zeros((len(model.contact_points), 3))
-    given = {"kp": kp, "kd": kd, "setpoint": setpoint, "contact_stiffness": contact_stiffness}
+    given: dict[str, Any] = {"kp": kp, "kd": kd, "setpoint": setpoint, "contact_stiffness": contact_stiffness}
     given |= {"contact_dissipation": contact_dissipation, "contact_friction": contact_friction}
     given = {name: x for name, x in {**given, "creep": creep, "f_ext": f_ext}.items() if x is not None}
     options = {"passive": passive, "limits": limits, "ground": ground}

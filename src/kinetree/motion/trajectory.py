@@ -263,7 +263,7 @@ class Trajectory:
             nothing = np.zeros((*self.shape, len(self.model.contact_points), 3))
             return nothing, nothing
         names = ("kp", "kd", "setpoint", *contact.INPUTS)
-        given = {name: self.extra[name] for name in names if name in self.extra}
+        given: dict[str, Any] = {name: self.extra[name] for name in names if name in self.extra}
         given |= self._model_inputs() | ({} if self.f_ext is None else {"f_ext": self.f_ext})
         chosen = {name: self.settings[name] for name in ("dt", "passive", "limits", "ground")}
         return contact.contact_step(self.model, self.q, self.v, self.tau, **given, **chosen)[2:]

@@ -65,7 +65,8 @@ def _rows(part: Any, model: Any) -> int:
 SIZES: dict[str, Callable[[Any], int]] = {
     "nq": lambda model: model.nq, "nv": lambda model: model.nv, "nb": lambda model: model.nbodies,
     "nu": lambda model: model.nu, "nc": lambda model: len(model.closure_names),
-    "nr": lambda model: len(model.rotors), "points": lambda model: len(model.contact_points), "triples": lambda model: paths_of(model).count,
+    "nr": lambda model: len(model.rotors), "triples": lambda model: paths_of(model).count,
+    "points": lambda model: len(model.contact_points),
 }  # fmt: skip
 
 
