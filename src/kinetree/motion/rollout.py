@@ -115,7 +115,6 @@ class Rollout(Function):
         state = {name: Kept(graph, value(name)) for name in ("q", "v")}
         memory = {name: Kept(graph, constants[name]) for name in self.memory}
         counted = [Kept(graph, np.zeros(model.nv))] if self.watched else []
-        shown: dict[str, Array] = {}
         with loop(graph, self.records) as record:
             for count in counted:
                 count.store(np.zeros(model.nv))
@@ -133,30 +132,33 @@ class Rollout(Function):
                     count.store(count.load() + more)
                 for name, place in memory.items():
                     place.store(found[name])
-                self._show(graph, found, k, shown)
-            kept_places = (state["q"], state["v"], *counted)
-            places = [*(place.array for place in kept_places), *shown.values()]
+                self._show(graph, found, outputs[2 + len(counted) :], record, k)
+            places = [place.array for place in (state["q"], state["v"], *counted)]
             for array, place in zip(outputs, places, strict=False):
                 size = array.size // self.records
                 start = graph.imul(record, size)
                 for i in range(size):
                     graph.store(array, graph.iadd(start, i), graph.load(place, i))
-        for array, place in zip(outputs[len(places) :], memory.values(), strict=False):
+        for array, place in zip(outputs[-1 - len(memory) : -1], memory.values(), strict=True):
             for i in range(array.size):
                 graph.store(array, i, graph.load(place.array, i))
         graph.store(outputs[-1], 0, graph.guards[0] if graph.guards else TRUSTED)
         graph.guards = []  # a state that fails is a result, not an error
         return Program.of("rollout", graph, list(given.values()), outputs)
 
-    def _show(self, graph: Graph, found: dict[str, Any], k: Any, shown: dict[str, Array]) -> None:
-        """Keep what the control gave in each step of a record; the first stands in front."""
-        for name, value in found.items():
-            size = int(np.prod(np.shape(value)))
-            array = graph.array(f"shown_{name}", "work", size * self.steps)
-            start = graph.imul(k, size)
-            for i, x in enumerate(np.asarray(value, object).flat):
-                graph.store(array, graph.iadd(start, i), x)
-            shown[name] = array
+    def _show(self, graph: Graph, found: dict[str, Any], outputs: list[Array], record: Any, k: Any) -> None:
+        """Write what the controls gave in the first step of a record."""
+        if not found:
+            return
+        later = np.minimum(np.arange(self.steps), 1)
+        switch = graph.switch(graph.load(graph.array("later", "itable", self.steps, later), k))
+        with graph.case(switch):
+            for array, value in zip(outputs, found.values(), strict=False):
+                start = graph.imul(record, array.size // self.records)
+                for i, x in enumerate(np.asarray(value, object).flat):
+                    graph.store(array, graph.iadd(start, i), x)
+        with graph.case(switch):
+            pass
 
     def _one(
         self,
