@@ -46,6 +46,11 @@ define internal float @rough.f(float %b) {
   %y = fdiv float 1.0, %b
   ret float %y
 }
+define internal float @rough.root.f(float %b) {
+  %root = call float @llvm.sqrt.f32(float %b)
+  %y = fdiv float 1.0, %root
+  ret float %y
+}
 define internal double @rough.d(double %b) {
   %y = fdiv double 1.0, %b
   %bits = bitcast double %y to i64
@@ -69,6 +74,7 @@ BUILT_IN = {
     NVIDIA.declarations: DECLARATIONS,
     "@llvm.nvvm.cp.async.": "@arriving.",
     "@llvm.nvvm.rcp.approx.ftz.": "@rough.",
+    "@llvm.nvvm.rsqrt.approx.ftz.": "@rough.root.",
     "define ptx_kernel": "define",
     "addrspace(1)": "",
     "addrspace(3)": "",

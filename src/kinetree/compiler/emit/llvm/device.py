@@ -25,6 +25,7 @@ class Device:
     commit: str  # what has begun to arrive is one group
     wait: str  # until all but the last so many groups have arrived
     reciprocal: dict[str, str]  # roughly 1 / {0}, by the kind of number
+    root: dict[str, str]  # roughly 1 / sqrt({0})
     whole: str  # functions that move rows of a whole tile by themselves; empty if there are none
     declarations: str
 
@@ -119,6 +120,7 @@ NVIDIA = Device(
         "float32": "call float @llvm.nvvm.rcp.approx.ftz.f(float {0})",
         "float64": "call double @llvm.nvvm.rcp.approx.ftz.d(double {0})",
     },
+    {"float32": "call float @llvm.nvvm.rsqrt.approx.ftz.f(float {0})"},
     NVIDIA_WHOLE,
     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
     "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
@@ -130,6 +132,7 @@ NVIDIA = Device(
     "declare void @llvm.nvvm.cp.async.commit.group()\n"
     "declare void @llvm.nvvm.cp.async.wait.group(i32 immarg)\n"
     "declare float @llvm.nvvm.rcp.approx.ftz.f(float)\n"
+    "declare float @llvm.nvvm.rsqrt.approx.ftz.f(float)\n"
     "declare double @llvm.nvvm.rcp.approx.ftz.d(double)",
 )
 AMD = Device(
@@ -146,6 +149,7 @@ AMD = Device(
     {},
     "",
     "",
+    {},
     {},
     "",
     "declare i32 @llvm.amdgcn.workitem.id.x()\n"

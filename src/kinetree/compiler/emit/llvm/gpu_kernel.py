@@ -56,7 +56,8 @@ class GpuKernel(Printer):
         self.device, self.large = device, large
         turns = any(isinstance(s, Expr) and s.op in TURNS for s in walk(program.body))
         self.rough = device.reciprocal.get(number.dtype, "") if turns and not large else ""
-        self.divides = False
+        self.root = device.root.get(number.dtype, "") if turns and not large else ""
+        self.divides = self.roots = False
 
     # -- the kernel
 
@@ -144,6 +145,7 @@ class GpuKernel(Printer):
             functions += [sincos.define_large("addrspace(4)")] if self.large else []
         if self.divides:
             functions.append(reciprocal.define(number, self.rough))
+        functions += [reciprocal.define_root(self.root)] if self.roots else []
         functions += [elementary.define(op, number, "alwaysinline nounwind") for op in sorted(self.library)]
         functions.append(f"define {device.kernel} void @states({self.parameters()}) #0 {{\n{body}\n}}")
         functions += [device.whole] if "@gates" in "".join(memory) else []

@@ -22,6 +22,8 @@ OWN_BYTES = 2048  # work arrays with places that are computed stay with their th
 class Scattered(GpuKernel):
     """Prints a program for one thread."""
 
+    tile = threads = 64
+
     def __init__(self, program: Program, number: Number, dense: bool, device: Device, large: bool):
         super().__init__(program, number, device, large)
         self.dense = dense  # the numbers of a state stand without gaps
@@ -63,6 +65,16 @@ class Scattered(GpuKernel):
         self.ask()
         self.foot()
         return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, False)
+
+    def expression(self, e: Expr) -> None:
+        if e.op == "sqrt" and self.root:
+            self.roots = True
+            b = self._operand(e.args[0])
+            pair = self._fresh(f"call {{ float, i1 }} @root(float {b})")
+            self._beyond(self.not_ordinary(self._fresh(f"extractvalue {{ float, i1 }} {pair}, 1"), b))
+            self._bind(e, self._fresh(f"extractvalue {{ float, i1 }} {pair}, 0"))
+        else:
+            super().expression(e)
 
     def not_ordinary(self, odd: str, below: str) -> str:
         """A state that has become NaN in a time loop stays so: the other kernel knows no better."""
