@@ -15,6 +15,7 @@ from docs.examples import EXAMPLES, VALUES
 import kinetree as kt
 from docs import docstrings
 from kinetree.joints import Joint
+from kinetree.model.shapes import Shape
 from kinetree.spatial.value import Value
 from kinetree.stages import Function
 from kinetree.stages.arguments import taken
@@ -136,11 +137,17 @@ def constructor(value: type) -> inspect.Signature:
 def members(value: type) -> list[str]:
     """The public members of a class, in the order of definition.
 
-    Those that all joints have are in the entry of Joint, those of all spatial values in that of Value.
+    Those that all joints have are in the entry of Joint, those of all spatial values in that of Value, those
+    of all shapes in that of Shape.
     """
     if issubclass(value, Joint) and value is not Joint:
         return []
-    hidden = set(vars(Value)) if issubclass(value, Value) and value is not Value else set()
+    hidden = {
+        name
+        for base in (Value, Shape)
+        if issubclass(value, base) and value is not base
+        for name in vars(base)
+    }
     classes = reversed(value.__mro__[:-1])
     names = dict.fromkeys(name for cls in classes for name in vars(cls) if not name.startswith("_"))
     return [name for name in names if is_documented(value, name) and name not in hidden]

@@ -95,6 +95,12 @@ PAGES = {
         "Fixed Revolute Prismatic Helical Cylindrical Universal Planar PlanarTwist Spherical Free "
         "kinetree.joints:Joint",
     ),
+    "geometry": Page(
+        "Shapes and ground",
+        "What touches, and what it stands on.",
+        "Point Sphere Capsule Box Cylinder Vertices Ground Heightfield kinetree.model.shapes:Shape "
+        "kinetree.model.geometry:Geometry kinetree.model.geometry:ContactPoint",
+    ),
     "values": Page(
         "Poses, rotations, inertias",
         "Small immutable values.",
@@ -103,7 +109,9 @@ PAGES = {
     "files": Page(
         "Robot files and ready-made robots", "Loading, saving, and the zoo.", "load save robots zoo interop"
     ),
-    "motion": Page("Motion in time", "Steps, simulations, trajectories.", "step simulate Trajectory"),
+    "motion": Page(
+        "Motion in time", "Steps, simulations, trajectories.", "step simulate contact_forces Trajectory"
+    ),
     "scale": Page("Many runs", "Sweeps over random numbers, on one machine or many.", "scale"),
     "control": Page("Control", "Control laws: by hand, in the time loop, as C.", "control"),
     "execution": Page(

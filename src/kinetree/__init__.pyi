@@ -62,6 +62,14 @@ from kinetree.kinematics import Frames as Frames
 from kinetree.kinematics import inverse_kinematics as inverse_kinematics
 from kinetree.model import Model as Model
 from kinetree.model import ModelBuilder as ModelBuilder
+from kinetree.model.ground import Ground as Ground
+from kinetree.model.ground import Heightfield as Heightfield
+from kinetree.model.shapes import Box as Box
+from kinetree.model.shapes import Capsule as Capsule
+from kinetree.model.shapes import Cylinder as Cylinder
+from kinetree.model.shapes import Point as Point
+from kinetree.model.shapes import Sphere as Sphere
+from kinetree.model.shapes import Vertices as Vertices
 from kinetree.motion import Trajectory as Trajectory
 from kinetree.motion import simulate as simulate
 from kinetree.rotor_map import rotor_error_map as rotor_error_map
@@ -2847,6 +2855,11 @@ def step(
     passive: bool = True,
     limits: bool = True,
     constraints: Constraint | Sequence[Constraint] = (),
+    ground: Ground | Heightfield | bool = True,
+    contact_stiffness: _Numbers | None = None,
+    contact_dissipation: _Numbers | None = None,
+    contact_friction: _Numbers | None = None,
+    creep: _Numbers | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -2870,6 +2883,11 @@ def step(
     kept to rounding: the step is made with `constrained_dynamics`, then the state is put back (`project`).
     Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
+    `ground`: what the points of the model touch (discrete only): a `kt.Ground` or `kt.Heightfield`, False for
+    nothing, or True for the ground of the model, which is the plane z = 0 if it says nothing and has a
+    floating base. With contact the step is the minimum of one convex function (`kt.contact_forces` says
+    more), found by a few Newton steps that cost a forward dynamics each.
+
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
@@ -2884,6 +2902,11 @@ def step(
         passive: with damping, friction and springs of the joints.
         limits: with stops at the limits of the joints.
         constraints: what is kept: one or several constraints.
+        ground: what the model stands on: True for its own ground, False for nothing.
+        contact_stiffness (..., points): of each point that can touch the ground, N/m; the model's own if left out.
+        contact_dissipation (..., points): of each such point, growth of its force with the speed into the ground, s/m; the model's own if left out.
+        contact_friction (..., points): of each such point, Coulomb's coefficient; the model's own if left out.
+        creep (...): speed below which points that touch hold, m/s; 1e-4 if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2892,6 +2915,69 @@ def step(
 
     Reference: discrete steps, Castro and others (2023); Munthe-Kaas (1998) for Runge-Kutta
     methods on groups; Marsden and West (2001), Lee and others (2016) for variational integrators.
+    """
+
+def contact_forces(
+    model: Model,
+    q: _Numbers,
+    v: _Numbers,
+    tau: _Numbers,
+    f_ext: _Numbers | None = None,
+    *,
+    dt: _Numbers,
+    kp: _Numbers | None = None,
+    kd: _Numbers | None = None,
+    setpoint: _Numbers | None = None,
+    passive: bool = True,
+    limits: bool = True,
+    ground: Ground | Heightfield | bool = True,
+    contact_stiffness: _Numbers | None = None,
+    contact_dissipation: _Numbers | None = None,
+    contact_friction: _Numbers | None = None,
+    creep: _Numbers | None = None,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The force of the ground on each point of `model.contact_points` during a step, in world axes.
+
+        f_n = k (depth - h u_n)_+ (1 - d u_n)_+        f_t = -mu f0 u_t / sqrt(|u_t|^2 + v_s^2)
+
+    u is the velocity of the point at the end of the step, f0 its normal force at the beginning, k, d and mu
+    its stiffness, dissipation and friction (those of the model, or given as contact_stiffness and so on), and
+    v_s = `creep`. The new velocities make one convex function least:
+
+        1/2 |v+ - v*|_M^2 + h sum (N(u_n) + mu f0 sqrt(|u_t|^2 + v_s^2)) + h sum P(v_j)
+
+    with v* the velocities without contact, N' = -f_n, and P for what acts at the joints: damping, springs,
+    servos, dry friction, stops. Arguments as for `kt.step`, which makes this step. Zero where nothing
+    touches.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        v (..., nv): velocities, rad/s or m/s.
+        tau (..., nv): generalised forces, N m or N.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
+        dt (...): length of the step, s; continuous time, where that is possible, if left out.
+        kp (..., nv): gain of servos on positions, N m/rad or N/m; zero if left out.
+        kd (..., nv): gain of servos on velocities, N m s/rad or N s/m; zero if left out.
+        setpoint (..., nq): positions that servos hold, rad or m; the neutral position if left out.
+        passive: with damping, friction and springs of the joints.
+        limits: with stops at the limits of the joints.
+        ground: what the model stands on: True for its own ground, False for nothing.
+        contact_stiffness (..., points): of each point that can touch the ground, N/m; the model's own if left out.
+        contact_dissipation (..., points): of each such point, growth of its force with the speed into the ground, s/m; the model's own if left out.
+        contact_friction (..., points): of each such point, Coulomb's coefficient; the model's own if left out.
+        creep (...): speed below which points that touch hold, m/s; 1e-4 if left out.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        force (..., points, 3)
+
+    Reference: Castro and others (arXiv 2312.03908).
     """
 
 def torque_regressor(

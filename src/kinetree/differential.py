@@ -149,7 +149,8 @@ def _discrete(
 ) -> tuple[Array, Array]:
     """The derivatives of a step in time."""
     slopes = jacobian_of(step, wrt=("q", "v", "tau"))
-    found = slopes(model, q, v, tau, f_ext=f_ext, dt=dt, integrator=integrator, passive=passive)
+    options = {"integrator": integrator, "passive": passive, "ground": False}
+    found = slopes(model, q, v, tau, f_ext=f_ext, dt=dt, **options)
     qq, qv, qu, vq, vv, vu = found
     return np.block([[qq, qv], [vq, vv]]), np.concatenate([qu, vu])
 

@@ -77,6 +77,7 @@ def as_json(model: Model) -> dict[str, Any]:
         "joints": joints,
         "groups": [group._asdict() for group in groups(model)],
         "loops": [_loop(loop) for loop in model.loops],
+        "contact_points": len(model.contact_points),
         "model": model.to_dict(),
         "report": None if model.report is None else model.report.to_dict(),
     }
@@ -90,7 +91,7 @@ def _loop(loop: Any) -> dict[str, Any]:
 
 def write(style: Style, model: Model) -> None:
     """Print the model for a person."""
-    from kinetree.model.table import HEADER, loops, passive, row
+    from kinetree.model.table import HEADER, loops, passive, row, touching
 
     report = model.report
     origin = "" if report is None else style.dim(f"  {report.format}, {printable(report.source)}")
@@ -116,7 +117,7 @@ def write(style: Style, model: Model) -> None:
         names = ", ".join(map(printable, model.frame_names[:FRAMES]))
         more = f" and {len(model.frames) - FRAMES} more" if len(model.frames) > FRAMES else ""
         lines.append(f"{plural(len(model.frames), 'frame')}: {names}{more}")
-    lines += passive(model)
+    lines += [*touching(model), *passive(model)]
     if lines:
         print("\n" + "\n".join(fill(line, WIDTH, subsequent_indent="  ") for line in lines))
     for warning in () if report is None else report.warnings:

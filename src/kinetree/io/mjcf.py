@@ -101,6 +101,11 @@ def _dynamic(root: Element) -> Iterator[Element]:
         yield from section.all("mesh")
 
 
+def _is_read(element: Element) -> bool:
+    """Whether an element of a section that is not read as a whole is: what we wrote, and pairs of geoms."""
+    return (element.get("name") or "").startswith(CUSTOM) or element.tag == "pair"
+
+
 def list_ignored(root: Element, log: Log) -> None:
     """One finding for each kind of element that had no part in the model, and for each unknown word."""
     check_words(_dynamic(root), MJCF, log)
@@ -110,7 +115,7 @@ def list_ignored(root: Element, log: Log) -> None:
                 log.add("unsupported", actuator.where, f"the {name} of an actuator is not modelled")
     for section in root.children:
         if section.tag not in _READ:
-            unread = [e for e in section.children if not (e.get("name") or "").startswith(CUSTOM)]
+            unread = [e for e in section.children if not _is_read(e)]
             if section.children and not unread:
                 continue
             kinds = Counter(child.tag for child in unread)

@@ -48,6 +48,7 @@ class Meshes:
     log: Log
     kept: dict[str, Shape | MeshError] = field(default_factory=dict)
     bytes: int = 0
+    read: dict[str, Mesh] = field(default_factory=dict)
 
     def shape(self, name: str) -> Shape:
         """Volume, centre, moments and extent of a mesh, in the frame that geoms place.
@@ -85,6 +86,11 @@ class Meshes:
 
     def placed(self, name: str) -> Mesh:
         """A mesh in the frame that geoms place; MeshError says why there is none."""
+        if name not in self.read:
+            self.read[name] = self._placed(name)
+        return self.read[name]
+
+    def _placed(self, name: str) -> Mesh:
         element = self.elements.get(name)
         if element is None:
             raise MeshError("no mesh has this name")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kinetree.io.description import WORLD
 from kinetree.io.text import GEOMETRY, GROUND, escape
 from kinetree.model import Model
-from kinetree.model.serialize import geometry_entry
+from kinetree.model.serialize import geometry_entry, ground_entry
 
 
 def touching_texts(model: Model) -> Iterator[tuple[str, str]]:
@@ -18,4 +18,4 @@ def touching_texts(model: Model) -> Iterator[tuple[str, str]]:
         entry = geometry_entry(part, names[part.body], f"model '{model.name}'")
         yield GEOMETRY, escape(json.dumps(entry))
     if model.ground is not None:
-        yield GROUND, escape(json.dumps(model.ground.entry()))
+        yield GROUND, escape(json.dumps(ground_entry(model.ground)))

@@ -42,10 +42,10 @@ SDF = {
     "inertial": Words("@auto pose mass inertia density", "fluid_added_mass", "auto_inertia_params frame"),
     "inertia": Words("ixx ixy ixz iyy iyz izz"),
     "collision": Words(
-        "@name pose geometry density", idle="laser_retro max_contacts surface auto_inertia_params frame"
+        "@name pose geometry density surface", idle="laser_retro max_contacts auto_inertia_params frame"
     ),
     "geometry": Words(
-        "box sphere cylinder capsule ellipsoid cone mesh", idle="plane heightmap image polyline empty"
+        "box sphere cylinder capsule ellipsoid cone mesh plane", idle="heightmap image polyline empty"
     ),
     "box": Words("size"),
     "sphere": Words("radius"),

@@ -37,12 +37,12 @@ class Visual(NamedTuple):
     """One shape on a link.
 
     `size`: radius of a sphere; radius and half length of a cylinder or capsule (along z); half axes of a box
-    or an ellipsoid; scale of a mesh along x, y, z.
+    or an ellipsoid; coordinates of vertices; scale of a mesh along x, y, z.
     """
 
     link: str  # the name of a body or of a frame of the model
     placement: Pose
-    shape: str  # "sphere", "cylinder", "capsule", "box", "ellipsoid" or "mesh"
+    shape: str  # "sphere", "cylinder", "capsule", "box", "ellipsoid", "vertices" or "mesh"
     size: tuple[float, ...]
     color: Color | None = None  # red, green, blue, opacity, each from 0 to 1
     file: Path | None = None  # of a mesh

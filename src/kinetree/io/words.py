@@ -93,10 +93,11 @@ MJCF = {
     ),
     "freejoint": Words("name", "align", "group"),
     "geom": Words(
-        f"name class type size fromto mass density mesh fitscale shellinertia group {_POSE}",
+        f"name class type size fromto mass density mesh fitscale shellinertia group {_POSE} "
+        "conaffinity condim contype friction gap hfield margin priority solimp solref",
         "fluidshape",
-        "adhesion castshadow conaffinity condim contype fluidcoef friction gap hfield material "
-        f"priority rgba solmix surfacevel user {_SOLVER}",
+        "adhesion castshadow fluidcoef material rgba solimpfriction solimplimit solmix solreffriction "
+        "solreflimit surfacevel user",
     ),
     "mesh": Words(
         "name class file content_type vertex face builtin params scale refpos refquat inertia maxhullvert",

@@ -41,10 +41,6 @@ class Ground:
         object.__setattr__(self, "normal", tuple(x / length for x in normal))
         object.__setattr__(self, "height", _plain((self.height,), 1, "Ground: height")[0])
 
-    def entry(self) -> dict[str, Any]:
-        """What the dictionary of a model says of it."""
-        return {"normal": list(self.normal), "height": self.height}
-
     def at(self, point: Vector, heights: Any = None) -> tuple[Any, Vector]:
         """(gap, normal) at a point of the world: its distance above the ground, and where "above" is."""
         return vec.dot(self.normal, point) - self.height, self.normal
@@ -82,12 +78,6 @@ class Heightfield:
         own = {"array": heights, "shape": heights.shape, "spacing": steps, "origin": place}
         for name, value in own.items():
             object.__setattr__(self, name, value)
-
-    def entry(self) -> dict[str, Any]:
-        """What the dictionary of a model says of it."""
-        return {
-            "heights": self.array.tolist(), "spacing": list(self.spacing), "origin": list(self.origin)
-        }  # fmt: skip
 
     def at(self, point: Vector, heights: Any = None) -> tuple[Any, Vector]:
         """(gap, normal) at a point of the world: (z - h) n_z, and the unit normal below the point.
@@ -140,10 +130,10 @@ class Heightfield:
         low, high = float(self.array.min()) + self.origin[2], float(self.array.max()) + self.origin[2]
         x, y = self.spacing
         facts = f"{nx} x {ny} heights from {low:.4g} to {high:.4g} m, spacing {x:.4g} x {y:.4g} m"
-        return f"<Heightfield: {facts}, {self.digest}>"
+        return f"<Heightfield: {facts}, {self._digest}>"
 
     @property
-    def digest(self) -> str:
+    def _digest(self) -> str:
         """A few letters that tell it from all others: kernels for different fields are kept apart by them."""
         facts = repr(self._content[:3]).encode()
         return hashlib.sha256(facts + self._content[3]).hexdigest()[:20]

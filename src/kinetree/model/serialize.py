@@ -16,7 +16,7 @@ from kinetree.joints import JOINT_TYPES, Joint
 from kinetree.model.geometry import Geometry
 from kinetree.model.ground import Ground, Heightfield
 from kinetree.model.parts import Body, Limits, Numbers, Rotor
-from kinetree.model.shapes import Shape
+from kinetree.model.shapes import shape_named
 from kinetree.model.validate import WORLD, is_physical, number, shown, unknown
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -36,7 +36,7 @@ def to_dict(model: Model) -> dict[str, Any]:
     touching = [geometry_entry(part, bodies[part.body], name) for part in model.geometries]
     geometries: dict[str, Any] = {"geometries": touching} if touching else {}
     if model.ground is not None:
-        geometries["ground"] = model.ground.entry()
+        geometries["ground"] = ground_entry(model.ground)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -55,6 +55,14 @@ def to_dict(model: Model) -> dict[str, Any]:
         ],
         **geometries,
     }
+
+
+def ground_entry(ground: Ground | Heightfield) -> dict[str, Any]:
+    """The entry of a ground."""
+    if isinstance(ground, Ground):
+        return {"normal": list(ground.normal), "height": ground.height}
+    place = {"spacing": list(ground.spacing), "origin": list(ground.origin)}
+    return {"heights": ground.array.tolist(), **place}
 
 
 def geometry_entry(part: Geometry, body: str, owner: str) -> dict[str, Any]:
@@ -187,7 +195,7 @@ def geometry_of(entry: dict[str, Any], what: str) -> dict[str, Any]:
     optional = "friction stiffness dissipation name"
     check_keys(entry, f"body shape size placement {optional}", what, needed="body shape")
     try:
-        shape = Shape.named(entry["shape"], numbers_of(entry.get("size", ()), f"{what}: size"))
+        shape = shape_named(entry["shape"], numbers_of(entry.get("size", ()), f"{what}: size"))
     except ModelError as error:
         raise ModelError(f"{what}: {error}") from None
     given = {key: entry[key] for key in optional.split() if key in entry}

@@ -69,17 +69,11 @@ class Shape:
     """What a body is to those who touch it; a value that compares and hashes by its sizes."""
 
     kind: ClassVar[str] = ""
-    size: tuple[float, ...]  # as `kinetree.io.primitives` counts them
 
-    @staticmethod
-    def named(kind: Any, size: tuple[float, ...]) -> Shape:
-        """The shape of a kind ("sphere", ...) with its `size`."""
-        if not isinstance(kind, str) or kind not in SHAPES:
-            raise unknown(kind, "shape", SHAPES, "shape")
-        made = SHAPES[kind]._of_size(size)
-        if made is None:
-            raise ModelError(f"a {kind} cannot have {len(size)} number{'s' * (len(size) != 1)} as its size")
-        return made
+    @property
+    def size(self) -> tuple[float, ...]:
+        """Radius; radius and half length; half extents; or the coordinates of all points, m."""
+        raise NotImplementedError
 
     @classmethod
     def _of_size(cls, size: tuple[float, ...]) -> Shape | None:
@@ -91,12 +85,6 @@ class Shape:
         """The points that can touch a surface, in the frame of the shape."""
         raise NotImplementedError
 
-    @property
-    def reach(self) -> float:
-        """The largest distance of a point of the shape from its origin, m."""
-        rims = [(s, 0.0 if s.rim is None else s.rim.radius) for s in self.supports]
-        return max(math.hypot(math.hypot(*s.position[:2]) + r, s.position[2]) + s.radius for s, r in rims)
-
 
 class _Sized(Shape):
     """A shape that a few lengths describe, in the order of its fields."""
@@ -106,7 +94,7 @@ class _Sized(Shape):
             object.__setattr__(self, name, _length(value, f"{type(self).__name__}: {name}"))
 
     @property
-    def size(self) -> tuple[float, ...]:  # type: ignore[override]
+    def size(self) -> tuple[float, ...]:
         return astuple(self)  # type: ignore[call-overload]
 
     @classmethod
@@ -201,7 +189,7 @@ class Box(Shape):
         object.__setattr__(self, "half_extents", lengths)
 
     @property
-    def size(self) -> tuple[float, ...]:  # type: ignore[override]
+    def size(self) -> tuple[float, ...]:
         return self.half_extents
 
     @classmethod
@@ -245,7 +233,7 @@ class Vertices(Shape):
         return cls(corners(_rows(points), most))
 
     @property
-    def size(self) -> tuple[float, ...]:  # type: ignore[override]
+    def size(self) -> tuple[float, ...]:
         return tuple(x for point in self.points for x in point)
 
     @classmethod
@@ -264,6 +252,16 @@ class Vertices(Shape):
 SHAPES: dict[str, type[Shape]] = {
     shape.kind: shape for shape in (Point, Sphere, Capsule, Box, Cylinder, Vertices)
 }
+
+
+def shape_named(kind: Any, size: tuple[float, ...]) -> Shape:
+    """The shape of a kind ("sphere", ...) with its `size`."""
+    if not isinstance(kind, str) or kind not in SHAPES:
+        raise unknown(kind, "shape", SHAPES, "shape")
+    made = SHAPES[kind]._of_size(size)
+    if made is None:
+        raise ModelError(f"a {kind} cannot have {len(size)} number{'s' * (len(size) != 1)} as its size")
+    return made
 
 
 def _length(value: Any, what: str) -> float:

@@ -58,12 +58,25 @@ def _summary(model: Model) -> str:
 
 
 def _after(model: Model) -> list[str]:
-    return [*loops(model), *_frames(model), *passive(model)]
+    return [*loops(model), *_frames(model), *touching(model), *passive(model)]
 
 
 def _frames(model: Model) -> list[str]:
     more = ", ..." if len(model.frames) > 20 else ""
     return [f"frames: {', '.join(model.frame_names[:20])}{more}"] if model.frames else []
+
+
+def touching(model: Model) -> list[str]:
+    """The shapes with which bodies touch, and what they stand on; nothing if there are none."""
+    lines = []
+    if model.geometries:
+        counts = Counter(part.shape.kind for part in model.geometries)
+        kinds = ", ".join(f"{count} {kind}" if count > 1 else kind for kind, count in counts.items())
+        points = len(model.contact_points)
+        lines.append(f"touches by {kinds}: {points} contact point{'s' * (points != 1)}")
+    if model.ground is not None:
+        lines.append(f"stands on {str(model.ground).strip('<>')}")
+    return lines
 
 
 def passive(model: Model) -> list[str]:

@@ -8,13 +8,17 @@ import numpy as np
 
 from kinetree import functions as of
 from kinetree.errors import MissingPackageError
-from kinetree.io.visuals import Looks
+from kinetree.io.visuals import Looks, Visual
 from kinetree.model import Model
 from kinetree.pictures.shapes import MeshError, add_visual, ellipsoid_of, wxyz
 from kinetree.pictures.sticks import poses, size, sticks
 from kinetree.spatial.pose import Pose
 
-LAYERS = ("shapes", "sticks", "frames", "centres of mass", "inertia ellipsoids", "joint wrenches", "names")
+LAYERS = (
+    "shapes", "sticks", "collision shapes", "contact points", "frames", "centres of mass",
+    "inertia ellipsoids", "joint wrenches", "names",
+)  # fmt: skip
+_TOUCHING = (230, 140, 40, 0.5)  # red, green, blue, opacity
 _FORCE, _MOMENT = (220, 60, 50), (60, 90, 220)
 _NAMED = 100  # bodies that get a label
 
@@ -31,6 +35,7 @@ class Scene:
             self.scene.add_frame(f"/bodies/{i}", show_axes=False) for i in range(model.nbodies + 1)
         ]
         self._add_shapes(looks)
+        self._add_touching()
         self._add_marks()
         self.visible = {"shapes": True, "sticks": not self.layers["shapes"] or bool(self.missing)}
         for name in LAYERS:
@@ -75,6 +80,25 @@ class Scene:
                 self.missing.append(f"{visual.link}: {problem}")
             else:
                 self.layers["shapes"].append(node)
+
+    def _add_touching(self) -> None:
+        """Collision shapes, and the points at which they touch a level ground in the neutral position."""
+        model, color = self.model, (*(c / 255 for c in _TOUCHING[:3]), _TOUCHING[3])
+        for k, part in enumerate(model.geometries):
+            size = part.shape.size or (0.01 * self.size,)  # a point has none
+            kind = "sphere" if part.shape.kind == "point" else part.shape.kind
+            visual = Visual("", Pose(), kind, size, color)
+            name = f"/bodies/{part.body}/touching{k}"
+            node = add_visual(self.scene, name, visual, np.asarray(part.placement, float))
+            self.layers["collision shapes"].append(node)
+        R = poses(model, model.neutral())[:, :3, :3]
+        for k, point in enumerate(model.contact_points):
+            normal = tuple(map(float, R[point.body][2]))  # the world's z axis, seen from the body
+            place = tuple(map(float, point.touching(normal)))  # type: ignore[arg-type]
+            ball = self.scene.add_icosphere(
+                f"/bodies/{point.body}/contact{k}", radius=0.008 * self.size, color=_FORCE, position=place
+            )
+            self.layers["contact points"].append(ball)
 
     def _add_marks(self) -> None:
         model, scene, unit = self.model, self.scene, self.size

@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.extras import needed
 from kinetree.io.visuals import MESH, Visual
+from kinetree.model.hull import FlatError, convex_hull
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.rotation import Rotation
 from kinetree.spatial.vector import sym_matrix
@@ -48,6 +49,8 @@ def add_visual(scene: Any, name: str, visual: Visual, placement: np.ndarray) -> 
             return scene.add_cylinder(name, radius=r, height=2 * half, **options)
         case "capsule", (r, half):
             return scene.add_mesh_simple(name, *capsule(r, half), **options)
+    if visual.shape == "vertices":
+        return scene.add_mesh_simple(name, *hull(visual.size), side="double", **options)
     assert visual.shape == MESH and visual.file is not None, visual
     vertices, faces = read_mesh(visual.file)
     flipped = np.prod(np.sign(visual.size)) < 0
@@ -79,6 +82,21 @@ def read_mesh(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return vertices, faces
 
 
+def hull(size: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and triangles of the convex hull of points; of flat ones, those of a fan over them."""
+    points = np.reshape(size, (-1, 3))
+    try:
+        faces = convex_hull(points)
+    except FlatError:
+        middle = points.mean(axis=0)
+        _, _, axes = np.linalg.svd(points - middle)
+        around = np.arctan2(*((points - middle) @ axes[:2].T).T)
+        points = np.concatenate([points[np.argsort(around)], middle[None]])
+        k = np.arange(len(points) - 1)
+        faces = np.stack([np.full_like(k, len(k)), k, (k + 1) % len(k)], 1)
+    return points.astype(np.float32), faces.astype(np.uint32)
+
+
 def capsule(radius: float, half: float) -> tuple[np.ndarray, np.ndarray]:
     """Vertices and triangles of a cylinder along z with half balls at its ends."""
     quarter = np.linspace(0, np.pi / 2, _ROUND // 2)
@@ -106,4 +124,4 @@ def ellipsoid_of(inertia: Inertia) -> tuple[np.ndarray, np.ndarray, np.ndarray] 
     return np.array(inertia.com, float), axes, np.sqrt(np.maximum(squares, 0.0))
 
 
-__all__ = ["MeshError", "add_visual", "capsule", "ellipsoid_of", "read_mesh", "wxyz"]
+__all__ = ["MeshError", "add_visual", "capsule", "ellipsoid_of", "hull", "read_mesh", "wxyz"]
