@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
+from kinetree.compiler.runtime import cuda
+from kinetree.compiler.runtime.cuda_arrays import View
+from kinetree.motion.rollout import rollout
+from kinetree.stages import TARGETS, Job
 
 DT, KP, KD = 0.002, 100.0, 3.0
 SWING, RATE, PUSH = 0.2, 2.0, 15.0  # rad, Hz, N
@@ -71,3 +75,43 @@ def states(model: kt.Model, count: int, dtype: str) -> tuple[dict[str, np.ndarra
     acting = {"push": push, "phase": rng.uniform(0.0, 2 * np.pi, count)}
     start = {n: x.astype(dtype) for n, x in {"q": q, "v": v, **acting}.items()}
     return start, {"kp": (KP * driven).astype(dtype), "kd": (KD * driven).astype(dtype)}
+
+
+STEPS = 250  # of a launch: half a second, a stride
+
+
+class Loop:
+    """The time loop of a robot with contact on a GPU, on states that have moved for a while."""
+
+    def __init__(self, model: kt.Model, dtype: str, count: int, warm: int = 2, target: str = "cuda"):
+        function = rollout((trot,), 1, STEPS, False, True)
+        options = function.chosen(
+            integrator="discrete", passive=True, limits=True, constraints=(), ground=kt.Ground()
+        )
+        given = ("kp", "kd", "each_t", "control0_phase", "control0_push")
+        self.job = Job(function, model, function.present(given), options, dtype)
+        self.kernel: Any = TARGETS[target].executable(self.job)
+        start, gains = states(model, min(count, 4096), dtype)
+        values = {n: np.resize(x, (count, *x.shape[1:])) for n, x in start.items()}
+        values |= gains | {"dt": np.array(DT, dtype), "each_t": (DT * np.arange(STEPS)).astype(dtype)}
+        values |= {f"control0_{n}": values.pop(n) for n in ("phase", "push")}
+        self.held = {n: cuda.array(x) for n, x in values.items()}
+        _, outputs = self.job.shapes
+        self.results = [cuda.DeviceArray((count, *s), self.kernel.dtype, cuda.device()) for s in outputs]
+        self.views = {n: View.of(x) for n, x in self.held.items()}
+        self.targets = [View.of(x) for x in self.results]
+        for _ in range(warm):
+            self.start()
+            for name, found in zip(("q", "v"), self.results):
+                self.held[name].memory.put(found.numpy()[:, 0])
+        self.count = count
+
+    def start(self) -> None:
+        """Make the steps of all states."""
+        inputs = [self.views[n] for n in self.job.present]
+        self.kernel.start(inputs, self.targets, cuda.device(), 0)
+
+    def facts(self) -> dict[str, int]:
+        """Registers of a thread, bytes that did not fit, threads of a block, and whether numbers were odd."""
+        loaded = self.kernel.code.load(cuda.device(), "rows")
+        return loaded.launcher.facts() | {"threads": loaded.launcher.threads}

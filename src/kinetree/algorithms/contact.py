@@ -65,6 +65,7 @@ def contact_response(
     on_paths = tree.paths([term.body for term in terms])
     nodes = list(tree.outward())
     loaded = [i for i in nodes if i in on_paths]
+    carried = {i: [k for k, t in enumerate(terms) if _carrier(tree, loaded, t) is i] for i in loaded}
     inertia = {i: tree.reflected(i, q[i], added[i]) for i in nodes if any(map(_is_there, added[i]))}
     rest = Freed(tree, q, X, S, {i: x[i] for i in nodes}, inertia)
     for i in nodes:
@@ -72,15 +73,21 @@ def contact_response(
     slack = rest.inward(i for i in reversed(nodes) if i not in on_paths)  # the same in all Newton steps
 
     def newton(d: Any, u: Any, z: Any, w: Any, s: Any, turn: Any, lack: Any) -> tuple:
-        laws = [t.law(*parts) for t, *parts in zip(terms, _cut(u, widths), _cut(w, duals))]
         now = Freed(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
+        given = list(zip(terms, _cut(u, widths), _cut(w, duals), _cut(z, widths)))
+        laws, du, step, decrement = [None] * len(terms), [None] * len(terms), [], s * s * slack
         for i in loaded:
             now.I[i], now.p[i] = rest.I[i], rest.p[i] * s
-        for term, law, known in zip(terms, laws, _cut(z, widths)):
-            term.load(now, law, known)
-        decrement = now.inward(reversed(loaded)) + s * s * slack
-        step = now.outward(loaded)
-        du = [term.along(now) for term in terms]
+        for i in reversed(loaded):  # each law where it is needed: not all of them are kept at a time
+            for k in carried[i]:
+                term, velocity, dual, known = given[k]
+                laws[k] = law = term.law(velocity, dual)
+                term.load(now, law, known)
+            decrement = decrement + now.inward([i])
+        for i in loaded:
+            step += now.answer(i)
+            for k in carried[i]:
+                du[k] = terms[k].along(now)
         rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(ops.less(turn, EARLY), 0.1, 1e-3))
         a = least(tree, terms, _cut(u, widths), du, laws, decrement, rising)
         left = [f - g for law, x in zip(laws, du) for f, g in zip(law.force, law.fall(x))]
@@ -137,6 +144,12 @@ def contact_response(
         for out, vector in ((force, touch.law(end).force), (velocity, end)):
             out[k, :] = (P[touch.body].turned_back(touch.way.turned_back(tuple(vector))),)  # type: ignore[arg-type]
     return change, force, velocity
+
+
+def _carrier(tree: Sweep, inward: Sequence[Any], term: Any) -> Any:
+    """The node of a body that something touches or rubs."""
+    path = tree.paths([term.body])
+    return next(i for i in reversed(inward) if i in path)
 
 
 def _cut(numbers: Sequence[Any], widths: Sequence[int]) -> list[Sequence[Any]]:

@@ -24,6 +24,7 @@ class Device:
     arrive: dict[int, str]  # copies to shared memory that go on by themselves, by size: where to, where from
     commit: str  # what has begun to arrive is one group
     wait: str  # until all but the last so many groups have arrived
+    opaque: str  # an integer of 64 bits, such that nobody knows that it is {0}
     reciprocal: dict[str, str]  # roughly 1 / {0}, by the kind of number
     root: dict[str, str]  # roughly 1 / sqrt({0})
     whole: str  # functions that move rows of a whole tile by themselves; empty if there are none
@@ -116,6 +117,7 @@ NVIDIA = Device(
     },
     "call void @llvm.nvvm.cp.async.commit.group()",
     "call void @llvm.nvvm.cp.async.wait.group(i32 {0})",
+    'call i64 asm sideeffect "", "=l,0"(i64 {0})',
     {
         "float32": "call float @llvm.nvvm.rcp.approx.ftz.f(float {0})",
         "float64": "call double @llvm.nvvm.rcp.approx.ftz.d(double {0})",
@@ -149,6 +151,7 @@ AMD = Device(
     {},
     "",
     "",
+    "add i64 {0}, 0",
     {},
     {},
     "",

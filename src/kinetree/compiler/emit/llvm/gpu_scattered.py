@@ -16,6 +16,7 @@ from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.passes.spoil import telling
 from kinetree.ops import Expr
 
+DEEP = 2  # scopes beyond which an input is read again wherever it is needed: loops within loops
 OWN_BYTES = 2048  # work arrays with places that are computed stay with their thread up to this size
 
 
@@ -52,7 +53,8 @@ class Scattered(GpuKernel):
         self.head()
         self._lines += [
             "  %thread = add i64 %first, %tid",
-            "  %state = add i64 %base, %tid",
+            f"  %place = {self.device.opaque.format('%base')}",  # else addresses would be kept beside it
+            "  %state = add i64 %place, %tid",
             "  %inside = icmp slt i64 %state, %n",
             "  br i1 %inside, label %mine, label %latch",  # sums in memory have one thread each
             "mine:",
@@ -98,6 +100,8 @@ class Scattered(GpuKernel):
             return self.table(value)
         if array.kind == "input":
             address = self._element(array, index)
+            if len(self._scopes) > DEEP:  # kept over a loop, it would only be put into memory again
+                return self._fresh(f"load volatile {scalar}, ptr addrspace(1) {address}")
             return self._fresh(f"load {scalar}, ptr addrspace(1) {address}, !invariant.load !1")
         address, space = self._address(array, index)
         return self._fresh(f"load {scalar}, ptr{space} {address}")
