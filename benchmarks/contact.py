@@ -14,7 +14,7 @@ from kinetree.motion.rollout import rollout
 from kinetree.stages import TARGETS, Job
 
 DT, KP, KD = 0.002, 100.0, 3.0
-SWING, RATE, PUSH = 0.2, 2.0, 15.0  # rad, Hz, N
+SWING, RATE, PUSH = 0.2, 2.0, 8.0  # rad, Hz, N
 
 
 def quadruped(trunk: bool = False) -> kt.Model:
@@ -83,7 +83,7 @@ STEPS = 250  # of a launch: half a second, a stride
 class Loop:
     """The time loop of a robot with contact on a GPU, on states that have moved for a while."""
 
-    def __init__(self, model: kt.Model, dtype: str, count: int, warm: int = 2, target: str = "cuda"):
+    def __init__(self, model: kt.Model, dtype: str, count: int, warm: int = 1, target: str = "cuda"):
         function = rollout((trot,), 1, STEPS, False, True)
         options = function.chosen(
             integrator="discrete", passive=True, limits=True, constraints=(), ground=kt.Ground()
