@@ -5,6 +5,8 @@ States of one batch need different numbers of Newton steps and of steps along a 
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from tests.contact import scenes
@@ -38,3 +40,32 @@ def test_the_same_bits(fake, dtype, ground):
     assert same_bits(found.q, here.q) and same_bits(found.v, here.v)
     free = kt.simulate(model, q, v, ground=False, **RUN)
     assert 10 < np.sum(np.abs(free.v[:, -1] - here.v[:, -1]).max(-1) > 1e-3) < 40
+
+
+@kt.function("q, v, home(nq), far -> over, q_start(nq), v_start(nv)")
+def fallen(model, q, v, home, far):
+    """Put back what has moved too far."""
+    return kt.ops.where(kt.ops.less(far, kt.ops.abs(q[4])), 1.0, 0.0), home, 0.0 * home[1:]
+
+
+def test_parameters_of_each_state_and_states_that_start_again(fake):
+    model = scenes.box().replace(name="there")
+    q, v = dropped(model, 12)
+    rng = np.random.default_rng(4)
+    n = len(model.contact_points)
+    numbers = {
+        "contact_friction": rng.uniform(0.1, 1.0, (12, n)),
+        "contact_stiffness": rng.uniform(1e4, 1e5, (12, n)),
+        "contact_dissipation": rng.uniform(0.0, 2.0, (12, n)),
+        "creep": rng.uniform(1e-4, 1e-3, 12),
+    }
+    runs = []
+    for put in (np.asarray, kt.cuda.array):
+        law = functools.partial(fallen, home=put(q), far=put(np.full(12, 0.3)))
+        given = {name: put(x) for name, x in numbers.items()}
+        runs.append(kt.simulate(model, put(q), put(v), control=law, **given, **RUN))
+    here, there = runs[0], runs[1].numpy()
+    assert same_bits(there.q, here.q) and same_bits(there.v, here.v)
+    assert same_bits(there.extra["over"], here.extra["over"]) and 0 < here.extra["over"].any(-1).sum() < 12
+    alike = kt.simulate(model, q, v, **RUN)
+    assert not np.allclose(alike.v, here.v)

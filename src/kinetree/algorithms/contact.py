@@ -75,7 +75,10 @@ def contact_response(
     def newton(d: Any, u: Any, z: Any, w: Any, s: Any, turn: Any, lack: Any) -> tuple:
         now = Freed(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
         given = list(zip(terms, _cut(u, widths), _cut(w, duals), _cut(z, widths)))
-        laws, du, step, decrement = [None] * len(terms), [None] * len(terms), [], s * s * slack
+        laws: list[Any] = [None] * len(terms)
+        du: list[Any] = [None] * len(terms)
+        step: list[Any] = []
+        decrement = s * s * slack
         for i in loaded:
             now.I[i], now.p[i] = rest.I[i], rest.p[i] * s
         for i in reversed(loaded):  # each law where it is needed: not all of them are kept at a time

@@ -19,6 +19,7 @@ from kinetree.model import Model
 from kinetree.motion.contact import INPUTS as CONTACT
 from kinetree.motion.joint_forces import within_efforts
 from kinetree.motion.steps import step
+from kinetree.ops import Expr
 from kinetree.ops.control import TRUSTED, Kept, loop
 from kinetree.stages.function import Function
 from kinetree.stages.own import FUNCTIONS
@@ -27,6 +28,7 @@ from kinetree.sweep.signature import MODEL_INPUTS, Argument
 OPTIONS = ("integrator", "passive", "limits", "constraints", "ground")
 STATE = ("t", "q", "v", "tau")  # what a control sees; tau is what those before it gave together
 ACTIONS = ("tau", "f_ext", "kp", "kd", "setpoint")  # what it may give, and what callers give instead
+RESTART = ("over", "q_start", "v_start")  # whether a state starts again before the step, and from where
 NEXT = "_next"  # what a control remembers at the end
 SATURATED = "saturated"
 SERIES = "each_"  # a name with this in front has one value for each step
@@ -45,7 +47,8 @@ class Rollout(Function):
 
     Inputs: q, v, dt, and what acts: tau, f_ext, kp, kd, setpoint, constant or (`each_`) step by step;
     `each_t`; `momentum`, to which the momentum is reset after each step; and what the controls take besides
-    t, q, v and tau. What several give adds up; the tau that a control sees is the sum of those before it. An
+    t, q, v and tau. What several give adds up; the tau that a control sees is the sum of those before it. If
+    the `over` of a control is at least 1, the step is made from its `q_start` and `v_start`. An
     output of a control that has the name of one of its inputs is its memory: it is that input at the next
     step, and `_next` after the last. `trust` is at least 1 if every step can be trusted. If it is `watched`,
     `saturated` counts the steps of each record in which drives are at their effort limits. If it is
@@ -175,6 +178,7 @@ class Rollout(Function):
         acting = {name: constants[name] for name in ACTIONS if name in constants}
         acting |= {name: x for name, x in series.items() if name != "t"}
         found: dict[str, Any] = {}
+        begin = [q, v]
         for number, control in enumerate(self.controls):
             so_far = acting.get("tau", np.zeros(model.nv))
             seen = {"t": series.get("t"), "q": q, "v": v, "tau": so_far}
@@ -185,10 +189,15 @@ class Rollout(Function):
             taken = {a.name: seen[a.name] for a in control.own_inputs if a.name in seen}
             results = control(model, **taken, **(numbers if control.sees_numbers else {}))
             results = tuple(results) if len(control.outputs) > 1 else (results,)
-            for a, value in zip(control.outputs, results, strict=True):
-                found[given_name(number, a.name)] = value
-                if a.name in ACTIONS:
-                    acting[a.name] = acting[a.name] + value if a.name in acting else value
+            named = dict(zip((a.name for a in control.outputs), results, strict=True))
+            found |= {given_name(number, name): value for name, value in named.items()}
+            for name in ACTIONS:
+                if name in named:
+                    acting[name] = acting[name] + named[name] if name in acting else named[name]
+            if RESTART[0] in named:
+                over, *starts = (named[name] for name in RESTART)
+                begin = [_started_again(over, *both) for both in zip(starts, begin, strict=True)]
+        q, v = begin
         acting.setdefault("tau", np.zeros(model.nv))
         acting |= {name: constants[name] for name in CONTACT if name in constants}
         chosen = {name: options[name] for name in OPTIONS}
@@ -231,6 +240,14 @@ def _trusted(numbers: Any, guards: list[Any]) -> Any:
         fine = ops.less_equal(1.0, guard)
         numbers = np.array([ops.where(fine, x, np.nan) for x in numbers], object)
     return numbers
+
+
+def _started_again(over: Any, start: Any, now: Any) -> Any:
+    """The numbers to begin a step with: `start` where `over` is at least 1. Batch axes lead."""
+    if isinstance(over, Expr):
+        fine = ops.less(over, 1.0)
+        return np.array([ops.where(fine, x, y) for x, y in zip(now, start, strict=True)], object)
+    return np.where(np.asarray(over)[..., None] < 1.0, now, start)
 
 
 def _is_ours(control: Function) -> bool:

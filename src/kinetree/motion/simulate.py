@@ -77,7 +77,8 @@ def simulate(
             control). A function of a model may also give f_ext, kp, kd and setpoint. What it takes besides t,
             q, v is given by functools.partial; what it gives under the same name is its memory for the next
             step. A controller of `kt.control` is all of that. Several, as a list, add up, and a function may
-            take `tau`, the sum of those before it.
+            take `tau`, the sum of those before it. One that gives over, q_start(nq) and v_start(nv) has a
+            state start again: where `over` is at least 1, the step is made from there.
         f_ext: wrenches on the bodies, (nb, 6), (T, nb, 6), (..., T, nb, 6), or a function as for `control`.
         record: keep every k-th step.
         passive: with damping, friction and springs of the joints.
@@ -141,6 +142,11 @@ def simulate(
         return _on_device(model, q0, v0, given, steps, settings, events, reset_momentum)
     q, v = inputs.read_state(model, q0, v0)
     acting = inputs.read(model, steps, given | {"parameters": parameters, "gravity": gravity}, (q, v))
+    if acting.restarts and (events or integrator in adaptive.METHODS):
+        raise ArgumentError(
+            "simulate: a control gives over: states start again, which goes with neither events nor error "
+            "control"
+        )
     if reset_momentum is not False and reset_momentum is not None:
         numbers: dict[str, Any] = {
             n: acting.constant[n] for n in ("parameters", "gravity") if n in acting.constant
