@@ -1,6 +1,6 @@
 """`make bench-gpu`: functions, simulations and calls on a GPU, with the bytes and operations that they move.
 
-    python -m benchmarks.gpu [--save gpu.json]
+    python -m benchmarks.gpu [--save gpu.json] [--jobs 4]
 
 Kernels are timed by the device's own clock, on arrays that are there; calls by the processor's.
 """
@@ -15,6 +15,9 @@ import statistics
 import time
 from collections.abc import Callable
 from functools import cache
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,12 +29,24 @@ from kinetree.model import Model
 from kinetree.motion.rollout import rollout
 from kinetree.stages import TARGETS, Job
 from kinetree.stages.compile import job_for
+from kinetree.stages.targets.cuda import CudaKernel
+from kinetree.stages.targets.cuda_code import Notes
 
 ROBOTS = {"7-axis arm": kt.zoo.arm7, "quadruped": kt.zoo.quadruped, "humanoid": kt.zoo.humanoid}
 FUNCTIONS = {"ID": kt.inverse_dynamics, "FD": kt.forward_dynamics, "M": kt.mass_matrix}
 NUMBERS = 1 << 28  # that the arrays of a timing hold at most
 ROUNDS, TURNS = 7, 10
 STEPS = 200
+DTYPES = ("float32", "float64")
+TIMED = list(product(ROBOTS, FUNCTIONS, DTYPES))
+SIMULATED = [
+    (robot, integrator, dtype, joints)
+    for robot, integrator, joints in (
+        ("7-axis arm", "discrete", False), ("7-axis arm", "discrete", True), ("7-axis arm", "rk4", False),
+        ("quadruped", "discrete", False), ("humanoid", "discrete", False),
+    )
+    for dtype in DTYPES
+]  # fmt: skip
 
 
 @cache
@@ -100,11 +115,14 @@ class Prepared:
         self.kernel(*self.inputs, out=tuple(self.results))
         views = [View.of(a) for a in (*self.inputs, *self.results)]
         self.form = self.kernel._form(views[: len(self.inputs)], views[len(self.inputs) :])
-        self.pointers = [v.pointer for v in views]
+        self.loaded = self.kernel.code.load(where, self.form.layout)
+        self.arguments = [n for v, s in zip(views, self.form.strides) for n in (v.pointer, *s)]
+        self.notes = Notes(where, 0)
 
     def start(self) -> None:
         """Start the kernel, and do not look whether a state was refused."""
-        self.kernel.code.start(self.form, self.pointers, cuda.device(), 0)
+        with cuda.device().current():
+            self.kernel.code._launch(self.loaded, list(self.arguments), self.count, self.notes)
 
     @property
     def bytes(self) -> int:
@@ -114,9 +132,9 @@ class Prepared:
 
     def facts(self) -> dict[str, int]:
         """Registers, spilled bytes, states and threads of a block."""
-        loaded = self.kernel.code.load(cuda.device(), self.form.layout)
-        shape = {"tile": loaded.tile, "threads": loaded.launcher.threads, "shared": loaded.launcher.shared}
-        return loaded.launcher.facts() | shape
+        launcher = self.loaded.launcher
+        shape = {"tile": self.loaded.tile, "threads": launcher.threads, "shared": launcher.shared}
+        return launcher.facts() | shape
 
 
 def states_for(job: Job) -> int:
@@ -125,11 +143,21 @@ def states_for(job: Job) -> int:
     return 1 << min(23, int(math.log2(NUMBERS / numbers)))
 
 
+def function_job(robot: str, name: str, dtype: str) -> Job:
+    return job_for("bench", FUNCTIONS[name], model_of(robot), None, {}, dtype)
+
+
+def simulation_job(robot: str, integrator: str, dtype: str, joints: bool) -> Job:
+    function = rollout((), 1, STEPS)
+    options = function.chosen(integrator=integrator, passive=joints, limits=joints, constraints=())
+    return Job(function, model_of(robot), function.present(()), options, dtype)
+
+
 def function_row(
     robot: str, name: str, dtype: str, clock: Clock, count: int = 0, columns: bool = False
 ) -> dict[str, Any]:
     """States a second of one function."""
-    job = job_for("bench", FUNCTIONS[name], model_of(robot), None, {}, dtype)
+    job = function_job(robot, name, dtype)
     ready = Prepared(job, count or states_for(job), columns)
     seconds = clock.seconds(ready.start)
     flops = ready.kernel.ops["flops"]
@@ -159,10 +187,7 @@ def simulation_row(
     robot: str, integrator: str, dtype: str, clock: Clock, states: int = 1 << 20, joints: bool = False
 ) -> dict[str, Any]:
     """Steps a second of a time loop; `joints`: with damping, friction and stops at limits."""
-    function = rollout((), 1, STEPS)
-    options = function.chosen(integrator=integrator, passive=joints, limits=joints, constraints=())
-    job = Job(function, model_of(robot), function.present(()), options, dtype)
-    ready = Prepared(job, states)
+    ready = Prepared(simulation_job(robot, integrator, dtype, joints), states)
     seconds = clock.seconds(ready.start, 2)
     flops = ready.kernel.ops["flops"]
     return {
@@ -194,62 +219,83 @@ def call_seconds(dtype: str = "float32") -> dict[str, float]:
     return found
 
 
+def print_function(row: dict[str, Any], copied: float) -> None:
+    print(
+        f"{row['robot']:11s} {row['function']:2s} {row['dtype']} {row['rate'] / 1e9:6.2f} G/s  "
+        f"{row['traffic'] / 1e12:5.2f} TB/s ({row['traffic'] / copied:4.0%})  "
+        f"{row['work'] / 1e12:5.1f} Tflop/s  registers {row['registers']:3d} "
+        f"spilled {row['local_bytes']:4d}  {row['tile']} x {row['threads'] // row['tile']} "
+        f"shared {row['shared']}",
+        flush=True,
+    )
+
+
+def print_simulation(row: dict[str, Any]) -> None:
+    print(
+        f"{row['robot']:11s} {row['integrator']} {'with joints ' if row['joints'] else ''}{row['dtype']} "
+        f"{row['rate'] / 1e9:6.2f} G steps/s  {row['work'] / 1e12:5.1f} Tflop/s  "
+        f"registers {row['registers']} spilled {row['local_bytes']}",
+        flush=True,
+    )
+
+
+def build(which: tuple[Any, ...]) -> None:
+    """A kernel, so that it is in the caches."""
+    job = simulation_job(*which[:3], which[3]) if len(which) > 3 else function_job(*which)
+    CudaKernel(job).placed(cuda.device())
+
+
+class Results(dict[str, Any]):
+    """What was measured, kept in a file while more is."""
+
+    def __init__(self, path: str | None):
+        super().__init__(copy=0.0, functions=[], columns=[], simulations=[], calls={}, batches=[])
+        self.path = path
+
+    def add(self, kind: str, row: dict[str, Any]) -> dict[str, Any]:
+        self[kind].append(row)
+        self.save()
+        return row
+
+    def save(self) -> None:
+        if self.path:
+            Path(self.path).write_text(json.dumps(self, indent=1))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
     parser.add_argument("--save", help="write the results to a JSON file")
     parser.add_argument("--batches", action="store_true", help="also time batches of many sizes")
+    parser.add_argument("--jobs", type=int, default=0, help="build kernels in so many processes before")
     chosen = parser.parse_args()
     if not cuda.is_available():
         print("no GPU here: nothing to time")
         return
-    clock = Clock(cuda.device())
-    copied = copy_speed(clock)
+    if chosen.jobs:
+        with get_context("spawn").Pool(chosen.jobs) as pool:
+            pool.map(build, [*SIMULATED, *TIMED[::-1]], 1)
+    clock, found = Clock(cuda.device()), Results(chosen.save)
+    found["copy"] = copied = copy_speed(clock)
     print(f"a copy moves {copied / 1e12:.2f} TB/s")
-    found: dict[str, Any] = {"copy": copied, "functions": [], "simulations": [], "batches": [], "columns": []}
-    for robot in ROBOTS:
-        for name in FUNCTIONS:
-            for dtype in ("float32", "float64"):
-                row = function_row(robot, name, dtype, clock)
-                found["functions"].append(row)
-                print(
-                    f"{robot:11s} {name:2s} {dtype} {row['rate'] / 1e9:6.2f} G/s  "
-                    f"{row['traffic'] / 1e12:5.2f} TB/s ({row['traffic'] / copied:4.0%})  "
-                    f"{row['work'] / 1e12:5.1f} Tflop/s  registers {row['registers']:3d} "
-                    f"spilled {row['local_bytes']:4d}  {row['tile']} x {row['threads'] // row['tile']} "
-                    f"shared {row['shared']}",
-                    flush=True,
-                )
+    for which in TIMED:
+        print_function(found.add("functions", function_row(*which, clock)), copied)
     for name in ("ID", "FD"):
-        for dtype in ("float32", "float64"):
-            row = function_row("7-axis arm", name, dtype, clock, columns=True)
-            found["columns"].append(row)
+        for dtype in DTYPES:
+            row = found.add("columns", function_row("7-axis arm", name, dtype, clock, columns=True))
             print(f"7-axis arm, coordinates first, {name} {dtype} {row['rate'] / 1e9:6.2f} G/s", flush=True)
-    for robot, integrator, joints in (
-        ("7-axis arm", "discrete", False), ("7-axis arm", "discrete", True), ("7-axis arm", "rk4", False),
-        ("quadruped", "discrete", False), ("humanoid", "discrete", False),
-    ):  # fmt: skip
-        for dtype in ("float32", "float64"):
-            row = simulation_row(robot, integrator, dtype, clock, joints=joints)
-            found["simulations"].append(row)
-            print(
-                f"{robot:11s} {integrator} {'with joints ' if joints else ''}{dtype} "
-                f"{row['rate'] / 1e9:6.2f} G steps/s  {row['work'] / 1e12:5.1f} Tflop/s  "
-                f"registers {row['registers']} spilled {row['local_bytes']}",
-                flush=True,
-            )
+    for robot, integrator, dtype, joints in SIMULATED:
+        row = simulation_row(robot, integrator, dtype, clock, joints=joints)
+        print_simulation(found.add("simulations", row))
     found["calls"] = call_seconds()
+    found.save()
     for name, seconds in found["calls"].items():
         print(f"a call, {name}: {seconds * 1e6:.0f} us")
     if chosen.batches:
-        for robot in ROBOTS:
-            for name in ("ID", "FD"):
-                for k in range(5, 23):
-                    row = function_row(robot, name, "float32", clock, 1 << k)
-                    found["batches"].append({n: row[n] for n in ("robot", "function", "states", "rate")})
+        for robot, name in product(ROBOTS, ("ID", "FD")):
+            for k in range(5, 23):
+                row = function_row(robot, name, "float32", clock, 1 << k)
+                found.add("batches", {n: row[n] for n in ("robot", "function", "states", "rate")})
         print(f"{len(found['batches'])} batches timed")
-    if chosen.save:
-        with open(chosen.save, "w") as file:
-            json.dump(found, file, indent=1)
 
 
 if __name__ == "__main__":

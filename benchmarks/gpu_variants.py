@@ -2,9 +2,9 @@
 
     python -m benchmarks.gpu_variants [--seconds 180] [--jobs 8] [arm|quadruped|humanoid ...]
 
-Kernels are built side by side, and timed one at a time. Each line is one way: what differs from the rules,
-states a second, registers, bytes that did not fit into them, states and threads of a block, and warps on a
-processor.
+Kernels are built side by side, and timed one at a time, without that for large angles. Each line is one way:
+what differs from the rules, states a second, registers, bytes that did not fit into them, states and threads
+of a block, and warps on a processor.
 """
 
 from __future__ import annotations
@@ -34,55 +34,42 @@ from kinetree.stages.targets.limbs import owners
 LOCK, PATIENCE = Path(tempfile.gettempdir()) / "kinetree-gpu-variants", 20  # seconds
 ROBOT = {"arm": "7-axis arm", "quadruped": "quadruped", "humanoid": "humanoid"}
 RULES = cuda_code.way_of
-CHUNKS, LEAVING = {"arriving": "chunks", "leaving": False}, {"leaving": True}
-NEARER = [{"nearer": k} for k in (66, 132, 264, 528)]
+CHUNKS, LEAVING, STAYING = {"arriving": "chunks", "leaving": False}, {"leaving": True}, {"leaving": False}
 WAYS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
-    ("humanoid", "ID", "float32"): [
-        {}, LEAVING, CHUNKS, *NEARER, {"tile": 128}, {"tile": 32}, {"tile": 32, **LEAVING}, {"warps": 12},
-        {"nearer": 132, **LEAVING}, {"tile": 128, "nearer": 66}, {"warps": 14}, {"most": 80, "price": 6},
-    ],
-    ("humanoid", "ID", "float64"): [
-        {}, LEAVING, CHUNKS, *NEARER, {"tile": 64}, {"tile": 128}, {"tile": 128, "nearer": 66},
-        {"nearer": 132, **LEAVING}, {"most": 80, "price": 6}, {"most": 70, "price": 6},
-        {"most": 60, "price": 12}, {"count": 2, "warps": 16},
-    ],
     ("humanoid", "FD", "float64"): [
-        {}, LEAVING, *({"most": k, "price": 16, "held": k, "slots": 113} for k in (85, 75, 65)),
-        {"nearer": 132}, CHUNKS, {"count": 4, "warps": 8, "held": 105, "slots": 20},
+        {}, *({"most": k, "price": 16, "held": k, "slots": 113} for k in (85, 75)), {"nearer": 132}, CHUNKS,
     ],
     ("humanoid", "FD", "float32"): [
-        {}, LEAVING, *({"most": k, "price": 6, "held": k, "slots": 100} for k in (205, 195, 180)),
-        {"nearer": 132}, CHUNKS, {"tile": 64},
+        {}, {"most": 195, "price": 6, "held": 195, "slots": 100}, {"nearer": 132}, CHUNKS,
     ],
-    ("arm", "FD", "float64"): [
-        {}, LEAVING, CHUNKS, {"ahead": False}, {"ahead": False, **LEAVING}, {"ahead": False, "warps": 0},
-        {"ahead": False, "nearer": 264}, {"tile": 32}, {"tile": 128}, {"warps": 8}, {"warps": 16},
-        {"warps": 14, "tile": 32}, {"warps": 0}, {"most": 1000}, {"most": 75}, {"ahead": False, "warps": 8},
+    ("humanoid", "ID", "float32"): [
+        {}, CHUNKS, {"nearer": 132}, {"nearer": 528}, LEAVING, {"tile": 128}, {"tile": 32}, {"warps": 12},
     ],
-    ("arm", "FD", "float32"): [
-        {}, LEAVING, CHUNKS, {"ahead": False}, {"ahead": False, **LEAVING}, {"warps": 0}, {"warps": 20},
-        {"warps": 12}, {"tile": 64}, {"tile": 64, **LEAVING}, {"tile": 128}, {"ahead": False, "warps": 20},
-        {"ahead": False, "nearer": 528},
-    ],
-    ("arm", "ID", "float32"): [
-        {}, LEAVING, CHUNKS, {"arriving": ""}, {"ahead": True}, {"ahead": True, **LEAVING}, {"tile": 64},
-        {"tile": 64, **LEAVING}, {"tile": 128}, {"tiles": 2}, {"tiles": 4}, {"warps": 28}, {"nearer": 528},
-        {"ahead": True, "tile": 64},
-    ],
-    ("arm", "ID", "float64"): [{}, LEAVING, CHUNKS, {"ahead": True}],
+    ("humanoid", "ID", "float64"): [{}, CHUNKS, {"nearer": 132}, {"nearer": 528}, LEAVING, {"tile": 64}],
     ("quadruped", "FD", "float32"): [
-        {}, LEAVING, CHUNKS, {"tile": 128}, {"tile": 32}, {"tile": 32, **LEAVING}, {"ahead": False},
-        {"ahead": False, "nearer": 132}, {"warps": 10}, {"most": 180, "price": 6}, {"most": 150, "price": 12},
+        {}, CHUNKS, LEAVING, {"tile": 128}, {"tile": 32}, {"ahead": False}, {"most": 180, "price": 6},
     ],
     ("quadruped", "FD", "float64"): [
-        {}, LEAVING, CHUNKS, {"most": 85, "price": 6}, {"most": 95, "price": 6, "held": 108, "slots": 60},
-        {"most": 85, "price": 6, "held": 90, "slots": 60}, {"tile": 128}, {"tile": 32}, {"nearer": 132},
+        {}, CHUNKS, LEAVING, {"most": 95, "price": 6, "held": 108, "slots": 60}, {"tile": 128},
+        {"most": 85, "price": 6, "held": 90, "slots": 60},
     ],
-    ("quadruped", "ID", "float32"): [{}, LEAVING, CHUNKS, {"warps": 20}, {"tile": 64}, {"nearer": 264}],
-    ("quadruped", "ID", "float64"): [{}, LEAVING, CHUNKS, {"tile": 32}, {"nearer": 264}],
-    ("arm", "M", "float32"): [{}, LEAVING, CHUNKS],
-    ("quadruped", "M", "float32"): [{}, LEAVING, CHUNKS, {"ahead": False}],
-    ("humanoid", "M", "float32"): [{}, CHUNKS],
+    ("quadruped", "ID", "float32"): [
+        {}, CHUNKS, LEAVING, {"tile": 64}, {"nearer": 264}, {"ahead": True}, {"warps": 20}, {"waves": 8},
+    ],
+    ("quadruped", "ID", "float64"): [{}, CHUNKS, {"tile": 32}, {"ahead": True}, {"waves": 8}],
+    ("arm", "FD", "float64"): [
+        {}, LEAVING, CHUNKS, {"ahead": False}, {"warps": 8}, {"tile": 32}, {"tile": 128},
+        {"ahead": False, "warps": 8}, {"ahead": False, "waves": 8},
+    ],
+    ("arm", "FD", "float32"): [
+        {}, LEAVING, CHUNKS, {"ahead": False}, {"warps": 20}, {"tile": 64}, {"tile": 128},
+        {"ahead": False, "warps": 20}, {"ahead": False, "waves": 8},
+    ],
+    ("arm", "ID", "float32"): [{}, {"waves": 8}, {"waves": 32}, LEAVING, {"tile": 64}, CHUNKS],
+    ("arm", "ID", "float64"): [{}, {"waves": 8}, CHUNKS],
+    ("quadruped", "M", "float32"): [{}, STAYING, CHUNKS],
+    ("humanoid", "M", "float32"): [{}, STAYING, CHUNKS],
+    ("arm", "M", "float32"): [{}, STAYING, CHUNKS],
 }  # fmt: skip
 
 
@@ -116,17 +103,19 @@ def alone() -> Iterator[None]:
 
 
 def prepared(robot: str, name: str, dtype: str, choice: dict[str, Any]) -> CudaKernel:
-    """A kernel made in one way; `tile`: states of a block, `tiles`: how many such a block has."""
+    """A kernel made in one way; `tile`: states of a block, `tiles`: that it has, `waves` of blocks."""
     choice = dict(choice)
-    tile, tiles = choice.pop("tile", 0), choice.pop("tiles", 0)
+    tile, tiles, waves = (choice.pop(name, 0) for name in ("tile", "tiles", "waves"))
     limits = ((tile,), 0, 227 << 10, 227 << 10) if tile else ((64, 32), 8 << 10, 40 << 10, 100 << 10)
     gpu_plan.TILES, gpu_plan.LITTLE, gpu_plan.FEW, gpu_plan.MUCH = limits
     cuda_code.way_of = chosen(choice)
     job = job_for("bench", FUNCTIONS[name], model_of(ROBOT[robot]), None, {}, dtype)
     kernel = CudaKernel(job)
+    kernel.code.turns = False  # the kernel for large angles would take as long to build
     made = kernel.placed(cuda.device())
-    if tiles:
-        blocks = -(-states_for(job) // (made.tile * tiles))
+    if tiles or waves:
+        wave = made.launcher.resident() * cuda.device().processors
+        blocks = waves * wave if waves else -(-states_for(job) // (made.tile * tiles))
         kernel.code._loaded = dict.fromkeys(kernel.code._loaded, made._replace(blocks=blocks))
     return kernel
 
@@ -134,8 +123,7 @@ def prepared(robot: str, name: str, dtype: str, choice: dict[str, Any]) -> CudaK
 def line(ready: Prepared, clock: Clock) -> str:
     rates = sorted(ready.count / clock.seconds(ready.start, 6) / 1e9 for _ in range(3))
     facts = ready.facts()
-    loaded = ready.kernel.code.load(cuda.device(), ready.form.layout)
-    warps = loaded.launcher.resident() * facts["threads"] // 32
+    warps = ready.loaded.launcher.resident() * facts["threads"] // 32
     return (
         f"best {rates[2]:6.2f} median {rates[1]:6.2f} registers {facts['registers']:3d} "
         f"spilled {facts['local_bytes']:4d} tile {facts['tile']} threads {facts['threads']} "

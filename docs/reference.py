@@ -63,7 +63,7 @@ PAGES = {
     "loops": Page(
         "Loops",
         "Bodies that are connected in a circle: all joints by the independent ones.",
-        "loop_matrix loop_wrenches",
+        "loop_matrix loop_force loop_wrenches",
     ),
     "drives": Page(
         "Drives and springs",

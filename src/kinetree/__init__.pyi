@@ -605,13 +605,14 @@ def augmented_dynamics(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """Accelerations when the inertia `added` is added along each velocity, felt by that velocity alone.
+    """Accelerations with inertia `added` along the velocity of each joint, which this joint alone feels.
 
-        (M + diag(added)) a + C v + g = tau
+        (M + G^T diag(added) G) a + C v + g = tau
 
-    A force that falls with the velocity at the end of a step, tau - d (v + h a), is such an inertia h d: so
-    one step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
-    dynamics, with D = S^T U + diag(added). Cost O(N).
+    with u = G v the velocities of all joints: G = 1 without loops, else `added` has more entries than v. A
+    force that falls with the velocity at the end of a step, tau - d (v + h a), is such an inertia h d: so one
+    step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
+    dynamics, with D = S^T U + G^T diag(added) G. Cost O(N).
 
     Args:
         model: the robot.
@@ -891,11 +892,12 @@ def innovations(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """What each joint feels of the forces `x` while the joints outboard of it are free, and its answer.
+    """What each velocity feels of the forces `x` while all that is outboard of it is free, and its answer.
 
-        e = (1 - H psi K) x        answer = D^-1 e        x^T M^-1 y = e(x)^T answer(y)
+        e = L^-1 (1 - H psi K) x        answer = d^-1 e        x^T M^-1 y = e(x)^T answer(y)
 
-    One pass inward: half of M^-1 x, and all that products of the inverse mass matrix need. Cost O(N).
+    with D = L d L^T the inertia along each joint, d diagonal; L = 1 for joints with one velocity. One pass
+    inward: half of M^-1 x, and all that products of the inverse mass matrix need. Cost O(N).
 
     Args:
         model: the robot.
@@ -922,7 +924,7 @@ def innovations_response(
 ) -> _Array:
     """The accelerations that go with innovations `x`: the outward half of M^-1.
 
-        a = (1 - H psi K)* D^-1 x
+        a = (1 - H psi K)* L^-T d^-1 x
 
     Cost O(N).
 
@@ -950,11 +952,11 @@ def augmented_innovations(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """Innovations with inertia added along each velocity, felt by that velocity alone.
+    """Innovations with inertia `added` along the velocity of each joint, which this joint alone feels.
 
-        x^T (M + diag(added))^-1 y = e(x)^T answer(y)
+        x^T (M + G^T diag(added) G)^-1 y = e(x)^T answer(y)
 
-    Cost O(N).
+    with u = G v the velocities of all joints: G = 1 without loops. Cost O(N).
 
     Args:
         model: the robot.
@@ -979,11 +981,11 @@ def augmented_innovations_response(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The accelerations that go with innovations `x`, with inertia added along each velocity.
+    """The accelerations that go with innovations `x`, with inertia `added` along the velocity of each joint.
 
-        x = augmented_innovations(b)        a = (M + diag(added))^-1 b
+        x = augmented_innovations(b)        a = (M + G^T diag(added) G)^-1 b
 
-    Cost O(N).
+    with u = G v the velocities of all joints: G = 1 without loops. Cost O(N).
 
     Args:
         model: the robot.
@@ -2730,6 +2732,36 @@ def loop_wrenches(
         f (..., nc, 6)
 
     Reference: multipliers of constraint embedding, Jain (2012).
+    """
+
+def loop_force(
+    model: Model,
+    q: _Numbers,
+    efforts: _Numbers,
+    limits: bool = True,
+    *,
+    parameters: _Numbers | None = None,
+    gravity: _Numbers | None = None,
+    out: _Array | tuple[_Array, ...] | None = None,
+    target: str | None = None,
+) -> _Array:
+    """The generalised forces that forces at all joints amount to, those included that loops make dependent.
+
+        tau = G^T efforts
+
+    So a motor may drive any joint of a loop. `efforts` in the order of `model.spanning_tree`; `limits`: each
+    is cut off at the effort limit of its joint. Cost as for `loop_matrix`.
+
+    Args:
+        model: the robot.
+        q (..., nq): positions of the joints, rad or m.
+        efforts (..., nu): forces along the velocity of each joint, N m or N.
+        limits: with stops at the limits of the joints.
+        parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
+        gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
+
+    Returns:
+        tau (..., nv)
     """
 
 def relative_placement(

@@ -10,7 +10,8 @@ from kinetree import functions as of
 from kinetree.derived import bias_force_hessian, mass_matrix_partials, passive_force
 from kinetree.model import Model
 from kinetree.model.coupling import Own
-from kinetree.motion import group, step
+from kinetree.motion import step
+from kinetree.spanning import independent, spanned
 from kinetree.stages import function
 from kinetree.stages.transforms import jacobian_of, vjp_of
 from kinetree.sweep import choice
@@ -137,9 +138,8 @@ def linearize(
     if passive:
         along_q, along_v = jacobian_of(passive_force)(model, q, v)
         dq, dv = dq + inverse @ along_q, dv + inverse @ along_v
-    group.refuse_split(model, "linearize in continuous time")
     A = np.zeros((2 * n, 2 * n), dq.dtype)
-    A[:n, :n], A[:n, n:] = _turning(model, v), np.eye(n)
+    A[:n, :n], A[:n, n:] = _turning(model, q, v), np.eye(n)
     A[n:, :n], A[n:, n:] = dq, dv
     return A, np.concatenate([np.zeros((n, n)), inverse])
 
@@ -149,14 +149,24 @@ def _discrete(
 ) -> tuple[Array, Array]:
     """The derivatives of a step in time."""
     slopes = jacobian_of(step, wrt=("q", "v", "tau"))
-    options = {"integrator": integrator, "passive": passive, "ground": False}
+    options: dict[str, Any] = {"integrator": integrator, "passive": passive, "ground": False}
     found = slopes(model, q, v, tau, f_ext=f_ext, dt=dt, **options)
     qq, qv, qu, vq, vv, vu = found
     return np.block([[qq, qv], [vq, vv]]), np.concatenate([qu, vu])
 
 
-def _turning(model: Model, v: Array) -> Array:
-    """The matrix of e -> -[v, e]: how increments turn with the bodies."""
+def _turning(model: Model, q: Array, v: Array) -> Array:
+    """The matrix of e -> -[v, e]: how increments turn with the bodies.
+
+    With loops all joints turn, G v by G e, and the independent velocities are those that count.
+    """
+    if not model.loops:
+        return _own_turning(model, v)
+    span = spanned(model, q)
+    return (_own_turning(span.tree, span.velocities(v)) @ span.G)[independent(model)]
+
+
+def _own_turning(model: Model, v: Array) -> Array:
     turning = np.zeros((model.nv, model.nv), v.dtype)
     for body, coupling in zip(model.bodies, model.layout.couplings[1:], strict=True):
         if isinstance(coupling, Own):

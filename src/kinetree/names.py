@@ -52,6 +52,7 @@ HOMES = {
     "kinetree.drives": "rotor_wrenches motor_torques rotor_ratios",
     "kinetree.rotor_map": "rotor_error_map",
     "kinetree.spanning": "loop_matrix loop_wrenches",
+    "kinetree.motion.joint_forces": "loop_force",
     "kinetree.kinematics": (
         "inverse_kinematics relative_placement relative_velocity relative_acceleration Frames"
     ),

@@ -84,6 +84,12 @@ def test_the_straight_four_bar_of_grbda_is_over_determined():
     assert not model.loops and "over-determined" in model.report.warnings[0].problem
 
 
+def test_anchors_out_of_the_plane_are_over_determined():
+    model = kt.load(urdf(LOOP.replace("0.25 0 0", "0.25 0 0.01")))
+    problem = model.report.warnings[0].problem
+    assert not model.loops and "over-determined" in problem and "0.01 m" in problem
+
+
 def test_couplings_are_mimic_joints():
     rotor = (
         f'<link name="rotor">{MASS.format(1)}</link><joint name="jr" type="continuous" independent="false">'

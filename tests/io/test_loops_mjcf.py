@@ -239,6 +239,15 @@ FREE = f'<body name="other"><freejoint/>{MASS}</body>'
             "loop-open",
             "cannot be closed",
         ),
+        (
+            four_bar(
+                '<connect site1="a" site2="b"/>',
+                '<site name="a" pos="0.8 0.01 0"/>',
+                '<site name="b" pos="0.6 0 0"/>',
+            ),
+            "loop-open",
+            "over-determined",
+        ),
         (four_bar(PIN + '<tendon tendon1="t"/>'), "unsupported", "<tendon> is not modelled"),
         (four_bar('<joint joint1="crank" polycoef="0.2 0 0 0 0"/>'), "unsupported", "holds the joint"),
         (four_bar(PIN.replace("/>", ' active="false"/>')), "ignored", "inactive"),

@@ -7,7 +7,17 @@ import pytest
 from tests.joints.samples import JOINTS, SLANTED, Gimbal, samples
 
 from kinetree.errors import ModelError
-from kinetree.joints import JOINT_TYPES, CoordinateJoint, Free, Helical, Joint, Planar, Revolute, Spherical
+from kinetree.joints import (
+    JOINT_TYPES,
+    CoordinateJoint,
+    Free,
+    Helical,
+    Joint,
+    Planar,
+    Revolute,
+    Spherical,
+    Universal,
+)
 from kinetree.joints.axis import rotation_about
 from kinetree.spatial.rotation import Rotation
 from kinetree.spatial.transform import Transform
@@ -108,14 +118,29 @@ def test_a_joint_with_an_axis_looks_the_same_along_it(joint: Joint):
         X = joint.placement(tuple(row[: joint.nq].tolist()))
         for C in shifts:
             assert np.allclose(matrix(C @ X), matrix(X @ C), atol=1e-14)
-    turned = joint.with_axis(SLANTED)
-    assert turned.axis == SLANTED
-    assert turned.arguments == joint.arguments | {"axis": SLANTED}
+
+
+@each_joint
+def test_straightened_joints_do_the_same(joint: Joint):
+    """Seen from axes of which z is its first axis."""
+    straight = joint.straightened()
+    if straight is None:
+        assert joint.axis is None
+        return
+    E, other = straight
+    C = Transform(E)
+    assert np.allclose(np.array(E) @ np.array(E).T, np.eye(3), atol=1e-15) and np.linalg.det(E) > 0
+    assert other.first_axis == (0, 0, 1)
+    assert np.allclose(np.array(E) @ joint.first_axis, (0, 0, 1), atol=1e-15)
+    for row in samples(joint, 3):
+        q = tuple(row[: joint.nq].tolist())
+        assert np.allclose(matrix(other.placement(q) @ C), matrix(C @ joint.placement(q)), atol=1e-14)
 
 
 def test_joints_without_an_axis():
-    with pytest.raises(TypeError, match="no single axis"):
-        Planar().with_axis((0, 0, 1))
+    assert Planar().straightened() is None and Planar().first_axis is None
+    assert Universal((1, 0, 0), (0.6, 0.8, 0)).straightened() is None  # its axes are not at right angles
+    assert Universal((0, 1, 0), SLANTED).first_axis is None
     assert Free().is_free
     assert not any(joint.is_free for joint in JOINTS.values() if type(joint) is not Free)
 

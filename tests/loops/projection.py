@@ -135,6 +135,60 @@ class Welded:
         return q, float(error)
 
 
+class Kept(Welded):
+    """The same for points that meet, by those rows alone that the model keeps.
+
+    Rows that a file makes redundant up to its digits are left out of the model, and contradict the others.
+    """
+
+    def __init__(self, model: kt.Model):
+        super().__init__(model)
+        frames = list(model.frames)
+        for k, c in enumerate(self.closures):
+            assert c.joint.type_name == "spherical"
+            frames += [Frame(f"from{k}", c.body, c.placement), Frame(f"to{k}", c.other, c.other_placement)]
+        self.tree = model.remade(loops=(), frames=tuple(frames))
+        self.wide = self.n
+        self.rest = [j for j in range(self.n) if j not in self.independent]
+        self.rows: list[tuple[int, int, str | None]] = []  # closure, axis, the body whose axes are meant
+        first = 0
+        for loop in model.loops:
+            assert loop.at_base
+            carrier = self._carrier([end for c in loop.closures for end in c.bodies])
+            self.rows += [(first + k, axis, carrier) for k, axis in loop.rows]
+            first += len(loop.closures)
+
+    def _carrier(self, ends: list[int]) -> str | None:
+        """The outermost body that carries all of some others; None for the world."""
+        bodies, ways = self.model.bodies, []
+        for end in ends:
+            ways.append({end})
+            while end:
+                end = bodies[end - 1].parent
+                ways[-1].add(end)
+        outermost = max(set.intersection(*ways))
+        return bodies[outermost - 1].name if outermost else None
+
+    def residual(self, q: Array) -> Array:
+        found = []
+        for k, axis, carrier in self.rows:
+            way = self._placed(q, f"to{k}")[:3, 3] - self._placed(q, f"from{k}")[:3, 3]
+            found.append(way[axis] if carrier is None else self._placed(q, carrier)[:3, axis] @ way)
+        return np.array(found)
+
+    def jacobian(self, q: Array) -> Array:
+        found = []
+        for k, axis, carrier in self.rows:
+            rate = (self._jacobian(q, f"to{k}", "aligned") - self._jacobian(q, f"from{k}", "aligned"))[3:]
+            if carrier is None:
+                found.append(rate[axis])
+                continue
+            way = self._placed(q, f"to{k}")[:3, 3] - self._placed(q, f"from{k}")[:3, 3]
+            c, turn = self._placed(q, carrier)[:3, axis], self._jacobian(q, carrier, "aligned")[:3]
+            found.append(c @ rate + np.cross(c, way) @ turn)  # (w x c) . way = w . (c x way)
+        return np.array(found)
+
+
 class Projection:
     """What a model with loops must give in one state, from its open tree; see the module."""
 

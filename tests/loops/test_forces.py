@@ -10,6 +10,7 @@ from tests.conftest import share
 from tests.loops.mechanisms import ALL, at, four_bar, link
 
 import kinetree as kt
+from kinetree.model import Limits
 
 TARGETS = ["cpu", "eager"]
 
@@ -143,3 +144,22 @@ def test_parameters_reach_the_closures():
     heavy = model.with_parameters(2 * model.parameters)
     found = kt.loop_wrenches(model, q, v, v, parameters=2 * model.parameters)
     np.testing.assert_allclose(found, kt.loop_wrenches(heavy, q, v, v), rtol=1e-12)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_motors_on_any_joint_within_their_limits(target, rng):
+    model = four_bar(limits=Limits(effort=2.0))
+    q, v = model.random_state(rng, 4)
+    efforts = rng.normal(size=(4, 3)) * 4.0
+    G = kt.loop_matrix(model, q)
+    found = kt.loop_force(model, q, efforts, target=target)
+    assert np.abs(efforts).max() > 2.0
+    np.testing.assert_allclose(found, times(np.swapaxes(G, 1, 2), np.clip(efforts, -2.0, 2.0)), atol=1e-13)
+    free = kt.loop_force(model, q, efforts, limits=False, target=target)
+    np.testing.assert_allclose(free, times(np.swapaxes(G, 1, 2), efforts), atol=1e-13)
+    # power at the joints is power along v
+    u = times(G, v)
+    np.testing.assert_allclose((free * v).sum(-1), (efforts * u).sum(-1), atol=1e-12)
+    arm = kt.zoo.arm7()
+    q, v = arm.random_state(rng)
+    np.testing.assert_array_equal(kt.loop_force(arm, q, v, limits=False, target=target), v)

@@ -182,3 +182,46 @@ def _in_line() -> float:
     far, ground, rocker = 0.35, 0.25, 0.20
     angle = np.arccos((far**2 + ground**2 - rocker**2) / (2 * far * ground))
     return float(np.pi / 2 - angle)
+
+
+OVER = {
+    "tilted": (kt.Revolute((0.0, np.cos(0.01), np.sin(0.01))), at(0.6), "rad"),
+    "shifted": (HINGE, at(0.6, y=0.002), "0.002 m"),
+}
+
+
+@pytest.mark.parametrize("name", OVER)
+def test_rows_that_contradict_others(name):
+    """What a planar linkage cannot close by moving, by how much, and in whose loop."""
+    joint, other, apart = OVER[name]
+    builder = links(0.3, 0.7)
+    builder.add_loop("coupler", "rocker", joint, at(0.8), other, name=name)
+    with says(AssemblyError, "linkage", name, "over-determined", apart, "more freedom"):
+        builder.build()
+    # said by the dictionary of a model too
+    good = links(0.3, 0.7)
+    good.add_loop("coupler", "rocker", HINGE, at(0.8), at(0.6), name=name)
+    data = good.build().to_dict()
+    (entry,) = data["loops"]
+    (closure,) = entry["closures"]
+    closure["parameters"] = list(map(float, joint.parameters))
+    closure["other_placement"]["p"] = list(other.p)
+    data["loops"] = [{"closures": [closure]}]
+    with says(AssemblyError, name, "over-determined", apart):
+        kt.Model.from_dict(data)
+
+
+def test_two_closures_that_leave_no_freedom():
+    builder = links(0.3, 0.7)
+    builder.add_loop("coupler", "rocker", HINGE, at(0.8), at(0.6), name="pin")
+    builder.add_relation("crank", "rocker", (0.0, 1.0), name="gears")
+    with says(ModelError, "pin", "cannot move", "over-determined", "all 3 velocities"):
+        builder.build()
+
+
+def test_two_relations_that_contradict():
+    builder = links(0.3, 0.7)
+    builder.add_relation("crank", "rocker", (0.0, 1.0), name="gears")
+    builder.add_relation("crank", "rocker", (0.1, 1.0), name="others")
+    with says(AssemblyError, "gears", "over-determined", "0.05 rad"):
+        builder.build()

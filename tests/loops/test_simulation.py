@@ -187,6 +187,58 @@ def test_a_run_into_a_dead_point_fails_alone():
     assert np.isfinite(run.q[0]).all() and np.isnan(run.q[1, -1]).any()
 
 
+def off_axis_linkage():
+    b = kt.ModelBuilder("off_axis")  # the free velocity of the ball is not about the line of the rod
+    b.add_body("crank", None, kt.Revolute((0, 0, 1)), at(), link(0.2))
+    b.add_body("rod", "crank", kt.Spherical(), at(0.2), link(0.6))
+    b.add_body("rocker", None, kt.Revolute((0, 1, 0)), at(0.5, 0.5, 0.0), link(0.4))
+    b.add_loop("rod", "rocker", kt.Spherical(), at(0.36, 0.48), at(0.4), "crank", "ball")
+    return b.build()
+
+
+def test_increments_of_a_split_ball_turn_with_it():
+    """The upper left part of A against positions that are carried along with one velocity."""
+    model = off_axis_linkage()
+    q, v = model.random_state(3)
+    A, _ = kt.linearize(model, q, v, [0.3, -0.2], target="eager")
+    places = [model.spanning_tree.coordinate_index("crank").start, 2]  # the crank, and y of the ball
+
+    def carried(q, v, parts=16):
+        for _ in range(parts):
+            middle = model.assemble(q + model.rate(q, v) / (2 * parts))
+            q = model.assemble(q + model.rate(middle, v) / parts)
+        return q
+
+    h, eps = 1e-2, 1e-3
+    for column, e in zip(A[:2, :2].T, np.eye(2), strict=True):
+        there = [carried(q, s * eps * e) for s in (1, -1)]
+        ends = []
+        for t in (h, -h):
+            base = carried(q, t * v)
+            gaps = [model.spanning_tree.difference(base, carried(x, t * v))[places] for x in there]
+            ends.append((gaps[0] - gaps[1]) / (2 * eps))
+        np.testing.assert_allclose((ends[0] - ends[1]) / (2 * h), column, atol=1e-3)
+    assert np.abs(A[:2, :2]).max() > 0.5
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("integrator", ["rk4", "discrete"])
+def test_linear_equations_of_split_balls(integrator):
+    """In continuous time, against short steps."""
+    model = off_axis_linkage()
+    q, v = model.random_state(3)
+    tau = np.array([0.3, -0.2])
+    A, B = kt.linearize(model, q, v, tau)
+
+    def rates(h):
+        step = kt.linearize(model, q, v, tau, dt=h, integrator=integrator)
+        return (step.A - np.eye(4)) / h, step.B / h
+
+    h = 1e-4
+    for found, once, twice in zip((A, B), rates(h), rates(2 * h), strict=True):
+        np.testing.assert_allclose(found, 2 * once - twice, atol=1e-5 * np.abs(found).max())
+
+
 def test_variational_steps_refuse_split_balls():
     with pytest.raises(ArgumentError, match="spin='lock'"):
         kt.simulate(spatial_linkage(), spatial_linkage().neutral(), [0.0, 0.0], duration=0.01, dt=1e-3,

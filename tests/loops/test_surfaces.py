@@ -63,6 +63,23 @@ def test_inverse_kinematics_of_a_delta_robot():
     np.testing.assert_allclose(kt.frame_placement(model, found.q, "tool")[:3, 3], goal, atol=1e-9)
 
 
+def test_inverse_kinematics_keeps_dependent_joints_within_their_limits():
+    """The platform of a Delta robot depends on the motors; its rails end where the file says."""
+    free = kt.zoo.delta()
+    narrow = free.replace(limits={name: (-0.05, 0.05) for name in "xyz"})
+    q0 = free.neutral()
+    start = kt.frame_placement(free, q0, frame="tool")[:3, 3]
+    inside, outside = start + (0.04, -0.04, 0.03), start + (0.12, 0.0, 0.0)
+    for target, expected in ((inside, True), (outside, False)):
+        found = kt.inverse_kinematics(narrow, {"tool": target}, q0)
+        assert bool(found.success) == expected
+        places = [narrow.position_index(name).start for name in "xyz"]
+        assert np.abs(found.q[places]).max() <= 0.05
+        assert kt.inverse_kinematics(narrow, {"tool": target}, q0, limits=False).success
+    end = kt.frame_placement(narrow, found.q, frame="tool")[:3, 3]
+    np.testing.assert_allclose(end, start + (0.05, 0.0, 0.0), atol=1e-5)  # as far as it may go
+
+
 def test_relative_motion_within_a_loop():
     model = four_bar()
     q, v = model.random_state(2)

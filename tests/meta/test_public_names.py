@@ -90,6 +90,7 @@ FUNCTIONS = {
     "rotor_wrenches": "q v a",
     "motor_torques": "tau",
     "rotor_ratios": "",
+    "loop_force": "q efforts limits=True",
     "loop_matrix": "q",
     "loop_wrenches": "q v a f_ext=",
     "inverse_dynamics_derivatives": "q v a f_ext= hold=body",

@@ -208,7 +208,7 @@ def _form(gpu: CudaKernel, columns: bool) -> str:
     words = ["states side by side" if columns else "where numbers stand"]
     if ptx.shared:
         words = [f"tiles of {ptx.tile}, {ptx.threads // ptx.tile} warps a state"]
-    words += ["rows ahead"] if ptx.persistent else []
+    words += ["rows ahead"] if ptx.waves == 1 else []
     words += ["work on the device"] if ptx.work else []
     level = gpu.code._level(ptx, where)
     return ", ".join(words + ([f"built at level {level}"] if level is not None else []))

@@ -33,13 +33,14 @@ def forward_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any) -> Any:
 
 @algorithm("q, v, tau, added, f_ext? -> a")
 def augmented_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, added: Any, f_ext: Any) -> Any:
-    """Accelerations when the inertia `added` is added along each velocity, felt by that velocity alone.
+    """Accelerations with inertia `added` along the velocity of each joint, which this joint alone feels.
 
-        (M + diag(added)) a + C v + g = tau
+        (M + G^T diag(added) G) a + C v + g = tau
 
-    A force that falls with the velocity at the end of a step, tau - d (v + h a), is such an inertia h d: so
-    one step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
-    dynamics, with D = S^T U + diag(added). Cost O(N).
+    with u = G v the velocities of all joints: G = 1 without loops, else `added` has more entries than v. A
+    force that falls with the velocity at the end of a step, tau - d (v + h a), is such an inertia h d: so one
+    step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
+    dynamics, with D = S^T U + G^T diag(added) G. Cost O(N).
 
     Reference: Featherstone (2008) table 7.1; Castro and others, convex implicit steps (arXiv 2312.03908).
     """

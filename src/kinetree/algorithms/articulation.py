@@ -47,7 +47,7 @@ def responses(tree: Sweep, fields: tuple[Any, ...], x: Any) -> Iterator[tuple[An
     u_i = x_i - S^T p_i        p_p += X^T (p_i + U D^-1 u_i)        a_i = D^-1 (u_i - U^T X A_p)
     """
     (u,) = tree.fields(Coordinates)
-    for i, felt, _ in innovated(tree, fields, x):
+    for i, felt in innovated(tree, fields, x):
         u[i] = felt
     yield from answered(tree, fields, u)
 
@@ -58,22 +58,21 @@ def answered(tree: Sweep, fields: tuple[Any, ...], u: Any) -> Iterator[tuple[Any
     (A,) = tree.fields(Motion)
     for i in tree.outward():
         pulled = X[i] @ A[tree.parent(i)]
-        a = D[i].solve(u[i] - U[i].T @ pulled)
+        a = D[i].backward(D[i].divided(u[i] - D[i].forward(U[i].T @ pulled)))
         A[i] = pulled + S[i] @ a
         yield i, a
 
 
-def innovated(tree: Sweep, fields: tuple[Any, ...], x: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """(i, u_i, D_i^-1 u_i) from tips to base: what each joint feels of the forces x, and its answer."""
+def innovated(tree: Sweep, fields: tuple[Any, ...], x: Any) -> Iterator[tuple[Any, Any]]:
+    """(i, L^-1 u_i) from tips to base: what each velocity feels of the forces x, where D_i = L d L^T."""
     X, S, U, D, _ = fields
     p = tree.sums(Force)
     for i in tree.outward():
         p[i] = tree.zero(i, Force)
     for i in tree.inward():
-        u = x[i] - S[i].T @ p[i]
-        answer = D[i].solve(u)
-        p.add(tree.parent(i), X[i].T @ (p[i] + U[i] @ answer))
-        yield i, u, answer
+        u = D[i].forward(x[i] - S[i].T @ p[i])
+        p.add(tree.parent(i), X[i].T @ (p[i] + U[i] @ D[i].backward(D[i].divided(u))))
+        yield i, u
 
 
 @algorithm("q -> I(nb, 6, 6)")

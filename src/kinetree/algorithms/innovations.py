@@ -10,11 +10,12 @@ from kinetree.sweep import Sweep, algorithm
 
 @algorithm("q, x -> e(nv), answer(nv)")
 def innovations(tree: Sweep, q: Any, x: Any) -> Any:
-    """What each joint feels of the forces `x` while the joints outboard of it are free, and its answer.
+    """What each velocity feels of the forces `x` while all that is outboard of it is free, and its answer.
 
-        e = (1 - H psi K) x        answer = D^-1 e        x^T M^-1 y = e(x)^T answer(y)
+        e = L^-1 (1 - H psi K) x        answer = d^-1 e        x^T M^-1 y = e(x)^T answer(y)
 
-    One pass inward: half of M^-1 x, and all that products of the inverse mass matrix need. Cost O(N).
+    with D = L d L^T the inertia along each joint, d diagonal; L = 1 for joints with one velocity. One pass
+    inward: half of M^-1 x, and all that products of the inverse mass matrix need. Cost O(N).
 
     Reference: Jain (2024) part 4 (innovations factorisation).
     """
@@ -23,11 +24,11 @@ def innovations(tree: Sweep, q: Any, x: Any) -> Any:
 
 @algorithm("q, x, added -> e(nv), answer(nv)")
 def augmented_innovations(tree: Sweep, q: Any, x: Any, added: Any) -> Any:
-    """Innovations with inertia added along each velocity, felt by that velocity alone.
+    """Innovations with inertia `added` along the velocity of each joint, which this joint alone feels.
 
-        x^T (M + diag(added))^-1 y = e(x)^T answer(y)
+        x^T (M + G^T diag(added) G)^-1 y = e(x)^T answer(y)
 
-    Cost O(N).
+    with u = G v the velocities of all joints: G = 1 without loops. Cost O(N).
     """
     return _innovations(tree, articulated(tree, q, added), x)
 
@@ -36,7 +37,7 @@ def augmented_innovations(tree: Sweep, q: Any, x: Any, added: Any) -> Any:
 def innovations_response(tree: Sweep, q: Any, x: Any) -> Any:
     """The accelerations that go with innovations `x`: the outward half of M^-1.
 
-        a = (1 - H psi K)* D^-1 x
+        a = (1 - H psi K)* L^-T d^-1 x
 
     Cost O(N).
 
@@ -47,11 +48,11 @@ def innovations_response(tree: Sweep, q: Any, x: Any) -> Any:
 
 @algorithm("q, x, added -> a")
 def augmented_innovations_response(tree: Sweep, q: Any, x: Any, added: Any) -> Any:
-    """The accelerations that go with innovations `x`, with inertia added along each velocity.
+    """The accelerations that go with innovations `x`, with inertia `added` along the velocity of each joint.
 
-        x = augmented_innovations(b)        a = (M + diag(added))^-1 b
+        x = augmented_innovations(b)        a = (M + G^T diag(added) G)^-1 b
 
-    Cost O(N).
+    with u = G v the velocities of all joints: G = 1 without loops. Cost O(N).
     """
     return _response(tree, articulated(tree, q, added), x)
 
@@ -64,7 +65,8 @@ def _response(tree: Sweep, fields: tuple[Any, ...], x: Any) -> Any:
 
 
 def _innovations(tree: Sweep, fields: tuple[Any, ...], x: Any) -> tuple[Any, Any]:
+    D = fields[3]
     e, answer = tree.coordinates(), tree.coordinates()
-    for i, felt, given in innovated(tree, fields, x):
-        e[i], answer[i] = felt, given
+    for i, felt in innovated(tree, fields, x):
+        e[i], answer[i] = felt, D[i].divided(felt)
     return e, answer

@@ -256,7 +256,7 @@ def _least(A: Array, excess: Array, motion: Array, model: Model) -> Array:
         return x if A.dtype == object else x.astype(A.dtype)
 
     x = solved(-excess)
-    left = A @ x + excess
+    left = -np.array(diagonal) * x  # A x + excess
     asked = ops.largest(excess) + NOISE * ops.largest(motion)
     kept = ops.where(ops.less_equal(ops.largest(left), KEPT * asked), 2.0, 0.0)
     ops.require(

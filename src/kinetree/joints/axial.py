@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from kinetree.joints.axis import Vector, coordinate_axis, perpendiculars, unit_axis
+from kinetree.joints.axis import Vector, axes_with_z, coordinate_axis, perpendiculars, unit_axis
 from kinetree.joints.base import CoordinateJoint
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.motion import Motion
@@ -27,8 +27,8 @@ class AxialJoint(CoordinateJoint):
     def axis(self) -> Vector:
         return self.parameters[:3]  # type: ignore[return-value]
 
-    def with_axis(self, axis: Vector) -> Self:
-        return self.with_parameters((*axis, *self.parameters[3:]))
+    def straightened(self) -> tuple[Any, Self]:
+        return axes_with_z(self.axis), self.with_parameters((0, 0, 1, *self.parameters[3:]))
 
     def axisymmetric(self, inertia: Inertia, mass: Any = 0, along: int = 0) -> Inertia:
         """The mass, `along` times the first moment along the axis, and equal second moments across it.

@@ -7,6 +7,7 @@ from typing import Any
 
 from kinetree import ops
 from kinetree.errors import ModelError
+from kinetree.spatial import vector as vec
 from kinetree.spatial.transform import Transform
 
 Vector = tuple[Any, Any, Any]
@@ -88,6 +89,16 @@ def turned_and_shifted(axis: Vector, angle: Any, shift: Vector) -> Transform:
         ),
         shift,
     )
+
+
+def axes_with_z(axis: Vector) -> tuple[Vector, Vector, Vector]:
+    """A rotation E with E axis = z; exact for coordinate axes."""
+    for k in range(3):
+        if abs(axis[k]) == 1:
+            x = tuple(1 if i == (k + 1) % 3 else 0 for i in range(3))
+            return (x, vec.cross(axis, x), axis)  # type: ignore[arg-type, return-value]
+    x, y = perpendiculars(axis)
+    return (x, y, axis)
 
 
 def perpendiculars(axis: Vector) -> tuple[Vector, Vector]:

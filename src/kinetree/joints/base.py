@@ -152,9 +152,17 @@ class Joint(ABC):
         """
         return None
 
-    def with_axis(self, axis: Vector) -> Self:
-        """The same motion about and along another line, for joints that have an `axis`."""
-        raise TypeError(f"a {self.type_name} joint has no single axis")
+    @property
+    def first_axis(self) -> Vector | None:
+        """The line that the predecessor side turns about or slides along; None if there is no such line."""
+        return self.axis
+
+    def straightened(self) -> tuple[Any, Self] | None:
+        """Axes for both its sides, as rows, of which z is its first axis, and the joint as they see it.
+
+        None if it has no such axis.
+        """
+        return None
 
     @property
     def is_translation(self) -> bool:

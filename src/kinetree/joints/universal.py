@@ -18,6 +18,12 @@ from kinetree.spatial.subspace import Subspace
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import cross, dot, neg, scale
 
+
+def _is_right(a: Vector, b: Vector) -> bool:
+    """Whether two axes are at right angles, up to rounding."""
+    return all(ops.is_literal(x) for x in (*a, *b)) and abs(dot(a, b)) < 1e-15
+
+
 _STILL = Motion((0, 0, 0), (0, 0, 0))
 
 
@@ -54,8 +60,19 @@ class Universal(CoordinateJoint):
     def steps(self) -> tuple[Step, ...]:
         return hinge(self.axis1, 0), hinge(self.axis2, 1)
 
+    @property
+    def first_axis(self) -> Vector | None:
+        return self.axis1 if _is_right(self.axis1, self.axis2) else None
+
+    def straightened(self) -> tuple[Any, Universal] | None:
+        """x is its second axis, if they are at right angles."""
+        a, b = self.axis1, self.axis2
+        if not _is_right(a, b):
+            return None
+        return (b, cross(a, b), a), self.with_parameters((0, 0, 1, 1, 0, 0))
+
     def placement(self, q: Numbers) -> Transform:
-        return rotation_about(self.axis2, q[1]) @ rotation_about(self.axis1, q[0])
+        return rotation_about(self.axis2, q[1]).following(rotation_about(self.axis1, q[0]))
 
     def _turned_axis1(self, q: Numbers) -> Vector:
         """R2^T a1: the first axis in successor axes."""

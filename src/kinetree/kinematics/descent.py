@@ -10,12 +10,14 @@ from kinetree import functions as of
 from kinetree import ops
 from kinetree.model import Model
 from kinetree.model.configuration import snapped
+from kinetree.spanning import independent, spanned
 from kinetree.spatial import Factored, Matrix
 from kinetree.spatial.quaternion import quaternion_from_matrix
 from kinetree.stages import function
 
 Array = np.ndarray
 
+INSIDE, HARD = 2e-6, 1e3  # rad or m: how far from a limit a joint of a loop is held, and with what weight
 LEAST = 1e-12  # of the trace of J J^T: what is added at least, so that a singular posture has a step too
 
 
@@ -39,8 +41,9 @@ def pose_descent(
     with the error e of all frames, in their own axes: w_r 2 sin(angle / 2) axis of the rotation that is
     missing (unless the goal is a point) and w_p times the displacement. Damping that falls with the squared
     error makes steps short far from the goal and those of Newton's method near it. W leaves out joints that
-    stand at a limit and would go beyond it. `weights` are (w_r, w_p); `error` is |e| of each frame at
-    the end.
+    stand at a limit and would go beyond it. A joint that depends on others by a loop and is beyond a limit
+    is one more error, with its row of G. `weights` are (w_r, w_p); `error` is |e| of each frame at the end,
+    and of such joints with it.
 
     Reference: Sugihara (2011), solvability-unconcerned inverse kinematics by Levenberg and Marquardt's
     method.
@@ -49,6 +52,9 @@ def pose_descent(
 
     def improved(q: Array) -> Array:
         e, J = _errors(model, q, goals, weights, frames, points)
+        if limits and model.loops:
+            beyond, rows = _beyond(model, q, INSIDE, J.T @ e)
+            e, J = np.concatenate([e, beyond]), np.concatenate([J, rows])
         low, high = _limits(model) if limits else ({}, {})
         added = damping * ops.dot(e, e) + LEAST * ops.dot(J, J) + 1e-300
         step = _step(e, J * _free(model, q, J.T @ e, low, high), added)
@@ -58,7 +64,8 @@ def pose_descent(
     q = ops.repeat(iterations, improved, q)
     e, _ = _errors(model, q, goals, weights, frames, points)
     ends = np.cumsum([3 if is_point else 6 for is_point in points])[:-1]
-    return q, np.array([ops.norm(part) for part in np.split(e, ends)])
+    rest = _beyond(model, q, 0.0, np.zeros(model.nv))[0] if limits and model.loops else e[:0]
+    return q, np.array([ops.norm(np.concatenate([part, rest])) for part in np.split(e, ends)])
 
 
 def _errors(
@@ -96,6 +103,28 @@ def _limits(model: Model) -> tuple[dict[int, tuple[int, float]], dict[int, tuple
     low, high = model.limits.lower, model.limits.upper
     pairs = list(zip(places["q"], places["v"], strict=True))
     return tuple({i: (k, side[k]) for i, k in pairs if np.isfinite(side[k])} for side in (low, high))  # type: ignore[return-value]
+
+
+def _beyond(model: Model, q: Array, inside: float, pull: Array) -> tuple[Array, Array]:
+    """How far joints that depend on others are beyond their limits, weighted, and what takes that away.
+
+    A joint that is there and that `pull` would bring back is left alone.
+    """
+    span = spanned(model, q)
+    assert span.G is not None
+    tree, free = span.tree, {int(k) for k in independent(model)}
+    places, _ = tree.coordinate_places
+    errors: list[Any] = []
+    rows: list[Array] = []
+    for i, k in zip(places["q"], places["v"], strict=True):
+        for limit, side in ((tree.limits.lower[k], -1.0), (tree.limits.upper[k], 1.0)):
+            if k not in free and np.isfinite(limit):
+                over = side * (q[i] - limit) + inside
+                outward = side * (span.G[k] @ pull)
+                held = ops.less(0.0, ops.max(over - inside, ops.min(over, outward)))
+                errors.append(ops.where(held, -side * HARD * over, 0.0))
+                rows.append(ops.where(held, HARD, 0.0) * span.G[k])
+    return np.array(errors), np.array(rows).reshape(len(errors), model.nv)
 
 
 def _free(model: Model, q: Array, pull: Array, low: dict, high: dict) -> Array:

@@ -26,6 +26,8 @@ SLACK = 1e-3  # more than this, and rows that seemed redundant contradict the ot
 SAMPLES, TRIES, ITERATIONS, SOON = 24, 40, 80, 20  # samples that do not close soon are left out
 STRIDES, STRIDE = 6, 0.1  # of the ways along which rows that were left out are watched; rad or sizes
 PATIENCE = 12  # steps that bring nothing nearer
+WEAKEST = 1e-7  # singular values below this part of the largest one close nothing
+NEARLY = 0.1  # rows that are within this part of others say the same in a sound mechanism
 LONGEST = 0.3  # of a step towards a closed position, rad or sizes
 WILLING = 10.0  # of the velocities of balls, which are no rates of coordinates: dependent unless much worse
 UNWILLING = 1e-6  # preferred joints are independent unless there are no others
@@ -76,8 +78,12 @@ class Assembly:
         free: Sequence[int] | None = None,
         tolerance: float = CLOSED,
         iterations: int = ITERATIONS,
+        weakest: float = WEAKEST,
     ) -> tuple[Array, Array]:
-        """Closed positions near q, by steps of least norm, and how far each is still open."""
+        """Closed positions near q, by steps of least norm, and how far each is still open.
+
+        Directions that move the rows by less than `weakest` of what others do are not moved along.
+        """
         free = range(len(self.node.v_index)) if free is None else free
         phi, K = self.rows(q)
         least, idle = np.full(len(q), np.inf), 0
@@ -89,7 +95,7 @@ class Assembly:
                 break
             step = np.zeros((len(q), len(self.node.v_index)))
             finite = np.isfinite(K).all(axis=(1, 2)) & np.isfinite(phi).all(axis=1)
-            inverse = np.linalg.pinv(np.where(finite[:, None, None], K, 0.0)[:, :, list(free)], rcond=1e-7)
+            inverse = np.linalg.pinv(np.where(finite[:, None, None], K, 0.0)[:, :, list(free)], rcond=weakest)
             step[:, list(free)] = -(inverse @ np.where(finite[:, None], phi, 0.0)[..., None])[..., 0]
             length = np.abs(step).max(axis=1, initial=0.0)
             step *= (LONGEST / np.maximum(length, LONGEST))[:, None]
@@ -106,18 +112,23 @@ class Assembly:
         self, start: Array, free: Sequence[int] | None = None, tolerance: float = SLACK
     ) -> tuple[Array, float]:
         """A closed position near one position, found from others around it if need be; how far it is open."""
-        rng, width = np.random.default_rng(0), len(self.node.v_index)
-        u = rng.standard_normal((TRIES, width)) * np.linspace(0.0, 1.5, TRIES)[:, None]
-        if free is not None:
-            u[:, [j for j in range(width) if j not in free]] = 0.0
+        starts = self.around(start, free)
         for part in (slice(0, 1), slice(1, 8), slice(8, TRIES)):
-            q, error = self.closed(self.moved(np.repeat(start[None], len(u[part]), axis=0), u[part]), free)
+            q, error = self.closed(starts[part], free)
             good = np.flatnonzero(error < np.maximum(tolerance * 1e-8, CLOSED))
             good = good if len(good) else np.flatnonzero(error < 0.1 * tolerance)
             if len(good):
                 return q[good[0]], float(error[good[0]])
         best = int(np.nanargmin(np.where(np.isfinite(error), error, np.inf)))
         return q[best], float(error[best])
+
+    def around(self, start: Array, free: Sequence[int] | None = None) -> Array:
+        """Positions at growing distances from one, itself the first, by the velocities that are free."""
+        rng, width = np.random.default_rng(0), len(self.node.v_index)
+        u = rng.standard_normal((TRIES, width)) * np.linspace(0.0, 1.5, TRIES)[:, None]
+        if free is not None:
+            u[:, [j for j in range(width) if j not in free]] = 0.0
+        return self.moved(np.repeat(start[None], TRIES, axis=0), u)
 
     def samples(self, reference: Array) -> Array:
         """Closed positions around one, itself the first."""
@@ -206,20 +217,20 @@ def resolved(
     width, rows = len(assembly.node.v_index), len(assembly.ties)
     if width == 0:
         phi, _ = assembly.rows(start[None])
-        _refuse_open(assembly, float(np.abs(phi).max(initial=0.0)), 0.1 * SLACK, owner)
+        _refuse_open(assembly, start, float(np.abs(phi).max(initial=0.0)), owner)
         raise RigidError(f"{owner}: none of its joints can move")
     free = [j for j in range(width) if j not in required]
     reference, error = assembly.near(start, free)
     if not error < 0.1 * SLACK and required:
         reference, error = assembly.near(start)
-    _refuse_open(assembly, error, 0.1 * SLACK, owner)
+    _refuse_open(assembly, start, error, owner)
     samples = assembly.samples(reference)
     _, K = assembly.rows(samples)
     choice = Choice(K, _weights(assembly.node, required, preferred))
     if choice.rank == width:
         rigid = RigidError(
-            f"{owner} cannot move: its {rows} rows hold all {width} velocities of its joints. Leave a "
-            "closure out, or close it by a joint with more freedom"
+            f"{owner} cannot move: it is over-determined. Its {rows} rows hold all {width} velocities of its "
+            "joints. Leave a closure out, or close it by a joint with more freedom"
         )
         rigid.reference = tuple(map(float, reference))
         raise rigid
@@ -237,12 +248,33 @@ def resolved(
     return _settled(assembly, found, samples, owner)
 
 
-def _refuse_open(assembly: Assembly, error: float, most: float, owner: str) -> None:
-    if not error < most:
-        raise AssemblyError(
-            f"{owner} cannot be closed: from where it starts it comes no nearer than "
-            f"{error * assembly.size:.3g} m (or {error:.3g} rad). Check its frames and lengths"
-        )
+def _refuse_open(assembly: Assembly, start: Array, error: float, owner: str) -> None:
+    if error < 0.1 * SLACK:
+        return
+    _refuse_contradiction(assembly, start, owner)
+    raise AssemblyError(
+        f"{owner} cannot be closed: from where it starts it comes no nearer than "
+        f"{error * assembly.size:.3g} m (or {error:.3g} rad). Check its frames and lengths"
+    )
+
+
+def _refuse_contradiction(assembly: Assembly, start: Array, owner: str) -> None:
+    """Say so if what stays open is what no motion of the joints changes, here and around here."""
+    q, error = assembly.closed(assembly.around(start), weakest=NEARLY)
+    nearest = q[int(np.argmin(np.where(np.isfinite(error), error, np.inf)))]
+    phi = assembly.rows(nearest[None])[0][0]
+    _, K = assembly.rows(assembly.around(nearest))
+    changed = np.abs(phi / np.linalg.norm(phi) @ K).max(axis=1, initial=0.0)
+    if not np.median(changed) < NEARLY:
+        return
+    worst = int(np.argmax(np.abs(phi)))
+    apart = float(np.abs(phi[worst]))
+    unit = f"{apart * assembly.size:.3g} m" if assembly.ties[worst].is_length else f"{apart:.3g} rad"
+    raise AssemblyError(
+        f"{owner} cannot be closed: it is over-determined. Rows that no motion of its joints changes stay "
+        f"open by {unit}: axes that should be parallel are not, or anchors are not where its joints move. "
+        "Correct the frames, or close it by a joint with more freedom"
+    )
 
 
 def _weights(node: Node, required: Collection[int], preferred: Collection[int]) -> Array:

@@ -21,15 +21,13 @@ import math
 from collections.abc import Collection, Sequence
 
 from kinetree.joints import Joint
-from kinetree.joints.axis import perpendiculars
 from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
 from kinetree.spatial import Inertia, Transform
 from kinetree.spatial import vector as vec
 from kinetree.spatial.factors import Turn, factors
-from kinetree.spatial.vector import Matrix, Vector
+from kinetree.spatial.vector import Matrix
 
 Place = tuple[int, int]  # node index, member index
-_ALONG_Z = (0, 0, 1)
 # Axes that are nearly parallel have their common normal far away, where rounding errors grow: no sliding.
 _LEAST_SINE = 0.05
 # Inertia that moves inwards piles up: the bodies of a deep tree would get moments that are large against what
@@ -175,11 +173,11 @@ class _Rewriting:
             self.nodes[other] = _on_changed(self.nodes[other], C)
 
     def turn_axis_to_z(self, place: Place) -> None:
-        """Step 2, for joints with one axis."""
+        """Step 2, for joints with a first axis."""
         m = self.member(place)
-        axis = m.joint.axis
-        if axis is not None and axis != _ALONG_Z and m.carrier != NOTHING:
-            self.change_frame(place, Transform(_axes_with_z(axis)), m.joint.with_axis(_ALONG_Z))
+        straight = m.joint.straightened()
+        if straight is not None and straight[1] != m.joint and m.carrier != NOTHING:
+            self.change_frame(place, Transform(straight[0]), straight[1])
 
     def place_frame(self, place: Place) -> None:
         """Step 3: turn and slide the frame of one body for the sake of the first body that it carries."""
@@ -191,7 +189,7 @@ class _Rewriting:
             self.change_frame(place, Transform(r=vec.neg(r)))
         for child in self.carried.get(place, []):
             c = self.member(child)
-            if c.joint.axis is not None and c.carrier != NOTHING:
+            if c.joint.first_axis is not None and c.carrier != NOTHING:
                 (x, y), slide = _normal(c.placement)
                 if m.joint.is_translation:
                     slide = 0.0
@@ -210,7 +208,7 @@ class _Rewriting:
     def simplify_placement(self, place: Place) -> None:
         """Write the way to a body as turns about z, x and z; the last merges with the joint's own turn."""
         m = self.member(place)
-        if m.carrier == NOTHING or m.joint.axis is None:
+        if m.carrier == NOTHING or m.joint.first_axis is None:
             return
         weightless = m.inertia.mass == 0 and not any(m.inertia.first_moment)
         if weightless and not self.carried.get(place) and not self.is_tied(place):
@@ -247,16 +245,6 @@ class _Rewriting:
             # where the joint stands does not matter: a placement without a turn
             carrier = self.member(home)
             self.set(home, carrier._replace(inertia=carrier.inertia + part.congruence(m.placement)))
-
-
-def _axes_with_z(axis: Vector) -> Matrix:
-    """A rotation E with E axis = z; exact for coordinate axes."""
-    for k in range(3):
-        if abs(axis[k]) == 1:
-            x = tuple(1 if i == (k + 1) % 3 else 0 for i in range(3))
-            return (x, vec.cross(axis, x), axis)  # type: ignore[arg-type, return-value]
-    x, y = perpendiculars(axis)
-    return (x, y, axis)
 
 
 def _normal(way: Transform) -> tuple[tuple[float, float], float]:

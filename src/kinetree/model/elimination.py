@@ -14,13 +14,14 @@ from kinetree.spatial.vector import Number
 class Factors:
     """A square matrix as L U, in the order that it is given: no pivoting, so that it can be traced."""
 
-    def __init__(self, rows: Sequence[Sequence[Number]]):
+    def __init__(self, rows: Sequence[Sequence[Number]], near: Factors | None = None):
+        """With the factors of a matrix `near` it, nothing is divided: what is left is of the second order."""
         self.rows = [list(row) for row in rows]
         self.pivots: list[Number] = []
         self.reciprocals: list[Number] = []
         for k, upper in enumerate(self.rows):
             self.pivots.append(upper[k])
-            self.reciprocals.append(_reciprocal(upper[k]))
+            self.reciprocals.append(_reciprocal(upper[k], near.reciprocals[k] if near else None))
             for row in self.rows[k + 1 :]:
                 if not is_zero(row[k]):
                     row[k] = row[k] * self.reciprocals[k]
@@ -54,11 +55,11 @@ class Factors:
         return x
 
 
-def _reciprocal(x: Number) -> Number:
-    """1 / x; infinite at a dead point, which its pivot tells."""
+def _reciprocal(x: Number, near: Number | None) -> Number:
+    """1 / x, by a Newton step from one near it; infinite at a dead point, which its pivot tells."""
     try:
-        with np.errstate(divide="ignore"):
-            return 1 / x
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return 1 / x if near is None else near * (2 - x * near)
     except ZeroDivisionError:
         return math.inf
 

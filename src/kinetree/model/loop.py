@@ -64,7 +64,7 @@ class Closing:
         """The same after the frame of a member was changed by C."""
         return replace(self, rows=tuple(tie.changed(member, C) for tie in self.rows))
 
-    def recent(self, members: tuple[Member, ...], q: Sequence[Number]) -> dict[int, Closed]:
+    def recent(self, members: tuple[Member, ...], q: Sequence[Number]) -> dict[int | None, Closed]:
         """What is known of the last position, by Newton steps: functions ask for it several times.
 
         Arrays and tensors can be written to, so nothing is known of them.
@@ -111,12 +111,16 @@ class LoopNode(Node):
         return Node(self.number, self.predecessor, members, self.q_index, self.v_index, self.u_index)
 
     def closed(self, q: Sequence[Number], steps: int | None = None) -> Closed:
-        """The position that Newton steps make of q, and what belongs to it."""
-        steps = self.solution.steps if steps is None else steps
+        """The position that Newton steps make of q, and what belongs to it.
+
+        steps: how many; None for those that are part of every function, the last of them a small one.
+        """
         known = self.solution.recent(self.members, q)
         if steps not in known:
-            start = self.closed(q, steps - 1).stepped() if steps else q
-            known[steps] = Closed(self.spanning, self.solution, start)
+            count = self.solution.steps if steps is None else steps
+            before = self.closed(q, count - 1) if count else None
+            start = before.stepped(is_small=steps is None) if before else q
+            known[steps] = Closed(self.spanning, self.solution, start, before if steps is None else None)
         return known[steps]
 
     @property
@@ -160,17 +164,18 @@ class LoopNode(Node):
 
     def openness(self, q: Sequence[Number]) -> list[Number]:
         """A number that is at least 1 if the loops are closed at q."""
-        phi = self.closed(q, 0).phi
+        by_unit: dict[float, Number] = {}
+        for tie, value in zip(self.solution.rows, self.closed(q, 0).phi, strict=True):
+            by_unit[tie.unit] = by_unit.get(tie.unit, 0) + value * value
         total: Number = 0
-        for tie, value in zip(self.solution.rows, phi, strict=True):
-            t = value * (1.0 / (OPEN_TOLERANCE * tie.unit))
-            total = total + t * t
+        for unit, square in by_unit.items():
+            total = total + square * (1.0 / (OPEN_TOLERANCE * unit) ** 2)
         return [2 - total]
 
     def deadness(self, q: Sequence[Number]) -> list[Number]:
         """Numbers that are at least 1 if the dependent velocities follow from the independent ones at q."""
         pivots = zip(self.closed(q, 0).factors.pivots, self.solution.pivots, strict=True)
-        return [x * x for x in (pivot * (1.0 / (DEAD_TOLERANCE * usual)) for pivot, usual in pivots)]
+        return [ops.abs(pivot * (1.0 / (DEAD_TOLERANCE * usual))) for pivot, usual in pivots]
 
     def reflected(self, q: Sequence[Number], x: Sequence[Number]) -> Matrix:
         rows, width = self.closed(q).G, len(self.v_index)
@@ -214,9 +219,10 @@ class LoopNode(Node):
 
     def rate(self, q: Sequence[Number], v: Sequence[Number]) -> Sequence[Number]:
         """The rates of the coordinates of all joints."""
-        u, found = self.closed(q).velocities(v), list(q)
+        closed, found = self.closed(q), list(q)
+        u = closed.velocities(v)
         for m, own in own_joints(self):
-            rates = m.joint.rate(own.positions(q), tuple(u[own.v_start : own.v_start + own.nv]))
+            rates = m.joint.rate(own.positions(closed.q), tuple(u[own.v_start : own.v_start + own.nv]))
             found[own.q_start : own.q_start + own.nq] = rates
         return found
 
@@ -229,19 +235,26 @@ def own_joints(node: Node) -> Iterator[tuple[Member, Own]]:
 
 
 class Closed:
-    """One position of a node with loops: q closed, G and its rates."""
+    """One position of a node with loops: q closed, G and its rates.
 
-    def __init__(self, node: Node, closing: Closing, q: Sequence[Number]):
-        self.node, self.closing, self.q = node, closing, q
+    near: a position that a small step led from.
+    """
+
+    def __init__(self, node: Node, closing: Closing, q: Sequence[Number], near: Closed | None = None):
+        self.node, self.closing, self.q, self.near = node, closing, q, near
         self.members = reached(node, closing.rows)
         self._last: tuple[Any, ...] = (None, None, None)
 
-    def stepped(self) -> list[Number]:
-        """The position after a Newton step: nearer to a closed one."""
+    def stepped(self, is_small: bool = False) -> list[Number]:
+        """The position after a Newton step: nearer to a closed one.
+
+        The step leaves an error of its second order. So where it is small, it is taken along a tangent, which
+        needs no sines and cosines of new angles.
+        """
         u: list[Number] = [0] * self.closing.width
         for j, x in zip(self.closing.dependent, self.factors.solved(self.phi), strict=True):
             u[j] = -x
-        return self.moved(u)
+        return self.nudged(u) if is_small else self.moved(u)
 
     def rows(self, *along: Sequence[Number]) -> tuple[list[Number], list[dict[int, Jet]]]:
         """phi and the rows of K, with derivatives along velocities of all joints."""
@@ -261,7 +274,8 @@ class Closed:
     @cached_property
     def factors(self) -> Factors:
         """K_d, ready to solve with."""
-        return Factors([self._entries(self.closing.dependent, row) for row in self._here[1]])
+        rows = [self._entries(self.closing.dependent, row) for row in self._here[1]]
+        return Factors(rows, self.near.factors if self.near else None)
 
     def _entries(self, places: Sequence[int], row: dict[int, Jet]) -> list[Number]:
         return [row[j][0] if j in row else 0 for j in places]
@@ -273,6 +287,17 @@ class Closed:
             step = tuple(u[own.v_start : own.v_start + own.nv])
             if not all(map(is_zero, step)):
                 q[own.q_start : own.q_start + own.nq] = m.joint.integrate(own.positions(self.q), step)
+        return q
+
+    def nudged(self, u: Sequence[Number]) -> list[Number]:
+        """The same to the first order."""
+        q = list(self.q)
+        for m, own in own_joints(self.node):
+            step = tuple(u[own.v_start : own.v_start + own.nv])
+            if not all(map(is_zero, step)):
+                places = range(own.q_start, own.q_start + own.nq)
+                for k, rate in zip(places, m.joint.rate(own.positions(self.q), step), strict=True):
+                    q[k] = ops.nearby(q[k], rate)
         return q
 
     @cached_property

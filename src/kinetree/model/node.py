@@ -212,17 +212,16 @@ class Node(NamedTuple):
     def _drift(self, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> list[Motion]:
         """The derivative along w of S x, for each member: `_derivative` times x, for one column's cost."""
         found: list[Motion] = []
-        moved: list[Motion] = []
+        subspaces: list[Subspace] = []
         for m in self.members:
             motion, result = self.motion(m, q), self._own_drift(m, q, w, x)
-            own = motion @ x
             if m.carrier >= 0:
                 step = m.joint.placement(m.coupling.positions(q)).following(m.placement)
-                carried = step @ moved[m.carrier]
-                result = step @ found[m.carrier] + (-(motion @ w)).cross(carried) + result
-                own = carried + own
+                carried = step @ subspaces[m.carrier]
+                result = step @ found[m.carrier] + (-(motion @ w)).cross(carried @ x) + result
+                motion = carried + motion
             found.append(result)
-            moved.append(own)
+            subspaces.append(motion)
         return found
 
     def _own_drift(self, m: Member, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> Motion:

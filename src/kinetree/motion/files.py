@@ -18,7 +18,7 @@ import numpy as np
 from kinetree.constraints import Constraint
 from kinetree.errors import ArgumentError, KinetreeError, SimulationError
 from kinetree.model import Model
-from kinetree.model.serialize import ground_of
+from kinetree.model.serialize import ground_entry, ground_of
 from kinetree.motion.trajectory import Event, Failure, Trajectory
 
 FORMAT = "kinetree trajectory 1"
@@ -94,7 +94,7 @@ def _facts(run: Trajectory) -> str:
 
 def _plain_settings(run: Trajectory) -> dict[str, Any]:
     """How a run was made, as JSON knows it."""
-    ground = run.ground.entry() if run.ground else False
+    ground = ground_entry(run.ground) if run.ground else False
     return run.settings | {"constraints": [c.to_dict() for c in run.constraints], "ground": ground}
 
 

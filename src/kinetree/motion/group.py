@@ -20,6 +20,7 @@ from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.model.closed_positions import loop_nodes
 from kinetree.model.configuration import snapped
+from kinetree.spanning import spanned
 from kinetree.stages.own import function
 
 Array = np.ndarray
@@ -128,7 +129,9 @@ def _called(compiled: Any, plain: Callable[..., Array], model: Model, *arrays: A
 
 def chart(model: Model, q: Array, terms: int) -> Exponential | Ambient:
     """Coordinates around a position in which a method of Runge and Kutta keeps its order."""
-    return (Exponential if _is_whole(model) else Ambient)(model, q, terms)
+    if _is_whole(model):
+        return Exponential(model, q, terms)
+    return Ambient(model, spanned(model, q).q, terms)  # closed here: what q leaves open does not travel along
 
 
 def _is_whole(model: Model) -> bool:

@@ -20,6 +20,7 @@ from kinetree.algorithms.contact_law import STICTION
 from kinetree.derived import passive_force
 from kinetree.model import Model
 from kinetree.spanning import Span, among_all, independent, spanned
+from kinetree.stages.own import function
 from kinetree.sweep.bounds import inertia_bounds
 
 Array = np.ndarray
@@ -61,6 +62,19 @@ def within_efforts(model: Model, tau: Array) -> tuple[Array, Array]:
         over[k] = ops.where(beyond, 1.0, 0.0)
         force[k] = ops.where(beyond, ops.where(ops.less(0.0, given[k]), effort, -effort), given[k])
     return np.moveaxis(np.array(force), 0, -1), np.moveaxis(np.array(over), 0, -1)
+
+
+@function("q, efforts(nu) -> tau")
+def loop_force(model: Model, q: Array, efforts: Array, *, limits: bool = True) -> Array:
+    """The generalised forces that forces at all joints amount to, those included that loops make dependent.
+
+        tau = G^T efforts
+
+    So a motor may drive any joint of a loop. `efforts` in the order of `model.spanning_tree`; `limits`: each
+    is cut off at the effort limit of its joint. Cost as for `loop_matrix`.
+    """
+    span = spanned(model, q)
+    return span.force(within_efforts(span.tree, efforts)[0] if limits else efforts)
 
 
 def slopes(

@@ -250,6 +250,23 @@ def record(op: str, *args: Any) -> Any:
     return _node(op, *args)
 
 
+def nearby(x: Any, step: Any) -> Any:
+    """x + step, for a small step: its sine and cosine will be made of those of x."""
+    total = add(x, step)
+    if type(total) is Expr and total is not x:
+        total.graph.nearby[total] = x, step
+    return total
+
+
+def turned(op: str, x: Expr) -> Any:
+    """sin or cos of an angle, along the tangent if it is known to be near another one."""
+    if x not in x.graph.nearby:
+        return record(op, x)
+    near, step = x.graph.nearby[x]
+    sine, cosine = turned("sin", near), turned("cos", near)
+    return sine + cosine * step if op == "sin" else cosine - sine * step
+
+
 def select(condition: Any, a: Any, b: Any) -> Any:
     """`a` where the condition holds, else `b`."""
     if type(condition) is not Expr:

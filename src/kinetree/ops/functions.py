@@ -58,10 +58,11 @@ def _outside(name: str, x: Any) -> float:
 
 def _unary(name: str, numpy_function: Callable, real: Any = None, doc: str = "") -> Callable[[Any], Any]:
     real, other = (real, real) if real else (getattr(math, name), getattr(cmath, name))
+    recorded = ex.turned if name in ("sin", "cos") else ex.record
 
     def function(x: Any) -> Any:
         if isinstance(x, Expr):
-            return ex.record(name, x)
+            return recorded(name, x)
         if isinstance(x, _REAL):
             try:
                 return real(x)
@@ -101,6 +102,14 @@ def _stepped(name: str, numpy_function: Callable, doc: str) -> Callable[[Any], A
 
 sign = _stepped("sign", np.sign, "-1, 0 or 1 with the sign of a number of any kind (of its real part).")
 floor = _stepped("floor", np.floor, "The largest whole number that is not above a number (its real part).")
+
+
+def nearby(x: Any, step: Any) -> Any:
+    """x + step, for a step whose square does not matter.
+
+    Programs compute the sine and cosine of it to the first order in the step, of those of x.
+    """
+    return ex.nearby(x, step) if isinstance(x, Expr) else x + step
 
 
 def abs(x: Any) -> Any:

@@ -124,16 +124,14 @@ class Factored(Value):
         pivots: list[Number] = []
         reciprocals: list[Number] = []
         for j in range(k):
-            pivot = a[j][j]
-            for m in range(j):
-                pivot = pivot - lower[j][m] * lower[j][m] * pivots[m]
-            pivots.append(pivot)
-            reciprocals.append(reciprocal(pivot))
+            for m in range(j):  # a becomes L D
+                a[j][j] = a[j][j] - lower[j][m] * a[j][m]
+            pivots.append(a[j][j])
+            reciprocals.append(reciprocal(a[j][j]))
             for i in range(j + 1, k):
-                entry = a[i][j]
                 for m in range(j):
-                    entry = entry - lower[i][m] * lower[j][m] * pivots[m]
-                lower[i][j] = entry * reciprocals[j]
+                    a[i][j] = a[i][j] - lower[i][m] * a[j][m]
+                lower[i][j] = a[i][j] * reciprocals[j]
         self.lower = lower
         self.pivots = tuple(pivots)
         self.reciprocals = tuple(reciprocals)
@@ -151,14 +149,25 @@ class Factored(Value):
 
     def solve(self, b: Iterable[Number]) -> Coordinates:
         """A^-1 b."""
+        return self.backward(self.divided(self.forward(b)))
+
+    def forward(self, b: Iterable[Number]) -> Coordinates:
+        """L^-1 b."""
         x = list(b)
-        k = len(x)
-        for i in range(k):
+        for i in range(len(x)):
             for m in range(i):
                 x[i] = x[i] - self.lower[i][m] * x[m]
-        x = [value * r for value, r in zip(x, self.reciprocals, strict=True)]
-        for i in reversed(range(k)):
-            for m in range(i + 1, k):
+        return Coordinates(x)
+
+    def divided(self, b: Iterable[Number]) -> Coordinates:
+        """D^-1 b."""
+        return Coordinates(value * r for value, r in zip(b, self.reciprocals, strict=True))
+
+    def backward(self, b: Iterable[Number]) -> Coordinates:
+        """L^-T b."""
+        x = list(b)
+        for i in reversed(range(len(x))):
+            for m in range(i + 1, len(x)):
                 x[i] = x[i] - self.lower[m][i] * x[m]
         return Coordinates(x)
 

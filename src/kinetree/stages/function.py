@@ -114,8 +114,8 @@ class Function(ABC):
                 given = (*args, *keywords.values())
                 try:
                     call = known.get((names, (), *[given[k] for k in plan.options]))
-                except TypeError:  # an option that is a list
-                    call = None
+                except TypeError:
+                    call = self._listed(known, names, [given[k] for k in plan.options])
                 if call is not None:
                     arrays = [given[k] for k in plan.arrays]
                     return call(*arrays) if out is None else call(*arrays, out=out)
@@ -123,6 +123,13 @@ class Function(ABC):
             if kernel is not None:
                 return self._finished(kernel(*args, *keywords.values(), out=out))
         return self._first_call(model, args, keywords, out, target)
+
+    def _listed(self, known: dict, names: tuple, options: list) -> Any:
+        """What a form of call leads to that has options which are lists."""
+        try:
+            return known.get((names, (), *map(_kept, options)))
+        except TypeError:
+            return None
 
     def _on_device(self, known: dict, names: tuple, args: tuple, keywords: dict) -> Any:
         """The kernel that such a call with arrays of a device has used before, if there was one."""
@@ -165,21 +172,22 @@ class Function(ABC):
         """Let the next call of this form go straight to the machine code."""
         given = dict(zip(self.order, args)) | keywords
         absent = tuple(n for n, value in given.items() if value is None and n not in self.options)
-        options = [(k, value) for k, (n, value) in enumerate(given.items()) if n in self.options]
+        options = [(k, _kept(value)) for k, (n, value) in enumerate(given.items()) if n in self.options]
         names = (len(args), *keywords)
         form = (names, absent, *[value for _, value in options])
         known = job.model._memo.setdefault(self, {})
         try:
             if form in known or not kernel.calls or any(isinstance(given[n], Mapping) for n in given):
                 return  # it is worth its while from the second call on
-        except TypeError:  # an option that is a list
+        except TypeError:  # an option that cannot be told from others
             return
         call, context = known[job] if job in known else known.setdefault(job, self._machine(job, kernel))
         known[form] = call
         if not absent:
             arrays = tuple(list(given).index(name) for name in job.present)
             self._plans.setdefault(names, _Plan(arrays, tuple(k for k, _ in options)))
-        if context is not None and _is_constant(form[2:]):
+        is_fixed = not any(type(value) is list for value in given.values())
+        if context is not None and is_fixed and _is_constant(form[2:]):
             if self._forms is None:
                 self._forms = by_forms(self, self._call)
             words = [*[None] * len(args), *map(sys.intern, keywords)]
@@ -246,6 +254,11 @@ class _Plan:
 
     def __init__(self, arrays: tuple[int, ...], options: tuple[int, ...]):
         self.arrays, self.options = arrays, options
+
+
+def _kept(value: Any) -> Any:
+    """An option as it can be remembered: of a list, what is in it now."""
+    return tuple(value) if type(value) is list else value
 
 
 def _is_constant(value: Any) -> bool:

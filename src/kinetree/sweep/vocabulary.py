@@ -44,6 +44,7 @@ WORDS = {
     "integrator": Word("", choices=("discrete", "rk4", "variational")),
     "passive": Word("with damping, friction and springs of the joints", type="bool"),
     "limits": Word("with stops at the limits of the joints", type="bool"),
+    "efforts": Word("forces along the velocity of each joint", ("nu",), "N m or N"),
     "contact_stiffness": Word("of each point that can touch the ground",
         ("points",), "N/m", "the model's own"),
     "contact_dissipation": Word("of each such point, growth of its force with the speed into the ground",

@@ -148,6 +148,7 @@ class Graph:
         self.block = self.root
         self.arrays: list[Array] = []
         self.guards: list[Any] = []  # numbers that are at least 1 if the result can be trusted
+        self.nearby: dict[Expr, tuple[Any, Any]] = {}  # see `ops.nearby`
         self._shared: dict[tuple, Expr] = {}
         self._count = 0
         self._matrices: dict[int, tuple[Any, Array]] = {}  # those of lookups, by the object that was given

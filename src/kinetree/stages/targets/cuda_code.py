@@ -43,7 +43,7 @@ class Ptx(NamedTuple):
     threads: int
     shared: int
     work: int  # numbers of a thread
-    persistent: int  # 1: a block is best given many tiles
+    waves: int  # of blocks, if there are to be so many at most
 
     def packed(self) -> bytes:
         facts = " ".join(map(str, self[1:]))
@@ -182,7 +182,7 @@ class Code:
         way = way_of(self.job, self.program, where) if layout == "rows" else {}
         made = emit_gpu(self.program, str(self.dtype), layout, large=large, shared=where.shared, **way)
         text = cuda_kernels.assemble(made.text, where.architecture)
-        ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers, int(made.persistent))
+        ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers, made.waves)
         if name:
             cache.store(name, ptx.packed())
         return ptx
@@ -200,8 +200,8 @@ class Code:
         known = self._level(near, where)
         for level in LEVELS if known is None else LEVELS[LEVELS.index(known) :]:
             launchers = [cuda_kernels.Launcher(t.text, where, level, t.threads, t.shared) for t in texts]
-            if near.persistent:
-                blocks = where.processors * launchers[0].resident()
+            if near.waves:
+                blocks = near.waves * where.processors * launchers[0].resident()
             large = launchers[1] if self.turns else None
             few = where.processors * min(WAVES, launchers[-1].resident())
             made = Loaded(launchers[0], large, near.tile, constants, blocks, few, near.work)

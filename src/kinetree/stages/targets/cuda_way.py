@@ -41,14 +41,16 @@ def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:
     owner, weights = owners(job, program)
     if len(weights) > 1 and outputs > WIDE * inputs:
         several = strands(program, owner, weights, len(weights))
-        return {"strands": several, "arriving": able, "ahead": bool(able) and outputs * size < FEW_BYTES}
+        ahead = bool(able) and outputs * size < FEW_BYTES
+        return {"strands": several, "arriving": able, "leaving": True, "ahead": ahead}
     one = strands(program, owner, weights, 1, KEPT[dtype], PRICE)
     if pressure(one) > CROWDED[dtype]:
         return {"arriving": able, **_crowded(job, program, where.shared)}
     heavy = program.ops["flops"] > HEAVY * (inputs + outputs) and pressure(one) <= KEPT[dtype]
     words = pressure(one) * size // 4
     warps = next(count for most, count in ROOM if words <= most)
-    return {"strands": one, "arriving": able, "ahead": bool(able) and heavy, "warps": warps}
+    moves = {"arriving": able, "leaving": outputs > inputs, "ahead": bool(able) and heavy}
+    return {"strands": one, "warps": warps, **moves}
 
 
 def _arriving(where: cuda.Device) -> str:

@@ -8,15 +8,24 @@ a gate of its own.
 
 from __future__ import annotations
 
+from kinetree.compiler.emit.llvm.gpu_kernel import ANY
 from kinetree.compiler.emit.llvm.gpu_rows import TileOfRows
 from kinetree.compiler.ir.graph import Array
 
 AT_ONCE = 16  # loads that wait together
 GATES = 2  # one for each buffer
+MANY = 16  # waves, so that processors end nearly at the same time
 
 
 class Arrivals(TileOfRows):
     """The way of rows into shared memory, up to where all threads can read them."""
+
+    @property
+    def waves(self) -> int:
+        """How often processors are filled with blocks."""
+        if self.ahead:
+            return 1
+        return MANY if self.arriving == "whole" else ANY  # gates are set once for each block
 
     @property
     def gates(self) -> list[str]:

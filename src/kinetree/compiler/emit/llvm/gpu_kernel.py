@@ -24,6 +24,7 @@ from kinetree.compiler.ir.graph import Array, Part
 from kinetree.compiler.ir.program import Program, walk
 from kinetree.ops import Expr
 
+ANY = 0  # number of waves
 TURNS = ("sin", "cos")  # operations for which there is a second kernel
 EXACT = (1.0, -1.0, 2.0, -2.0)  # numerators by which a reciprocal can be multiplied without rounding
 
@@ -37,7 +38,7 @@ class GpuModule:
     threads: int  # of a block
     shared_bytes: int  # that are asked for when it is launched
     work_numbers: int  # for each thread in `work`; 0 if its work arrays stay with it
-    persistent: bool  # a block is best given many tiles
+    waves: int  # of blocks that are best started, one after the other; each has as many tiles as that takes
 
 
 class Counter(str):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree.compiler.emit.llvm.device import Device
-from kinetree.compiler.emit.llvm.gpu_kernel import GpuKernel, GpuModule
+from kinetree.compiler.emit.llvm.gpu_kernel import ANY, GpuKernel, GpuModule
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
 from kinetree.compiler.ir.program import Program, walk
@@ -66,7 +66,7 @@ class Scattered(GpuKernel):
         self._judge()
         self.ask()
         self.foot()
-        return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, False)
+        return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, ANY)
 
     def expression(self, e: Expr) -> None:
         if e.op == "sqrt" and self.root:

@@ -47,7 +47,7 @@ class Tiled(Arrivals):
             *(self._places(k, a) for k, a in enumerate(self.program.outputs) if a in plan.packed),
         ]
         size = plan.numbers * self.number.bytes
-        return GpuModule(self.text(memory), self.tile, self.threads, size, 0, self.ahead)
+        return GpuModule(self.text(memory), self.tile, self.threads, size, 0, self.waves)
 
     # -- before the first tile
 
