@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks import bridges, calls, cases, loops, machine, motion, page, table
+from benchmarks import bridges, calls, cases, contact, loops, machine, motion, page, table
 from benchmarks.peers import Peers
 from kinetree.compiler.runtime import threads
 
@@ -48,7 +48,7 @@ def main() -> int:
 
 def run(asked: argparse.Namespace) -> dict[str, Any]:
     results: dict[str, Any] = {"machine": machine.description()}
-    results |= {part: [] for part in ("robots", "calls", "loops", "motion", "bridges", "sizes")}
+    results |= {part: [] for part in ("robots", "calls", "loops", "motion", "contact", "bridges", "sizes")}
     _say(*table.machine_lines(results["machine"]), "", table.ROBOT_HEAD)
     for robot, make in cases.ROBOTS.items():
         if asked.robots not in robot:
@@ -78,6 +78,11 @@ def run(asked: argparse.Namespace) -> dict[str, Any]:
                 row = motion.row(robot, integrator, states, asked.seconds)
                 results["motion"].append(row)
                 _say(motion.line(row))
+    _say("", contact.HEAD)
+    for robot in contact.ROBOTS if asked.functions in "simulate" else ():
+        for dtype in ("float64", "float32") if asked.robots in robot else ():
+            results["contact"].append(contact.row(robot, dtype, asked.seconds))
+            _say(contact.line(results["contact"][-1]))
     if bridges.is_worthwhile():
         _say("", bridges.HEAD)
         for robot in bridges.ROBOTS:

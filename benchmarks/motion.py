@@ -32,7 +32,8 @@ def row(robot: str, integrator: str, states: int, seconds: float) -> dict[str, A
     q, v = model.random_state(np.random.default_rng(0), states)
     v = 0.1 * v
     q, v = (q[0], v[0]) if states == 1 else (q, v)
-    options = {"duration": steps * STEP, "dt": STEP, "integrator": integrator, "limits": False}
+    options = {"duration": steps * STEP, "dt": STEP, "integrator": integrator}
+    options |= {"limits": False, "ground": False}
     contestants = {"ours": Call(kt.simulate, [model, q, v], options)}
     theirs = _mujoco(model, integrator, q, v, steps)
     if theirs is not None:

@@ -158,3 +158,15 @@ def test_nothing_but_flight_is_a_plain_step():
     change, force, _ = _response(model, q, np.ones(6), x, 1e-3, *numbers(model), 1e-4, ground=PLANE)
     np.testing.assert_allclose(change, np.linalg.solve(kt.mass_matrix(model, q), x), rtol=1e-12)
     assert not force.any()
+
+
+def test_many_points_of_a_body_are_a_loop():
+    rng = np.random.default_rng(8)
+    cloud = kt.Vertices(0.2 * rng.normal(size=(14, 3)))
+    model = thing(cloud, solid(2.0, (0.2, 0.1, 0.16)), friction=0.6)
+    model = model.add_geometry("thing", kt.Cylinder(0.1, 0.2)).add_geometry("thing", kt.Cylinder(0.05, 0.3))
+    for _ in range(3):
+        q, v = model.random_state(rng)
+        q[4:] = 0.0, 0.0, rng.uniform(0.1, 0.3)
+        agrees(model, q, v, 0.5 * rng.normal(size=6), ground=kt.Ground((0.1, 0.2, 1.0)))
+        agrees(model, q, v, 0.5 * rng.normal(size=6), target="eager")

@@ -14,8 +14,9 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from kinetree import ops
-from kinetree.algorithms.contact_law import Rub, touching
+from kinetree.algorithms.contact_patch import patches_of
 from kinetree.algorithms.contact_search import least
+from kinetree.algorithms.contact_terms import Rubs
 from kinetree.algorithms.freed import Freed
 from kinetree.spatial import Coordinates, Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
@@ -51,61 +52,50 @@ def contact_response(
     Reference: Castro and others (arXiv 2312.03908); Chan, Golub and Mulet (1999) for the duals.
     """
     X, S, P, V = tree.fields(Transform, Subspace, Transform, Motion)
-    terms: list[Any] = []
-    for i in tree.outward():
+    rubs: list[tuple[Any, int, Any, Any]] = []
+    nodes = list(tree.outward())
+    for i in nodes:
         X[i], S[i] = tree.joint(i, q[i])
         P[i] = X[i] @ P[tree.parent(i)]
         V[i] = X[i] @ V[tree.parent(i)] + S[i] @ v[i]
         for k in tree.places_among(i, rubbing):
-            terms.append(Rub(i, k, (tree.spread(i, q[i], v[i])[k],), rub[i][k], dt))
-    points = zip(tree.contacts, contact_stiffness, contact_dissipation, contact_friction, strict=True)
-    touches = [touching(*at, P, V, ground, numbers, creep, dt) for at, *numbers in points]
-    terms = [*touches, *terms]
-    widths, duals = [len(t.start) for t in terms], [t.duals for t in terms]
-    on_paths = tree.paths([term.body for term in terms])
-    nodes = list(tree.outward())
+            rubs.append((i, k, tree.spread(i, q[i], v[i])[k], rub[i][k]))
+    given = list(zip(contact_stiffness, contact_dissipation, contact_friction, strict=True))
+    patches = patches_of(tree, given, P, V, ground, creep, dt)
+    terms: list[Any] = [*(patch for patch, _ in patches), *([Rubs(tree, rubs, dt)] if rubs else [])]
+    on_paths = tree.paths([*(patch.body for patch, _ in patches), *(i for i, *_ in rubs)])
     loaded = [i for i in nodes if i in on_paths]
-    carried = {i: [k for k, t in enumerate(terms) if _carrier(tree, loaded, t) is i] for i in loaded}
-    inertia = {i: tree.reflected(i, q[i], added[i]) for i in nodes if any(map(_is_there, added[i]))}
+    carried = {i: [p for p, _ in patches if _carrier(tree, loaded, p.body) is i] for i in loaded}
+    extended = [i for i in nodes if not all(ops.is_literal(y) and y == 0 for y in added[i])]
+    inertia = {i: tree.reflected(i, q[i], added[i]) for i in extended}
     rest = Freed(tree, q, X, S, {i: x[i] for i in nodes}, inertia)
     for i in nodes:
         rest.I[i], rest.p[i] = tree.inertia(i), tree.zero(i, Force)
     slack = rest.inward(i for i in reversed(nodes) if i not in on_paths)  # the same in all Newton steps
+    exact = ops.less(0.0, (dt + dt * 1e-9) - dt)  # true of double numbers
+    allowed = ops.where(exact, fine * fine, COARSE * COARSE)
+    weight = tree.model.total_mass * 1e-3
 
-    def newton(d: Any, u: Any, z: Any, w: Any, s: Any, turn: Any, lack: Any) -> tuple:
+    def newton(d: Any, s: Any, turn: Any, lack: Any) -> tuple:
         now = Freed(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
-        given = list(zip(terms, _cut(u, widths), _cut(w, duals), _cut(z, widths)))
-        laws: list[Any] = [None] * len(terms)
-        du: list[Any] = [None] * len(terms)
-        step: list[Any] = []
-        decrement = s * s * slack
         for i in loaded:
             now.I[i], now.p[i] = rest.I[i], rest.p[i] * s
-        for i in reversed(loaded):  # each law where it is needed: not all of them are kept at a time
-            for k in carried[i]:
-                term, velocity, dual, known = given[k]
-                laws[k] = law = term.law(velocity, dual)
-                term.load(now, law, known)
+        decrement = s * s * slack
+        for term in terms[len(patches) :]:
+            term.load(now)
+        for i in reversed(loaded):  # each patch where it is needed: their inertias are not all kept at a time
+            for patch in carried[i]:
+                patch.load(now)
             decrement = decrement + now.inward([i])
-        for i in loaded:
-            step += now.answer(i)
-            for k in carried[i]:
-                du[k] = terms[k].along(now)
+        step = now.outward(loaded)
+        sums = _total(term.moved(now) for term in terms)
         rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(ops.less(turn, EARLY), 0.1, 1e-3))
-        a = least(tree, terms, _cut(u, widths), du, laws, decrement, rising)
-        left = [f - g for law, x in zip(laws, du) for f, g in zip(law.force, law.fall(x))]
-        u = [x + a * dx for x, dx in zip(u, _joined(du))]
-        z = [x + a * (y - x) for x, y in zip(z, left)]
-        w = _joined(law.dual(part) for law, part in zip(laws, du))
+        a = least(tree, terms, dt, sums, decrement, rising)
+        a = ops.where(_over(lack, allowed), 0.0, a)  # for the sake of others in a batch: nothing changes
+        missing, size = _total(term.advance(a) for term in terms)
         s = s - a * s
-        return [x + a * y for x, y in zip(d, step)], u, z, w, s, turn + 1, lacking(u, z, s)
-
-    def lacking(u: Any, z: Any, s: Any) -> Any:
-        """The share of the forces that is missing, squared."""
-        force = _joined(term.law(part).force for term, part in zip(terms, _cut(u, widths)))
-        missing, size = _square(f - x for f, x in zip(force, z)), _square(force)
-        weight = tree.model.total_mass * 1e-3
-        return missing * (dt * dt) / (size * (dt * dt) + weight * weight) + s * s
+        lack = missing * (dt * dt) / (size * (dt * dt) + weight * weight) + s * s
+        return [x + a * y for x, y in zip(d, step)], s, turn + 1, lack
 
     def corrected(found: list[Any]) -> list[Any]:
         """What one more Newton step makes of the minimum: how it changes with all that it depends on."""
@@ -114,45 +104,41 @@ def contact_response(
             now.move(i, Coordinates(part))
             now.I[i], now.p[i] = tree.inertia(i), tree.inertia(i) @ now.A[i]
             now.push[i] = x[i] - inertia[i] @ now.a[i] if i in inertia else x[i]
-        u = [[x + y for x, y in zip(term.start, term.along(now))] for term in terms]
-        for term, part in zip(terms, u):
-            term.load(now, term.law(part, term.law(part).t), [0] * len(term.start))
+        for term in terms:
+            term.settle(now)
+            term.load(now)
         now.inward(reversed(nodes))
         (now.A,) = tree.fields(Motion)
-        step = [*now.outward(nodes), *_joined(term.along(now) for term in terms)]
-        return [x + y for x, y in zip([*found[: len(found) - sum(widths)], *_joined(u)], step)]
+        step = now.outward(nodes)
+        for term in terms:
+            term.moved(now)
+        ends = [x + y for term in terms for k in range(term.count) for x, y in zip(term.u[k], term.du[k])]
+        return [*(x + y for x, y in zip(found, step)), *ends]
 
-    start = _joined(term.start for term in terms)
-    state = (
-        [0.0] * sum(len(v[i]) for i in loaded),
-        start,
-        [0.0] * len(start),
-        [0.0] * sum(duals),
-        1.0,
-        0.0,
-        2.0,
-    )
-    exact = ops.less(0.0, (dt + dt * 1e-9) - dt)  # true of double numbers
-    allowed = ops.where(exact, fine * fine, COARSE * COARSE)
-    d, u, _, _, s, *_ = tree.repeat(STEPS, newton, *state, until=lambda *state: _over(state[-1], allowed))
+    for term in terms:
+        term.begin()
+    state = [0.0] * sum(len(v[i]) for i in loaded), 1.0, 0.0, 2.0
+    d, s, *_ = tree.repeat(STEPS, newton, *state, until=lambda *state: _over(state[-1], allowed))
     parts = iter(_cut(d, [len(v[i]) for i in loaded]))
     for i in nodes:
         rest.move(i, Coordinates(next(parts))) if i in on_paths else rest.answer(i, 1 - s)
-    found = tree.implied([*_joined(rest.a[i] for i in nodes), *u], corrected)
+    velocities = [x for term in terms for k in range(term.count) for x in term.u[k]]
+    found = tree.implied([*(x for i in nodes for x in rest.a[i]), *velocities], corrected)
     change, force, velocity = tree.coordinates(), tree.array("points", 3), tree.array("points", 3)
-    *changes, ends = _cut(found, [*(len(v[i]) for i in nodes), len(u)])
+    *changes, ends = _cut(found, [*(len(v[i]) for i in nodes), len(velocities)])
     for i, part in zip(nodes, changes):
         change[i] = part
-    for k, (touch, end) in enumerate(zip(touches, _cut(ends, widths))):
-        for out, vector in ((force, touch.law(end).force), (velocity, end)):
-            out[k, :] = (P[touch.body].turned_back(touch.way.turned_back(tuple(vector))),)  # type: ignore[arg-type]
+    numbers = [(patch, k, place) for patch, places in patches for k, place in enumerate(places)]
+    for (patch, k, place), end in zip(numbers, _cut(ends, [3] * len(numbers))):
+        force[place, :] = (patch.worldly(k, patch.law(k, end).force),)
+        velocity[place, :] = (patch.worldly(k, end),)
     return change, force, velocity
 
 
-def _carrier(tree: Sweep, inward: Sequence[Any], term: Any) -> Any:
-    """The node of a body that something touches or rubs."""
-    path = tree.paths([term.body])
-    return next(i for i in reversed(inward) if i in path)
+def _carrier(tree: Sweep, nodes: Sequence[Any], body: Any) -> Any:
+    """The node of a body."""
+    path = tree.paths([body])
+    return next(i for i in reversed(nodes) if i in path)
 
 
 def _cut(numbers: Sequence[Any], widths: Sequence[int]) -> list[Sequence[Any]]:
@@ -160,19 +146,12 @@ def _cut(numbers: Sequence[Any], widths: Sequence[int]) -> list[Sequence[Any]]:
     return [numbers[a:b] for a, b in pairwise(accumulate(widths, initial=0))]
 
 
-def _joined(parts: Iterable[Iterable[Any]]) -> list[Any]:
-    return [x for part in parts for x in part]
-
-
-def _is_there(x: Any) -> bool:
-    return not ops.is_literal(x) or x != 0
-
-
-def _square(numbers: Iterable[Any]) -> Any:
-    total: Any = 0
-    for x in numbers:
-        total = total + x * x
-    return total
+def _total(pairs: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
+    a: Any = 0.0
+    b: Any = 0.0
+    for x, y in pairs:
+        a, b = a + x, b + y
+    return a, b
 
 
 def _over(lack: Any, allowed: Any) -> Any:

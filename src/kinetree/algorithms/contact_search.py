@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from kinetree import ops
-from kinetree.algorithms.contact_law import Law, dot
 from kinetree.spatial.vector import Number
 
 SEARCH = 10  # steps at most
 
 
-def least(
-    tree: Any, terms: Sequence[Any], u: Any, du: Any, laws: Sequence[Law], decrement: Number, rising: Number
-) -> Number:
+def least(tree: Any, terms: list[Any], h: Any, sums: tuple[Any, Any], decrement: Any, rising: Any) -> Number:
     """How far to go along a step: 1, or about to where the function along it is least, if that is before.
 
-    Its slope is -d^T H d at 0, and that of the quadratic part is known from the curvature of the terms there:
-    regula falsi (Illinois) on [0, 1], until it has fallen to a tenth, or is less than `rising` beyond.
+    Its slope is -d^T H d at 0, and that of the quadratic part follows from `sums` of the terms there, f . du
+    and du . G du: regula falsi (Illinois) on [0, 1], until the slope has fallen to a tenth, or is less than
+    `rising` beyond.
     """
-    h = terms[0].h if terms else 0.0
-    work = h * sum(dot(law.force, x) for law, x in zip(laws, du))
-    rest = decrement - h * sum(dot(law.fall(x), x) for law, x in zip(laws, du))
+    work, rest = h * sums[0], decrement - h * sums[1]
 
     def slope(a: Number) -> Number:
-        moved = ([x + a * dx for x, dx in zip(*both)] for both in zip(u, du))
-        felt = sum(dot(term.law(x).force, dx) for term, x, dx in zip(terms, moved, du))
-        return work - decrement + a * rest - h * felt
+        return work - decrement + a * rest - h * sum(term.felt(a) for term in terms)
 
     def narrowed(low: Number, at_low: Number, high: Number, at_high: Number, a: Number, at: Number) -> tuple:
         new = low + (high - low) * at_low / (at_low - at_high)
@@ -42,7 +35,6 @@ def least(
         at = state[-1]
         return ops.less_equal(ops.where(ops.less(at, 0.0), -10.0 * rising * at, at), rising * decrement)
 
-    end = slope(1.0)
-    end = ops.max(end, 0.0)
+    end = ops.max(slope(1.0), 0.0)
     state = tree.repeat(SEARCH, narrowed, 0.0, -decrement, 1.0, end, 1.0, end, until=is_fine)
     return ops.where(is_fine(*state), state[4], ops.where(ops.less(0.0, state[0]), state[0], state[4]))

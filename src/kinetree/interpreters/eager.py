@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from kinetree import ops
+from kinetree.compiler.ir.graph import Graph
 from kinetree.errors import SingularError, TraceError
+from kinetree.interpreters import rows as memory
 from kinetree.interpreters.results import WORLD, Handle, Output, PlainWalk, Unit, Velocity, assembled
 from kinetree.interpreters.triples import Triples
 from kinetree.model.canonical import Homes
@@ -21,6 +23,7 @@ from kinetree.model.configuration import refuse_unsound_node
 from kinetree.model.geometry import ContactPoint
 from kinetree.model.node import Node
 from kinetree.ops import Expr
+from kinetree.ops.control import repeated
 from kinetree.spatial import Coordinates, Force, Stack
 from kinetree.spatial.pose import Pose
 from kinetree.sweep import Algorithm, Argument, Sweep
@@ -41,6 +44,7 @@ class EagerSweep(Sweep):
     ):  # fmt: skip
         super().__init__(model, frames)
         self.marks, self.homes = marks, homes
+        self.graph: Any = None  # that of the expressions that the inputs are
         self.nodes: tuple[Node, ...] = model.nodes if nodes is None else nodes
         self.velocities: Walk = PlainWalk(self)
         self.sound: set[int] = set()  # the nodes whose positions have been checked
@@ -125,7 +129,19 @@ class EagerSweep(Sweep):
         return found
 
     def repeat(self, count: int, body: Callable[..., Any], *state: Any, until: Any = None) -> Any:
-        return ops.repeat(count, body, *state, until=until)
+        return repeated(self.graph, count, body, state, until)
+
+    def rows(self, count: int, width: int) -> Any:
+        return memory.rows(self.graph, count, width)
+
+    def constants(self, rows: list[Sequence[Any]], loops: bool) -> Any:
+        return memory.constants(self.graph, rows, loops)
+
+    def each(self, count: int, loops: bool) -> Iterator[Any]:
+        return memory.each(self.graph, count, loops)
+
+    def totals(self, width: int, loops: bool) -> Any:
+        return memory.totals(self.graph, width, loops)
 
     def implied(self, found: list[Any], rule: Callable[[list[Any]], list[Any]]) -> list[Any]:
         graph = next((x.graph for x in found if isinstance(x, Expr)), None)
@@ -281,8 +297,18 @@ def run(
     model = with_numbers(model, values.get("parameters"), values.get("gravity"))
     nodes = _lifted(model.nodes if nodes is None else nodes, values)
     tree = kind(model, frames, nodes, marked_nodes(model, options), homes)
+    if algorithm.touching:
+        tree.graph = _graph_of(values)
     result = algorithm.body(tree, *bind(tree, algorithm, values, eager_input), **options)
     return tree, result if isinstance(result, tuple) else (result,)
+
+
+def _graph_of(values: Any) -> Graph | None:
+    """The graph that expressions among the inputs belong to; None if there are none."""
+    if isinstance(values, Expr):
+        return values.graph
+    parts = values.values() if isinstance(values, dict) else values if isinstance(values, list) else ()
+    return next((found for part in parts if (found := _graph_of(part)) is not None), None)
 
 
 def _lifted(nodes: tuple[Node, ...], values: Any) -> tuple[Node, ...]:

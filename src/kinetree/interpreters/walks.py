@@ -150,6 +150,8 @@ class MixedWalk(results.PlainWalk):
 class MixedSweep(EagerSweep):
     """The tree of a straight trace, with loops over the columns of matrices."""
 
+    graph: Graph
+
     def __init__(self, graph: Graph, *args: Any):
         super().__init__(*args)
         self.graph = graph

@@ -186,16 +186,6 @@ class LoopNode(Node):
                     total[i][k] = total[i][k] + a * b * weight
         return Matrix(total)
 
-    def spread(self, q: Sequence[Number], v: Sequence[Number]) -> Sequence[Number]:
-        return self.closed(q).velocities(v)
-
-    def drawn(self, q: Sequence[Number], f: Sequence[Number]) -> Sequence[Number]:
-        total: list[Number] = [0] * len(self.v_index)
-        for row, x in zip(self.closed(q).G, f, strict=True):
-            for k, a in row:
-                total[k] = total[k] + a * x
-        return total
-
     @property
     def has_whole_joints(self) -> bool:
         """True if of no joint with quasi-velocities some are independent and others not."""

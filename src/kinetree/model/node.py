@@ -136,14 +136,6 @@ class Node(NamedTuple):
         """Inertia along the velocities of all joints, as the node's own velocities feel it: G^T diag(x) G."""
         return Matrix.diagonal(x)
 
-    def spread(self, q: Sequence[Number], v: Sequence[Number]) -> Sequence[Number]:
-        """The velocities of all its joints, G v."""
-        return v
-
-    def drawn(self, q: Sequence[Number], f: Sequence[Number]) -> Sequence[Number]:
-        """Forces along the velocities of all its joints, as its own velocities feel them: G^T f."""
-        return f
-
     def soundness(self, q: Sequence[Number]) -> list[Number]:
         """Numbers that are at least 1 if q is a position of the node's joints (see `Joint.soundness`)."""
         return [x for m in self.members if m.body for x in m.joint.soundness(m.coupling.positions(q))]

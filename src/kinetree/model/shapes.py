@@ -41,15 +41,23 @@ class Rim(NamedTuple):
 
     def offset(self, normal: Vector) -> Vector:
         """From the centre of the circle to the point, for the normal of a surface in the same axes."""
-        across = vec.sub(normal, vec.scale(self.axis, vec.dot(self.axis, normal)))
-        square = vec.dot(across, across)
-        tilted = ops.less(_UPRIGHT, square)
-        length = ops.sqrt(ops.where(tilted, square, 1.0))
-        down = tuple(-ops.where(tilted, a / length, b) for a, b in zip(across, self.start, strict=True))
-        if self.angle == 0.0:
-            return vec.scale(down, self.radius)
-        aside = vec.scale(vec.cross(self.axis, down), self.radius * math.sin(self.angle))
-        return vec.add(vec.scale(down, self.radius * math.cos(self.angle)), aside)
+        return on_rim(self.axis, self.start, self.reach, normal)
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """How far down and aside the point is."""
+        aside = self.radius * math.sin(self.angle) if self.angle else 0.0
+        return self.radius * math.cos(self.angle), aside
+
+
+def on_rim(axis: Vector, start: Vector, reach: tuple, normal: Vector) -> Vector:
+    """A point of a circle, from its centre: so far down and aside, for a surface with this normal."""
+    across = vec.sub(normal, vec.scale(axis, vec.dot(axis, normal)))
+    square = vec.dot(across, across)
+    tilted = ops.less(_UPRIGHT, square)
+    length = ops.sqrt(ops.where(tilted, square, 1.0))
+    down = tuple(-ops.where(tilted, a / length, b) for a, b in zip(across, start, strict=True))
+    return vec.add(vec.scale(down, reach[0]), vec.scale(vec.cross(axis, down), reach[1]))  # type: ignore[arg-type]
 
 
 class Support(NamedTuple):

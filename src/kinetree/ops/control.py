@@ -27,6 +27,13 @@ def repeat(
     is, whatever other states of a batch need. The loop ends once it holds for all that run side by side.
     """
     graph = next((x.graph for part in state for x in np.asarray(part).flat if type(x) is Expr), None)
+    return repeated(graph, count, body, state, until)
+
+
+def repeated(
+    graph: Any, count: int, body: Callable[..., Any], state: tuple, until: Callable[..., Any] | None
+) -> Any:
+    """The same, recorded in a graph, or run if that is None."""
     if graph is None or count < 1:
         for _ in range(count):
             done = until is not None and until(*state)

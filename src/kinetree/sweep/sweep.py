@@ -162,6 +162,22 @@ class Sweep(ABC):
         """`ops.repeat`: the state after a body has been applied so many times, or until something holds."""
         raise TraceError("a loop of its own cannot be traced within loops over the tree")
 
+    def rows(self, count: int, width: int) -> Any:
+        """Memory for so many rows of numbers, written and read by their places."""
+        raise TraceError("a loop of its own cannot be traced within loops over the tree")
+
+    def constants(self, rows: list[Sequence[Any]], loops: bool) -> Any:
+        """Rows of numbers that do not change, read in loops or not."""
+        raise TraceError("a loop of its own cannot be traced within loops over the tree")
+
+    def each(self, count: int, loops: bool) -> Iterator[Any]:
+        """The places of rows, in a loop if it is one where programs are recorded."""
+        raise TraceError("a loop of its own cannot be traced within loops over the tree")
+
+    def totals(self, width: int, loops: bool) -> Any:
+        """So many sums, that `add(*numbers)` adds to within `each`, and whose `values()` are read after."""
+        raise TraceError("a loop of its own cannot be traced within loops over the tree")
+
     def implied(self, found: list[Any], rule: Callable[[list[Any]], list[Any]]) -> list[Any]:
         """Numbers that were found, with the derivatives of what a rule makes of them as constants."""
         raise TraceError("a loop of its own cannot be traced within loops over the tree")
@@ -297,11 +313,19 @@ class Sweep(ABC):
 
     def spread(self, i: Any, q: Any, v: Any) -> Any:
         """The velocities of all joints of node i, those that loops make dependent included."""
-        return self.node(i).spread(q, v)
+        node = self.node(i)
+        return node.closed(q).velocities(v) if isinstance(node, LoopNode) else v
 
     def drawn(self, i: Any, q: Any, f: Any) -> Any:
         """Forces along the velocities of all joints of node i, as the velocities of the node feel them."""
-        return self.node(i).drawn(q, f)
+        node = self.node(i)
+        if not isinstance(node, LoopNode):
+            return f
+        total: list[Any] = [0] * len(node.v_index)
+        for row, x in zip(node.closed(q).G, f, strict=True):
+            for k, a in row:
+                total[k] = total[k] + a * x
+        return total
 
     def factored(self, i: Any, D: Matrix) -> Factored:
         """D ready to solve with; a singular D makes the result an error that names the joint."""

@@ -75,6 +75,11 @@ class Loop:
     body: Block
     until: Array | None = None
 
+    @property
+    def flag(self) -> Expr:
+        """What is in `until`, as a number to be loaded."""
+        return Expr("load", (self.until, 0), self.counter.graph, self.body, 0)
+
 
 @dataclass(eq=False)
 class Switch:

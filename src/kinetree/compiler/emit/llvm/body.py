@@ -7,7 +7,7 @@ from typing import Any
 from kinetree.compiler.emit.llvm import sincos
 from kinetree.compiler.emit.llvm.function import Value
 from kinetree.compiler.emit.llvm.hoist import is_free
-from kinetree.compiler.emit.llvm.instructions import INSTRUCTIONS, LIBRARY, UNFUSED, words
+from kinetree.compiler.emit.llvm.instructions import INSTRUCTIONS, LIBRARY, UNFUSED, in_all_lanes, words
 from kinetree.compiler.emit.llvm.layout import Layout
 from kinetree.compiler.emit.llvm.results import Results, step_of
 from kinetree.compiler.emit.llvm.transpose import scatter, within
@@ -351,28 +351,18 @@ class Printer(Walk):
         self._start(head)
         counter = self._fresh(f"phi i64 [ {loop.start}, %{before} ], [ %{latch}.i, %{latch} ]")
         if loop.until is not None:
-            self._leave(loop.until, f"turn{self._count}", done)
+            over = in_all_lanes(self, self.number, self._load(loop.flag))
+            self.do(f"br i1 {over}, label %{done}, label %turn{head}")
+            self._start(f"turn{head}")
         self._scopes.append({})
         self._bind(loop.counter, counter)
         self.statements(loop.body.statements)
         self._scopes.pop()
-        self._lines.append(f"  br label %{latch}")
-        self._start(latch)
+        self._lines += [f"  br label %{latch}", f"{latch}:"]
         self._lines.append(f"  %{latch}.i = add nsw i64 {counter}, {loop.step}")
         more = self._fresh(f"icmp ne i64 %{latch}.i, {stop}")
         self._lines.append(f"  br i1 {more}, label %{head}, label %{done}")
         self._start(done)
-
-    def _leave(self, until: Array, turn: str, done: str) -> None:
-        """Go to `done` if a number is at least 1 in all lanes, else on."""
-        value = self._load(Expr("load", (until, 0), self.program.graph, self.program.body, 0))
-        vector, lanes = self.number.vector, self.number.lanes
-        over = self._fresh(f"fcmp oge {vector} {value}, {self.number.constant(1.0)}")
-        if lanes > 1:
-            bits = self._fresh(f"bitcast {self.number.boolean} {over} to i{lanes}")
-            over = self._fresh(f"icmp eq i{lanes} {bits}, -1")
-        self._lines.append(f"  br i1 {over}, label %{done}, label %{turn}")
-        self._start(turn)
 
     def repeat(self, loop: While) -> None:
         head, body, latch, done = self._labels("while", "body", "again", "done")

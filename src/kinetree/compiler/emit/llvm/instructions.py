@@ -7,6 +7,7 @@ before, {v} is the type of numbers, {b} of truths, {s} the suffix of overloaded 
 
 from __future__ import annotations
 
+from kinetree.compiler.emit.llvm.function import Lines
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.ops import PRIMITIVES
 
@@ -72,6 +73,15 @@ def words(number: Number) -> dict[str, str]:
         "zero": number.constant(0.0), "one": number.constant(1.0), "minus": number.constant(-1.0),
         "true": "true" if number.lanes == 1 else "splat (i1 true)",
     }  # fmt: skip
+
+
+def in_all_lanes(lines: Lines, number: Number, value: str) -> str:
+    """Whether a number is at least 1 in all lanes."""
+    over = lines.let(f"fcmp oge {number.vector} {value}, {number.constant(1.0)}")
+    if number.lanes == 1:
+        return over
+    bits = lines.let(f"bitcast {number.boolean} {over} to i{number.lanes}")
+    return lines.let(f"icmp eq i{number.lanes} {bits}, -1")
 
 
 def each(op: str, number: Number) -> str:

@@ -1,0 +1,97 @@
+"""Points of one body that can touch the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kinetree.algorithms.contact_law import Law, Numbers, axes_along, leaving_of, pressure, touched
+from kinetree.algorithms.contact_terms import Terms
+from kinetree.model.shapes import on_rim
+from kinetree.spatial import Force
+from kinetree.spatial import vector as vec
+from kinetree.spatial.articulated import ArticulatedInertia
+from kinetree.spatial.transform import Transform
+from kinetree.sweep import Sweep
+
+FEW, MANY = 8, 24  # points of a body that are not worth a loop, if a model has no more
+
+
+class Patch(Terms):
+    """Points of one body that can touch. Velocities in the axes (t1, t2, n) of the ground."""
+
+    width, duals = 3, 2
+
+    def __init__(
+        self, tree: Sweep, body: Any, points: Sequence[Any], given: Sequence[Any], P: Any, V: Any,
+        ground: Any, creep: Any, h: Any,
+    ):  # fmt: skip
+        super().__init__(tree, len(points), h, len(points) > (FEW if len(tree.contacts) <= MANY else 1))
+        self.body, self.creep, self.pose = body, creep, P[body]
+        known = tree.constants([(*_shape(p), *x) for p, x in zip(points, given)], self.loops)
+        self.facts, self.start = tree.rows(self.count, 5), tree.rows(self.count, 3)
+        self.places = tree.rows(self.count, 12)
+        for k in self.each():
+            *shape, stiffness, dissipation, friction = known[k]
+            center, radius, rim = (shape[0], shape[1], shape[2]), shape[3], shape[4:]
+            at = vec.add(self.pose.translation, self.pose.turned_back(center))
+            gap, normal = ground.at(at)
+            E = tuple(self.pose.turned(axis) for axis in axes_along(normal))
+            offset = vec.scale(E[2], -radius)
+            if rim:
+                axis, start, reach = (tuple(part) for part in (rim[:3], rim[3:6], rim[6:]))
+                offset = vec.add(offset, on_rim(axis, start, reach, E[2]))  # type: ignore[arg-type]
+            r = vec.add(center, offset)
+            depth = -(gap + vec.dot(E[2], offset))
+            self.places[k] = [*r, *E[0], *E[1], *E[2]]
+            self.start[k] = u = (self.way(k) @ V[body]).linear
+            pressing = (depth, stiffness, dissipation, leaving_of(depth, dissipation))
+            self.facts[k] = [*pressing, friction * pressure(*pressing, u[2], 0)[0]]
+
+    def way(self, k: Any) -> Transform:
+        """From the body to a point, in the axes of the ground."""
+        x = self.places[k]
+        E = (tuple(x[3:6]), tuple(x[6:9]), tuple(x[9:12]))
+        return Transform(E, tuple(x[:3])).between(self.pose.target, None)  # type: ignore[arg-type]
+
+    def law(self, k: Any, u: Numbers) -> Law:
+        *pressing, bound = self.facts[k]
+        return touched(u, pressing, bound, self.creep, self.h)
+
+    def along(self, sweep: Any, k: Any) -> Numbers:
+        return (self.way(k) @ sweep.A[self.body]).linear
+
+    def load(self, sweep: Any) -> None:
+        total = self.tree.totals(27, self.loops)
+        for k in self.each():
+            law, (a, b), way = self.now(k), self.w[k], self.way(k)
+            (x, y), grip = law.t, self.h * law.grip
+            along = self.h * law.slope
+            G = (grip * (1 - a * x), grip * (1 - b * y), along, -0.5 * grip * (a * y + b * x), 0, 0)
+            pull = tuple(self.h * (z - f) for f, z in zip(law.force, self.z[k]))
+            inertia, force = way.T @ ArticulatedInertia(M=G) @ way, way.T @ Force(vec.ZERO, pull)
+            total.add(*inertia.parts, *force.components)
+        values, frame = total.values(), self.pose.target
+        sweep.I.add(self.body, ArticulatedInertia().with_parts(values[:21]).tagged(frame))
+        sweep.p.add(self.body, Force.from_components(values[21:], frame))
+
+    def worldly(self, k: int, vector: Sequence[Any]) -> Any:
+        """A vector at a point in the axes of the world."""
+        return self.pose.turned_back(self.way(k).turned_back(tuple(vector)))
+
+
+def patches_of(tree: Sweep, given: Sequence[Any], *more: Any) -> list[tuple[Patch, list[int]]]:
+    """The points that can touch, those of a body together, and their places among all."""
+    groups: dict[Any, list[int]] = {}
+    for place, (body, point) in enumerate(tree.contacts):
+        groups.setdefault((body, point.rim is None), []).append(place)
+    return [
+        (Patch(tree, body, [tree.contacts[k][1] for k in places], [given[k] for k in places], *more), places)
+        for (body, _), places in groups.items()
+    ]
+
+
+def _shape(point: Any) -> tuple[Any, ...]:
+    """The numbers that say where a point touches: of its ball, and of its rim if it has one."""
+    rim = () if point.rim is None else (*point.rim.axis, *point.rim.start, *point.rim.reach)
+    return (*point.position, point.radius, *rim)

@@ -1,0 +1,118 @@
+"""Groups of points that touch and joints that rub, as terms of a minimum: what they do in a Newton step.
+
+What belongs to a point (its velocity u, what is known of its force z, its dual w) is kept in rows of memory,
+so that many points on a body are a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kinetree.algorithms.contact_law import Law, Numbers, dot, rubbed
+from kinetree.sweep import Sweep
+
+
+class Terms:
+    """Terms that are alike. `width` numbers make the velocity of one, `duals` its dual."""
+
+    width, duals = 1, 1
+
+    start: Any  # rows: the velocities at the beginning
+
+    def __init__(self, tree: Sweep, count: int, h: Any, loops: bool):
+        self.tree, self.count, self.h, self.loops = tree, count, h, loops
+        widths = (self.width, self.width, self.width, self.duals, self.width + self.duals + 3)
+        self.u, self.z, self.du, self.w, self.laws = (tree.rows(count, n) for n in widths)
+
+    def each(self) -> Any:
+        """All of them, one after the other or in a loop."""
+        return self.tree.each(self.count, self.loops)
+
+    def law(self, k: Any, u: Numbers) -> Law:
+        """What one feels at a velocity."""
+        raise NotImplementedError
+
+    def load(self, sweep: Any) -> None:
+        """Add h G to inertias, and h (f - z) to what pulls."""
+        raise NotImplementedError
+
+    def along(self, sweep: Any, k: Any) -> Numbers:
+        """How its velocity changes in a step."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Nothing is known yet."""
+        for k in self.each():
+            self.u[k] = self.start[k]
+            self.z[k], self.w[k] = [0.0] * self.width, [0.0] * self.duals
+
+    def now(self, k: Any) -> Law:
+        """What it feels now, and keeps until the end of the Newton step."""
+        law = self.law(k, self.u[k])
+        self.laws[k] = [*law.force, *law.t, law.grip, law.inverse, law.slope]
+        return law
+
+    def kept(self, k: Any) -> Law:
+        """What it felt at the beginning of the Newton step."""
+        row, n = self.laws[k], self.width
+        return Law(row[:n], row[n : n + self.duals], *row[n + self.duals :])
+
+    def moved(self, sweep: Any) -> tuple[Any, Any]:
+        """Note the steps of all; the sums of f . du and du . G du."""
+        total = self.tree.totals(2, self.loops)
+        for k in self.each():
+            law, du = self.kept(k), self.along(sweep, k)
+            self.du[k] = du
+            total.add(dot(law.force, du), dot(law.fall(self.w[k], du), du))
+        return total.values()
+
+    def felt(self, a: Any) -> Any:
+        """The sum of f . du after a part of the step."""
+        total = self.tree.totals(1, self.loops)
+        for k in self.each():
+            u, du = self.u[k], self.du[k]
+            total.add(dot(self.law(k, [x + a * y for x, y in zip(u, du)]).force, du))
+        return total.values()[0]
+
+    def advance(self, a: Any) -> tuple[Any, Any]:
+        """Go a part of the step; the squares of what is missing in the forces, and of the forces."""
+        total = self.tree.totals(2, self.loops)
+        for k in self.each():
+            law, du, w = self.kept(k), self.du[k], self.w[k]
+            left = [f - g for f, g in zip(law.force, law.fall(w, du))]
+            u = [x + a * y for x, y in zip(self.u[k], du)]
+            z = [x + a * (y - x) for x, y in zip(self.z[k], left)]
+            self.u[k], self.z[k], self.w[k] = u, z, law.dual(w, du)
+            force = self.law(k, u).force
+            missing = [f - x for f, x in zip(force, z)]
+            total.add(dot(missing, missing), dot(force, force))
+        return total.values()
+
+    def settle(self, sweep: Any) -> None:
+        """Stand at the end of a step from the beginning, with duals that are right there."""
+        for k in self.each():
+            u = [x + y for x, y in zip(self.start[k], self.along(sweep, k))]
+            self.u[k], self.z[k], self.w[k] = u, [0.0] * self.width, list(self.law(k, u).t)
+
+
+class Rubs(Terms):
+    """Velocities of joints with dry friction: (node, place among all joints of the node, velocity, bound)."""
+
+    def __init__(self, tree: Sweep, joints: Sequence[tuple[Any, int, Any, Any]], h: Any):
+        super().__init__(tree, len(joints), h, False)
+        self.joints = joints
+        self.start = [[u] for _, _, u, _ in joints]
+
+    def law(self, k: Any, u: Numbers) -> Law:
+        return rubbed(u[0], self.joints[k][3])
+
+    def along(self, sweep: Any, k: Any) -> Numbers:
+        node, place, *_ = self.joints[k]
+        return (sweep.spread(node)[place],)
+
+    def load(self, sweep: Any) -> None:
+        for k, (node, place, *_) in enumerate(self.joints):
+            law = self.now(k)
+            slope, pull = law.fall(self.w[k], (1,))[0], law.force[0] - self.z[k][0]
+            sweep.brake(node, place, self.h * slope, self.h * pull)
