@@ -75,6 +75,7 @@ BUILT_IN = {
     "@llvm.nvvm.cp.async.": "@arriving.",
     "@llvm.nvvm.rcp.approx.ftz.": "@rough.",
     "@llvm.nvvm.rsqrt.approx.ftz.": "@rough.root.",
+    "@llvm.nvvm.sqrt.approx.ftz.f": "@llvm.sqrt.f32",
     "define ptx_kernel": "define",
     "addrspace(1)": "",
     "addrspace(3)": "",

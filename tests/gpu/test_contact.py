@@ -12,6 +12,7 @@ import pytest
 from tests.contact import scenes
 
 import kinetree as kt
+from kinetree.errors import ShapeError
 from kinetree.stages.targets.cuda_code import same_bits
 
 RUN = {"duration": 0.024, "dt": 0.004, "record": 3}
@@ -69,3 +70,15 @@ def test_parameters_of_each_state_and_states_that_start_again(fake):
     assert same_bits(there.extra["over"], here.extra["over"]) and 0 < here.extra["over"].any(-1).sum() < 12
     alike = kt.simulate(model, q, v, **RUN)
     assert not np.allclose(alike.v, here.v)
+
+
+def test_rough_divisions_are_near_and_need_single_precision(fake):
+    model = scenes.box().replace(name="there")
+    q, v = (x.astype("float32") for x in dropped(model, 12))
+    here = kt.simulate(model, q, v, **RUN)
+    there = [kt.cuda.array(x) for x in (q, v)]
+    found = kt.simulate(model, *there, target="cuda_fast", **RUN).numpy()
+    assert found.q.dtype == np.float32 and not same_bits(found.v, here.v)
+    assert np.median(np.abs(found.v - here.v)) < 1e-4
+    with pytest.raises(ShapeError, match="computes in float32, but these are float64"):
+        kt.compile(kt.inverse_dynamics, model, target="cuda_fast")

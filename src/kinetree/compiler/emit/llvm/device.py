@@ -27,6 +27,7 @@ class Device:
     opaque: str  # an integer of 64 bits, such that nobody knows that it is {0}
     reciprocal: dict[str, str]  # roughly 1 / {0}, by the kind of number
     root: dict[str, str]  # roughly 1 / sqrt({0})
+    roughly: str  # roughly sqrt({0}) of float32; empty if there is nothing of the kind
     whole: str  # functions that move rows of a whole tile by themselves; empty if there are none
     declarations: str
 
@@ -123,6 +124,7 @@ NVIDIA = Device(
         "float64": "call double @llvm.nvvm.rcp.approx.ftz.d(double {0})",
     },
     {"float32": "call float @llvm.nvvm.rsqrt.approx.ftz.f(float {0})"},
+    "call float @llvm.nvvm.sqrt.approx.ftz.f(float {0})",
     NVIDIA_WHOLE,
     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
     "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
@@ -135,6 +137,7 @@ NVIDIA = Device(
     "declare void @llvm.nvvm.cp.async.wait.group(i32 immarg)\n"
     "declare float @llvm.nvvm.rcp.approx.ftz.f(float)\n"
     "declare float @llvm.nvvm.rsqrt.approx.ftz.f(float)\n"
+    "declare float @llvm.nvvm.sqrt.approx.ftz.f(float)\n"
     "declare double @llvm.nvvm.rcp.approx.ftz.d(double)",
 )
 AMD = Device(
@@ -154,6 +157,7 @@ AMD = Device(
     "add i64 {0}, 0",
     {},
     {},
+    "",
     "",
     "declare i32 @llvm.amdgcn.workitem.id.x()\n"
     "declare i32 @llvm.amdgcn.workgroup.id.x()\n"

@@ -34,6 +34,7 @@ def emit_gpu(
     arriving: str = "",
     leaving: bool = False,
     nearer: int = 0,
+    exact: bool = True,
 ) -> GpuModule:
     """The module of a program.
 
@@ -49,6 +50,7 @@ def emit_gpu(
         leaving: rows of results leave by themselves too, where they arrive "whole".
         nearer: tiles from that of a block to the one whose rows it has brought into the second cache, where
             they arrive "whole".
+        exact: with the bits of the processor; else divisions and roots of float32 are rough.
         warps: how many a processor shall hold at a time, if not as the driver likes best.
     """
     number = Number(dtype, 1)
@@ -57,8 +59,14 @@ def emit_gpu(
         plan = planned(program, number, strands, shared - MARKS, 2 if ahead else 1)
         if plan is not None:
             moves = Moves(arriving or ("chunks" if ahead else ""), leaving, ahead, nearer)
-            return Tiled(program, number, device, large, strands, plan, moves, warps).module()
-    return Scattered(program, number, layout != "any", device, large).module()
+            return _printed(Tiled(program, number, device, large, strands, plan, moves, warps), exact)
+    return _printed(Scattered(program, number, layout != "any", device, large), exact)
+
+
+def _printed(kernel: Tiled | Scattered, exact: bool) -> GpuModule:
+    if not exact:
+        kernel.approximate()
+    return kernel.module()
 
 
 __all__ = ["AMD", "NVIDIA", "OWN_BYTES", "Device", "GpuModule", "emit_gpu"]
