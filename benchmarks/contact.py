@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def standing(model: Model) -> np.ndarray:
 
 
 def row(robot: str, dtype: str, seconds: float) -> dict[str, Any]:
-    """The time of one step of robots whose servos follow random targets; one thread, constants compiled in."""
+    """The time of one step of robots whose servos follow random targets, in one thread."""
     model = ROBOTS[robot]()
     start = standing(model)
     rng = np.random.default_rng(0)
@@ -91,29 +92,28 @@ def _mujoco(model: Model, q: Any, v: Any, target: Any) -> Call | None:
 
 def _scene(model: Model) -> str:
     """The robot as MJCF with a floor, feet and servos."""
-    import xml.etree.ElementTree as tree
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
     bare = model.replace(geometries=dict.fromkeys(model.geometry_names))
     with TemporaryDirectory() as folder:
-        root = tree.parse(kt.save(bare, Path(folder) / "robot.xml")).getroot()
+        root = ElementTree.parse(kt.save(bare, Path(folder) / "robot.xml")).getroot()
     option = root.find("option")
-    option = tree.SubElement(root, "option") if option is None else option
+    option = ElementTree.SubElement(root, "option") if option is None else option
     option.attrib |= {"timestep": str(STEP), "integrator": "implicitfast", "cone": "elliptic"}
     world = root.find("worldbody")
     assert world is not None
     solid = {"solref": "0.005 1", "friction": "0.8 0 0", "condim": "3"}
-    tree.SubElement(world, "geom", {"type": "plane", "size": "50 50 1", **solid})
+    ElementTree.SubElement(world, "geom", {"type": "plane", "size": "50 50 1", **solid})
     bodies = {body.get("name"): body for body in root.iter("body")}
     for point in model.contact_points:
         place = " ".join(map(str, point.position))
         kind = {"type": "sphere", "size": "0.001", "pos": place, "contype": "0", "conaffinity": "1"}
-        tree.SubElement(bodies[model.body_names[point.body - 1]], "geom", {**kind, "mass": "0", **solid})
-    drives = tree.SubElement(root, "actuator")
+        ElementTree.SubElement(bodies[model.body_names[point.body - 1]], "geom", {**kind, "mass": "0", **solid})
+    drives = ElementTree.SubElement(root, "actuator")
     for name in model.joint_names[1:]:
-        tree.SubElement(drives, "position", {"joint": name, "kp": str(STIFF), "kv": str(DAMPED)})
-    return tree.tostring(root, encoding="unicode")
+        ElementTree.SubElement(drives, "position", {"joint": name, "kp": str(STIFF), "kv": str(DAMPED)})
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def line(result: dict[str, Any]) -> str:

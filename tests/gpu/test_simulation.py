@@ -93,3 +93,14 @@ def test_pieces_add_up():
         found = pieces(records)
         assert sum(found) == records and max(found) <= 64 and len(set(found)) <= 8
     assert pieces(1000) == [50] * 20 and pieces(200) == [50] * 4
+
+
+def test_contact_on_a_device(fake):
+    """A loop that ends early, state by state: the bits are those of the processor."""
+    thing = kt.zoo.solid(kt.Box((0.1, 0.08, 0.05)), 2.0)
+    rng = np.random.default_rng(0)
+    q, v = np.tile(thing.neutral(), (6, 1)), rng.normal(size=(6, 6))
+    q[:, 6] = 0.06 + 0.02 * rng.random(6)
+    run = {"duration": 0.02, "dt": 2e-3}
+    expected = kt.simulate(thing, q, v, **run)
+    assert same(kt.simulate(thing, kt.cuda.array(q), kt.cuda.array(v), **run), expected)

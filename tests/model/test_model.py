@@ -84,7 +84,7 @@ def test_table(make):
     for name in model.body_names:
         assert name in text
     passive = any(np.any(x) for x in (model.damping, model.friction, model.stiffness))
-    assert len(lines) == 3 + model.nbodies + bool(model.frames) + passive
+    assert len(lines) == 3 + model.nbodies + bool(model.frames) + bool(model.geometries) + passive
     assert ("tau + passive_force(robot, q, v)" in lines[-1]) is passive
 
 

@@ -18,13 +18,13 @@ import numpy as np
 from kinetree.errors import KinetreeError, ModelError
 from kinetree.io.attributes import shorten
 from kinetree.io.description import WORLD, Description, Geometry, Names
-from kinetree.io.mesh_files import read_mesh
+from kinetree.io.mesh_files import read_points
 from kinetree.io.paths import Reach
 from kinetree.io.polyhedra import MeshError
 from kinetree.io.report import Log, Where
 from kinetree.io.xml import Element
 from kinetree.model.geometry import DISSIPATION, SINK
-from kinetree.model.hull import Points, corners, shortfall
+from kinetree.model.hull import Points, outermost, shortfall, spread
 from kinetree.model.serialize import geometry_of, ground_of
 from kinetree.model.shapes import Box, Capsule, Cylinder, Shape, Sphere, Vertices
 from kinetree.spatial.pose import Pose
@@ -113,7 +113,7 @@ class Collisions:
             return None
         if factor is not None:
             found = found * factor
-        kept = corners(found, POINTS)
+        kept = spread(found, POINTS)
         size, short = float(np.ptp(found, axis=0).max()), shortfall(found, kept)
         if short > _COARSE * size:
             self.note("contact-simplified", where, f"a mesh touches at {POINTS} of its points, at most")
@@ -140,7 +140,7 @@ class Collisions:
         self.bytes += path.stat().st_size
         if self.bytes > _BYTES:
             raise MeshError(f"the meshes of the robot have more than {_BYTES >> 20} MB")
-        return read_mesh(path).vertices
+        return read_points(path)
 
     # -- numbers
 
@@ -196,7 +196,7 @@ def _outermost(vertices: Points) -> Points:
     """The corners of the hull of the vertices of a mesh; many of them, if it has many."""
     if not len(vertices):
         raise MeshError("it has no vertices")
-    return corners(vertices, 256)
+    return outermost(vertices)
 
 
 def _circle() -> list[tuple[float, float]]:

@@ -42,10 +42,7 @@ def read_mesh(path: Path, kind: str = "", first: bool = False) -> Mesh:
         MeshError: the file cannot be read, or is not a mesh.
     """
     kind = kind or path.suffix.lower().removeprefix(".")
-    try:
-        content = read_bytes(path, SIZE)
-    except FileError as error:
-        raise MeshError(error.finding.problem) from None
+    content = _content(path)
     if kind in _OTHERS:
         mesh = _by_trimesh(content, kind, path)
     elif kind in _READERS:
@@ -53,6 +50,15 @@ def read_mesh(path: Path, kind: str = "", first: bool = False) -> Mesh:
     else:
         raise MeshError(f"files of type {shorten(kind)!r} are not read; STL, OBJ, MSH and {_OTHERS} are")
     return checked(mesh)
+
+
+def read_points(path: Path) -> Points:
+    """The vertices of a mesh file, some of them several times: for those who need no faces."""
+    if path.suffix.lower() == ".stl":
+        content = _content(path)
+        if not _is_ascii(content):
+            return checked(Mesh(_stl_corners(content).reshape(-1, 3), np.zeros((0, 3), np.intp))).vertices
+    return read_mesh(path).vertices
 
 
 def checked(mesh: Mesh) -> Mesh:
@@ -74,11 +80,26 @@ def joined(corners: Points) -> Mesh:
     return Mesh(vertices, places.reshape(-1, 3).astype(np.intp))
 
 
+def _content(path: Path) -> bytes:
+    try:
+        return read_bytes(path, SIZE)
+    except FileError as error:
+        raise MeshError(error.finding.problem) from None
+
+
 # --- STL ---
 def _read_stl(content: bytes, first: bool) -> Mesh:
+    return _read_ascii_stl(content) if _is_ascii(content) else joined(_stl_corners(content))
+
+
+def _is_ascii(content: bytes) -> bool:
     count = int.from_bytes(content[80:84], "little")
-    if content.lstrip()[:5].lower() == b"solid" and len(content) != 84 + 50 * count:
-        return _read_ascii_stl(content)
+    return content.lstrip()[:5].lower() == b"solid" and len(content) != 84 + 50 * count
+
+
+def _stl_corners(content: bytes) -> Points:
+    """The corners (m, 3, 3) of the triangles of a binary STL file."""
+    count = int.from_bytes(content[80:84], "little")
     if len(content) < 84:
         raise MeshError(f"an STL file has at least 84 bytes, this one has {len(content)}")
     there = (len(content) - 84) // 50
@@ -92,7 +113,7 @@ def _read_stl(content: bytes, first: bool) -> Mesh:
     corners = np.frombuffer(content, record, count, 84)["corners"].astype(float)
     if not np.all(np.isfinite(corners)):
         raise MeshError("a coordinate is not a finite number")
-    return joined(corners)
+    return corners
 
 
 def _read_ascii_stl(content: bytes) -> Mesh:

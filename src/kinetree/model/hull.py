@@ -15,8 +15,9 @@ Faces = NDArray[np.intp]
 Plane = tuple[float, float, float, float]  # unit normal, offset
 
 _FEW = 300  # products of points and planes from which on arrays are faster than loops
-_MANY = 1000  # points from which on `corners` looks along directions first
-_WAYS = 512  # such directions
+_MANY = 300  # points from which on `outermost` looks along directions instead
+_WAYS = 256  # such directions
+_CHUNK = 4096  # points that are looked at together
 _NEAR = 1e-13  # of the extent of the points: what lies this close to a plane lies in it
 
 
@@ -38,23 +39,42 @@ def convex_hull(points: Points) -> Faces:
 
 
 def corners(points: Points, most: int) -> Points:
-    """At most `most` corners of the convex hull of `points`, each as far as can be from those before it.
+    """At most `most` corners of the convex hull of `points`, each as far as can be from those before it."""
+    return spread(outermost(points), most)
 
-    Of very many points only those are looked at that are outermost along one of some directions.
-    """
+
+def outermost(points: Points) -> Points:
+    """The corners of the convex hull of `points`; of many, those that are outermost along some directions."""
+    if len(points) > _MANY:
+        return np.unique(points[_ahead(points)], axis=0)
     found = np.unique(points, axis=0)
-    if len(found) > _MANY:
-        ahead = _directions()
-        found = found[np.unique([int((found @ way).argmax()) for way in ahead])]
-    found = found[_extreme(found)]
-    if len(found) <= most:
-        return found
-    chosen = [int(((found - found.mean(axis=0)) ** 2).sum(axis=1).argmax())]
-    distance = np.full(len(found), np.inf)
+    return found[_extreme(found)]
+
+
+def spread(points: Points, most: int) -> Points:
+    """At most `most` of some points, each as far as can be from those before it."""
+    if len(points) <= most:
+        return points
+    chosen = [int(((points - points.mean(axis=0)) ** 2).sum(axis=1).argmax())]
+    distance = np.full(len(points), np.inf)
     while len(chosen) < most:
-        np.minimum(distance, ((found - found[chosen[-1]]) ** 2).sum(axis=1), out=distance)
+        np.minimum(distance, ((points - points[chosen[-1]]) ** 2).sum(axis=1), out=distance)
         chosen.append(int(distance.argmax()))
-    return found[np.sort(chosen)]
+    return points[np.sort(chosen)]
+
+
+def _ahead(points: Points) -> NDArray[np.intp]:
+    """Which of many points is outermost along each of some directions."""
+    ways = _directions().astype(np.float32)
+    middle = points.mean(axis=0)
+    best, found = np.full(_WAYS, -np.inf), np.zeros(_WAYS, np.intp)
+    for first in range(0, len(points), _CHUNK):
+        heights = ways @ (points[first : first + _CHUNK] - middle).astype(np.float32).T
+        highest = heights.argmax(axis=1)
+        reached = heights[np.arange(_WAYS), highest]
+        found = np.where(reached > best, first + highest, found)
+        best = np.maximum(reached, best)
+    return np.unique(found)
 
 
 def shortfall(points: Points, chosen: Points) -> float:

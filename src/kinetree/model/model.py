@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.model import closed_positions, configuration, drive, edit, geometry, postures
+from kinetree.model import closed_positions, configuration, distance, drive, edit, geometry, postures
 from kinetree.model.geometry import Geometry
 from kinetree.model.ground import Ground, Heightfield
 from kinetree.model.grouping import Grouping, Location
@@ -230,6 +230,7 @@ class Model:
     assemble, spanning = closed_positions.assemble, closed_positions.spanning
     closure_names = property(closed_positions.closure_names)
     geometry_names, contact_points = property(geometry.names), property(geometry.contact_points)
+    contact_pairs = property(distance.contact_pairs)
 
     # --- tree --------------------------------------------------------------------------------------
     @cached_property

@@ -71,9 +71,12 @@ def touching(model: Model) -> list[str]:
     lines = []
     if model.geometries:
         counts = Counter(part.shape.kind for part in model.geometries)
-        kinds = ", ".join(f"{count} {kind}" if count > 1 else kind for kind, count in counts.items())
+        plural = {"box": "boxes", "vertices": "vertices"}
+        kinds = (
+            f"{count} {plural.get(kind, f'{kind}s')}" if count > 1 else kind for kind, count in counts.items()
+        )
         points = len(model.contact_points)
-        lines.append(f"touches by {kinds}: {points} contact point{'s' * (points != 1)}")
+        lines.append(f"shapes: {', '.join(kinds)}; {points} contact point{'s' * (points != 1)}")
     if model.ground is not None:
         lines.append(f"stands on {str(model.ground).strip('<>')}")
     return lines
