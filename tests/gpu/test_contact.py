@@ -6,13 +6,19 @@ States of one batch need different numbers of Newton steps and of steps along a 
 from __future__ import annotations
 
 import functools
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
 from tests.contact import scenes
 
 import kinetree as kt
+from kinetree.compiler.emit.llvm.gpu import emit_gpu
+from kinetree.compiler.runtime import cuda_kernels
 from kinetree.errors import ShapeError
+from kinetree.motion.rollout import rollout
+from kinetree.stages.job import Job
 from kinetree.stages.targets.cuda_code import same_bits
 
 RUN = {"duration": 0.024, "dt": 0.004, "record": 3}
@@ -82,3 +88,21 @@ def test_rough_divisions_are_near_and_need_single_precision(fake):
     assert np.median(np.abs(found.v - here.v)) < 1e-4
     with pytest.raises(ShapeError, match="computes in float32, but these are float64"):
         kt.compile(kt.inverse_dynamics, model, target="cuda_fast")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_what_a_loop_carries_is_in_registers(dtype, tmp_path):
+    """The state, the iterate and the forces of all points; the Newton loop is a loop."""
+    function = rollout((), 2, 50, False, True)
+    options = function.chosen(
+        integrator="discrete", passive=True, limits=True, constraints=(), ground=kt.Ground()
+    )
+    program = Job(function, scenes.box(), function.present(()), options, dtype).program(0)
+    made = emit_gpu(program, dtype, "rows", large=False)
+    assert made.work_numbers == 0 and made.threads == 64
+    text = cuda_kernels.assemble(made.text, "sm_90")
+    assert ".local" not in text and text.count("sqrt.rn.f32") == 0 and len(text.splitlines()) < 6000
+    if shutil.which("ptxas"):
+        (tmp_path / "k.ptx").write_text(text)
+        call = ["ptxas", "-O1", "-arch=sm_90", "k.ptx", "-o", "k.cubin"]
+        subprocess.run(call, cwd=tmp_path, check=True)

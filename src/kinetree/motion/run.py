@@ -49,7 +49,7 @@ class Run:
         width = self.model.nq + self.model.nv
         width += self.model.nv if self.watched else 0
         width += sum(a.length(self.model) for f in self.acting.functions for a in f.outputs)
-        long = states == 1 or self.target.startswith("cuda")  # which keeps nothing near that is copied there and back
+        long = states == 1 or self.target.startswith("cuda")  # where nothing stays near that is copied
         steps, numbers = (LONG_PIECE, LONG_NUMBERS) if long else (PIECE, NUMBERS)
         most = max(1, min(steps // record, numbers // max(1, width)))
         return 1 << min(most.bit_length() - 1, (records - 1).bit_length())

@@ -125,7 +125,9 @@ def simulate(
     if integrator not in known:
         raise ArgumentError(f"simulate: unknown integrator {integrator!r}; choose from {', '.join(known)}")
     if target not in TARGETS or target == "c":
-        raise ArgumentError(f"simulate: unknown target {target!r}; choose 'cpu', 'cuda', 'cuda_fast' or 'eager'")
+        raise ArgumentError(
+            f"simulate: unknown target {target!r}; choose 'cpu', 'cuda', 'cuda_fast' or 'eager'"
+        )
     if constraints and integrator not in ("discrete", "rk4"):
         raise ArgumentError(f"simulate: {integrator} takes no constraints: use 'discrete' or 'rk4'")
     steps, dt = inputs.whole_steps(duration, dt, record)

@@ -181,7 +181,8 @@ class Code:
             if found is not None:
                 return Ptx.unpacked(found)
         way = way_of(self.job, self.program, where) if layout == "rows" else {}
-        made = emit_gpu(self.program, str(self.dtype), layout, large=large, shared=where.shared, exact=self.exact, **way)
+        way |= {"large": large, "shared": where.shared, "exact": self.exact}
+        made = emit_gpu(self.program, str(self.dtype), layout, **way)
         text = cuda_kernels.assemble(made.text, where.architecture)
         ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers, made.waves)
         if name:

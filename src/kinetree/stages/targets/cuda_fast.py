@@ -1,4 +1,4 @@
-"""NVIDIA GPUs, faster and less exact: divisions and roots of single precision are what the device has at hand.
+"""NVIDIA GPUs, faster and less exact: divisions and roots of single precision are rough ones.
 
     kt.simulate(robot, q, v, duration=1.0, dt=0.002, target="cuda_fast")        arrays of a GPU, float32
 
@@ -21,7 +21,7 @@ class CudaFast(Cuda):
     def executable(self, job: Job) -> CudaKernel:
         if str(job.dtype) != "float32":
             raise ShapeError(
-                f"{job.function.name}: target 'cuda_fast' computes in float32, but these are {job.dtype}: give "
-                "float32, or use target='cuda'"
+                f"{job.function.name}: target 'cuda_fast' computes in float32, but these are {job.dtype}: "
+                "give float32, or use target='cuda'"
             )
         return super().executable(job)
