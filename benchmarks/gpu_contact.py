@@ -112,6 +112,6 @@ class Loop:
         self.kernel.start(inputs, self.targets, cuda.device(), 0)
 
     def facts(self) -> dict[str, int]:
-        """Registers of a thread, bytes that did not fit, threads of a block, and whether numbers were odd."""
+        """Registers of a thread, bytes that did not fit into them, threads of a block."""
         loaded = self.kernel.code.load(cuda.device(), "rows")
         return loaded.launcher.facts() | {"threads": loaded.launcher.threads}
