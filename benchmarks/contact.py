@@ -109,7 +109,8 @@ def _scene(model: Model) -> str:
     for point in model.contact_points:
         place = " ".join(map(str, point.position))
         kind = {"type": "sphere", "size": "0.001", "pos": place, "contype": "0", "conaffinity": "1"}
-        ElementTree.SubElement(bodies[model.body_names[point.body - 1]], "geom", {**kind, "mass": "0", **solid})
+        body = bodies[model.body_names[point.body - 1]]
+        ElementTree.SubElement(body, "geom", {**kind, "mass": "0", **solid})
     drives = ElementTree.SubElement(root, "actuator")
     for name in model.joint_names[1:]:
         ElementTree.SubElement(drives, "position", {"joint": name, "kp": str(STIFF), "kv": str(DAMPED)})

@@ -151,8 +151,9 @@ def function_job(robot: str, name: str, dtype: str) -> Job:
 
 def simulation_job(robot: str, integrator: str, dtype: str, joints: bool) -> Job:
     function = rollout((), 1, STEPS)
-    chosen = {"passive": joints, "limits": joints, "constraints": (), "ground": False}
-    options = function.chosen(integrator=integrator, **chosen)
+    options = function.chosen(
+        integrator=integrator, passive=joints, limits=joints, constraints=(), ground=False
+    )
     return Job(function, model_of(robot), function.present(()), options, dtype)
 
 

@@ -34,42 +34,35 @@ from kinetree.stages.targets.limbs import owners
 LOCK, PATIENCE = Path(tempfile.gettempdir()) / "kinetree-gpu-variants", 20  # seconds
 ROBOT = {"arm": "7-axis arm", "quadruped": "quadruped", "humanoid": "humanoid"}
 RULES = cuda_code.way_of
-CHUNKS, LEAVING, STAYING = {"arriving": "chunks", "leaving": False}, {"leaving": True}, {"leaving": False}
+CHUNKS = {"arriving": "chunks"}
 WAYS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
     ("humanoid", "FD", "float64"): [
-        {}, *({"most": k, "price": 16, "held": k, "slots": 113} for k in (85, 75)), {"nearer": 132}, CHUNKS,
+        {}, CHUNKS, *({"most": k, "price": 16, "held": k, "slots": 113} for k in (85, 75)),
     ],
-    ("humanoid", "FD", "float32"): [
-        {}, {"most": 195, "price": 6, "held": 195, "slots": 100}, {"nearer": 132}, CHUNKS,
-    ],
-    ("humanoid", "ID", "float32"): [
-        {}, CHUNKS, {"nearer": 132}, {"nearer": 528}, LEAVING, {"tile": 128}, {"tile": 32}, {"warps": 12},
-    ],
-    ("humanoid", "ID", "float64"): [{}, CHUNKS, {"nearer": 132}, {"nearer": 528}, LEAVING, {"tile": 64}],
+    ("humanoid", "FD", "float32"): [{}, CHUNKS, {"most": 195, "price": 6, "held": 195, "slots": 100}],
+    ("humanoid", "ID", "float32"): [{}, CHUNKS, {"tile": 128}, {"tile": 32}, {"warps": 12}],
+    ("humanoid", "ID", "float64"): [{}, CHUNKS, {"tile": 64}],
     ("quadruped", "FD", "float32"): [
-        {}, CHUNKS, LEAVING, {"tile": 128}, {"tile": 32}, {"ahead": False}, {"most": 180, "price": 6},
+        {}, CHUNKS, {"tile": 128}, {"tile": 32}, {"ahead": False}, {"most": 180, "price": 6},
     ],
     ("quadruped", "FD", "float64"): [
-        {}, CHUNKS, LEAVING, {"most": 95, "price": 6, "held": 108, "slots": 60}, {"tile": 128},
+        {}, CHUNKS, {"most": 95, "price": 6, "held": 108, "slots": 60}, {"tile": 128},
         {"most": 85, "price": 6, "held": 90, "slots": 60},
     ],
     ("quadruped", "ID", "float32"): [
-        {}, CHUNKS, LEAVING, {"tile": 64}, {"nearer": 264}, {"ahead": True}, {"warps": 20}, {"waves": 8},
+        {}, CHUNKS, {"tile": 64}, {"ahead": True}, {"warps": 20}, {"waves": 8},
     ],
     ("quadruped", "ID", "float64"): [{}, CHUNKS, {"tile": 32}, {"ahead": True}, {"waves": 8}],
     ("arm", "FD", "float64"): [
-        {}, LEAVING, CHUNKS, {"ahead": False}, {"warps": 8}, {"tile": 32}, {"tile": 128},
-        {"ahead": False, "warps": 8}, {"ahead": False, "waves": 8},
+        {}, CHUNKS, {"ahead": True}, {"warps": 8}, {"tile": 64}, {"tile": 128}, {"waves": 8},
     ],
     ("arm", "FD", "float32"): [
-        {}, LEAVING, CHUNKS, {"ahead": False}, {"warps": 20}, {"tile": 64}, {"tile": 128},
-        {"ahead": False, "warps": 20}, {"ahead": False, "waves": 8},
+        {}, CHUNKS, {"ahead": False}, {"warps": 20}, {"tile": 64}, {"tile": 128},
+        {"ahead": False, "warps": 20},
     ],
-    ("arm", "ID", "float32"): [{}, {"waves": 8}, {"waves": 32}, LEAVING, {"tile": 64}, CHUNKS],
-    ("arm", "ID", "float64"): [{}, {"waves": 8}, CHUNKS],
-    ("quadruped", "M", "float32"): [{}, STAYING, CHUNKS],
-    ("humanoid", "M", "float32"): [{}, STAYING, CHUNKS],
-    ("arm", "M", "float32"): [{}, STAYING, CHUNKS],
+    ("arm", "ID", "float32"): [{}, CHUNKS, {"waves": 8}, {"waves": 32}, {"tile": 64}],
+    ("arm", "ID", "float64"): [{}, CHUNKS, {"waves": 8}],
+    **{(robot, "M", dtype): [{}, CHUNKS] for robot in ROBOT for dtype in ("float32", "float64")},
 }  # fmt: skip
 
 

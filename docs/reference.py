@@ -113,6 +113,7 @@ PAGES = {
         "Motion in time", "Steps, simulations, trajectories.", "step simulate contact_forces Trajectory"
     ),
     "scale": Page("Many runs", "Sweeps over random numbers, on one machine or many.", "scale"),
+    "learning": Page("Learning", "Many robots that act, as Gymnasium's vector interface has them.", "gym"),
     "control": Page("Control", "Control laws: by hand, in the time loop, as C.", "control"),
     "execution": Page(
         "Functions and how they run",

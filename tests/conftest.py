@@ -39,6 +39,17 @@ def share(cases: Iterable[Case], parts: int) -> list[Case]:
     return list(cases)[SEED // 1000 % parts :: parts] if scale() < 1 else list(cases)
 
 
+def each(cases: Iterable[Case], check: Callable[[Case], None]) -> None:
+    """Make a small check for all cases in one test, which names those that fail."""
+    faults = []
+    for case in cases:
+        try:
+            check(case)
+        except AssertionError as fault:
+            faults.append(f"{case}: {fault}")
+    assert not faults, "\n".join(faults)
+
+
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     """Random numbers that depend on the name of the test alone."""

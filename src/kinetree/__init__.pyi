@@ -10,6 +10,7 @@ import numpy.typing as npt
 from kinetree import alternatives as alternatives
 from kinetree import control as control
 from kinetree import errors as errors
+from kinetree import gym as gym
 from kinetree import interop as interop
 from kinetree import ops as ops
 from kinetree import pictures as pictures

@@ -79,7 +79,9 @@ HOMES = {
 
 # package -> its modules that are public by their own names
 NAMESPACES = {
-    "kinetree": "alternatives control errors interop ops pictures robots scale spatial symbolic textbook zoo",
+    "kinetree": (
+        "alternatives control errors gym interop ops pictures robots scale spatial symbolic textbook zoo"
+    ),
     "kinetree.bridges": "casadi jax scipy torch",
     "kinetree.compiler.runtime": "cache cuda threads",
 }

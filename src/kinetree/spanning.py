@@ -10,10 +10,11 @@ from kinetree import functions as of
 from kinetree import ops
 from kinetree.errors import AssemblyError
 from kinetree.model import Model
+from kinetree.model.closed import Closed
 from kinetree.model.closed_positions import loop_nodes
 from kinetree.model.closure_forces import multipliers, pulls
 from kinetree.model.configuration import refuse_unsound_node
-from kinetree.model.loop import Closed, LoopNode
+from kinetree.model.loop import LoopNode
 from kinetree.spatial import Force
 from kinetree.stages.own import function
 from kinetree.sweep.numbers import tree_of

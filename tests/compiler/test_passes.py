@@ -15,7 +15,7 @@ from kinetree.compiler.ir.indices import ANYTHING, Facts, Indices, exactly
 from kinetree.compiler.ir.program import Program, captured, walk
 from kinetree.compiler.ir.rebuild import Rebuild
 from kinetree.compiler.passes.dce import eliminate_dead_code
-from kinetree.compiler.passes.fuse import fuse
+from kinetree.compiler.passes.fuse import CLOSE, fuse
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.compiler.passes.simplify import simplify
 from kinetree.compiler.passes.split import split
@@ -159,8 +159,44 @@ class TestSimplify:
 
 class TestFuse:
     def test_each_single_product_goes_into_its_sum(self):
-        fused = fuse(straight(lambda g, x, y: g.store(y, 0, x[0] * x[1] + x[2] * x[3] + x[0])))
-        assert operations(fused) == ["mul", "fma", "add"]
+        fused = fuse(straight(lambda g, x, y: g.store(y, 0, x[0] * x[1] + x[2] * x[3])))
+        assert operations(fused) == ["mul", "fma"]
+
+    @pytest.mark.parametrize(
+        ("build", "wanted"),
+        [
+            (lambda x: x[0] * x[1] + x[2] * x[3] + x[0], ["fma", "fma"]),
+            (lambda x: (x[0] * x[1] + x[2] * x[3]) + (x[0] * x[2] + x[1]), ["fma", "fma", "fma"]),
+            (lambda x: x[0] - (x[0] * x[1] - x[2] * x[3]), ["fnma", "fma"]),
+            (lambda x: (x[0] * x[1] - x[2] * x[3]) - x[0], ["fms", "fnma"]),
+            (lambda x: -(x[0] * x[1] - x[2] * x[3]), ["mul", "fnma"]),
+            (lambda x: -(x[0] * x[1] + x[2] * x[3]), ["mul", "fma", "neg"]),  # there is no -a b - c
+            (lambda x: (x[0] + x[1]) + (x[2] + x[3]), ["add", "add", "add"]),  # nothing to gain
+        ],
+    )
+    def test_sums_of_sums_are_chains_where_that_is_shorter(self, build, wanted):
+        program = straight(lambda g, x, y: g.store(y, 0, build(x)))
+        fused = check(fuse(program))
+        assert sorted(operations(fused)) == sorted(wanted)
+        x = np.array([3.0, 5.0, 7.0, 11.0])  # exact in any order
+        assert equal(interpret(fused, x)[0], interpret(program, x)[0])
+
+    def test_a_sum_that_others_need_stays(self):
+        def build(graph, x, y):
+            inner = x[0] * x[1] + x[2] * x[3]
+            graph.store(y, 0, inner + x[0])
+            graph.store(y, 1, inner)
+
+        assert operations(fuse(straight(build, outputs=2))) == ["mul", "fma", "add"]
+
+    def test_a_sum_that_waits_long_is_made_at_once(self):
+        def build(graph, x, y):
+            value, inner = x[3], x[0] * x[1] + x[2] * x[3]
+            for _ in range(CLOSE):
+                value = ops.sin(value)
+            graph.store(y, 0, inner + value)
+
+        assert [op for op in operations(fuse(straight(build))) if op != "sin"] == ["mul", "fma", "add"]
 
     def test_signs(self):
         def build(graph, x, y):

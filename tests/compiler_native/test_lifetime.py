@@ -128,7 +128,7 @@ def test_children_compile_while_their_parent_does(method, compiling) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_fork_waits_for_the_compiler(compiling) -> None:
-    for _ in range(12):
+    for _ in range(6):
         child = os.fork()
         if child == 0:  # nobody of the parent's threads is here to release the lock
             os._exit(0 if machine.lock.acquire(timeout=20) else 1)
@@ -148,7 +148,7 @@ def test_a_fork_waits_for_what_is_freed() -> None:
     worker = threading.Thread(target=drop)
     worker.start()
     try:
-        for _ in range(30):
+        for _ in range(15):
             child = os.fork()
             if child == 0:
                 os._exit(0 if llvm.ffi.lib._lock._lock.acquire(timeout=20) else 1)

@@ -10,6 +10,7 @@ from tests.compiler_native.programs import bare_kernel, kernel_of, program
 import kinetree as kt
 from kinetree.compiler.emit import python
 from kinetree.compiler.emit.llvm import emit
+from kinetree.compiler.emit.llvm.addresses import Addresses
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.compiler.runtime.machine import Target, describe, host
 from kinetree.stages import Job
@@ -86,3 +87,33 @@ def test_places_on_the_stack_are_used_again() -> None:
 ])  # fmt: skip
 def test_processors(triple, features, count) -> None:
     assert describe(triple, "some", features).registers == count
+
+
+@pytest.mark.parametrize("window", [0, 256, 64])
+def test_addresses_lead_to_the_same_places(monkeypatch, window) -> None:
+    prog = optimize(program({"x": 90}, {"y": long_sum, "z": lambda x: [a * 2.0 for a in x[:49]]}))
+    states = np.random.default_rng(1).normal(size=(9, 90))
+    expected = bare_kernel(prog)(states)
+    monkeypatch.setattr(Target, "window", property(lambda self: window))
+    for ours, theirs in zip(bare_kernel(prog)(states), expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_what_is_used_most_has_short_addresses() -> None:
+    addresses = Addresses(256)
+    places = [0, 3, 3, 3, 6, 6, 7, 11, 11]  # windows
+    for line, place in enumerate(places):
+        addresses.ask(line, f"%a{line}", "%ws", 256 * place + 8 * line)
+    head = "\n".join(addresses.head())
+    assert "(i64 768)" in head and "(i64 2816)" in head and "(i64 1792)" in head  # 3 and twice 3, 11, 7
+    found = dict(addresses.lines())
+    offsets = [int(found[line].rpartition(" ")[2]) for line in range(len(places))]
+    assert offsets == [8 * line - 128 for line in range(len(places))]
+
+
+def test_what_is_used_most_stands_first() -> None:
+    addresses = Addresses(0)
+    for line, place in enumerate([0, 32, 32, 64, 64, 64]):
+        addresses.ask(line, f"%a{line}", "%spilled", place)
+    addresses.sort("%spilled", 32)
+    assert [text.rpartition(" ")[2] for _, text in addresses.lines()] == ["64", "32", "32", "0", "0", "0"]

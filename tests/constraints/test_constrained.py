@@ -368,3 +368,19 @@ def test_exported_c_keeps_them_too(tmp_path):
     native = kt.constrained_dynamics(model, q, v, np.ones(3), loop)
     for found, truth in zip(kernel(q, v, np.ones(3)), native, strict=True):
         assert error(found, truth) < 1e-11
+
+
+def test_constraints_in_a_list_are_what_is_in_it_now():
+    """Calls of a known form remember what a list held, not the list."""
+    robot = kt.zoo.quadruped()
+    q, v = robot.random_state(2)
+    feet = [kt.PointConstraint(name) for name in robot.frame_names]
+    for count in (4, 4, 4, 2, 2, 4):
+        given = feet[:count]
+        expected = kt.constrained_dynamics(robot, q, v, v, tuple(given))
+        for _ in range(3):
+            found = kt.constrained_dynamics(robot, q, v, v, given)
+            np.testing.assert_array_equal(found.acceleration, expected.acceleration)
+        given.pop()
+        fewer = kt.constrained_dynamics(robot, q, v, v, given)
+        assert len(fewer.force) == 3 * (count - 1)

@@ -51,7 +51,7 @@ def agrees(model, q, v, x, h=2e-3, ground=PLANE, added=None, rub=None, creep=1e-
     assert velocity.shape == force.shape
 
 
-@pytest.mark.parametrize("trunk", [False, True])
+@pytest.mark.parametrize("trunk", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_a_quadruped_that_falls_hard(trunk):
     model = quadruped(trunk, stiffness=4e4, dissipation=0.1)
     rng, start = np.random.default_rng(7), standing(model)
@@ -91,8 +91,9 @@ def test_inertia_added_and_dry_friction_of_joints():
         agrees(model, q, speed * rng.normal(size=18), 0.1 * rng.normal(size=18), added=added, rub=rub)
 
 
-def test_rotors_mimic_joints_armature_and_deep_trees():
-    for seed in range(6):
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 40), marks=pytest.mark.soak)])
+def test_rotors_mimic_joints_armature_and_deep_trees(seeds):
+    for seed in seeds:
         model = tree(seed).model
         rng = np.random.default_rng(seed)
         for name in rng.choice(model.body_names, 4):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.derivatives.cases import error, robot, tree
 
 import kinetree as kt
@@ -24,7 +25,7 @@ def all_parameters(model: kt.Model) -> np.ndarray:
     return np.concatenate([model.parameters.ravel(), *rotors, *rest])
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", share(range(10), 2))
 def test_forces_are_linear_in_the_parameters(seed):
     """With rotors, mimic joints and armatures; damping and friction are those of the joints."""
     quaternions = ("spherical", "free")

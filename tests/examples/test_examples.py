@@ -104,6 +104,12 @@ FIGURES = {
         "work less energy, J": (0, 2e-3),
         "loops open by, m": (0, 1e-12),
     },
+    "walking": {
+        "reward of an action with the first policies": (0.05, 0.22),
+        "and with the last": (0.25, 1.3),
+        "standing after 10 s": (0.8, 1),
+        "walked in 10 s on average, m": (1, 12),
+    },
     "humanoid_lqr": {"deviation at the end, rad": (0, 1e-3), "fastest growth without control, 1/s": (2, 100)},
 }
 

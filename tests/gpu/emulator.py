@@ -35,13 +35,9 @@ declare void @gate.set(ptr)
 declare void @gate.expect(ptr, i32)
 declare void @gate.wait(ptr, i32)
 declare void @rows.in(ptr, ptr, i32, ptr)
-declare void @rows.out(ptr, ptr, i32)
 define internal void @rows.fence() { ret void }
-define internal void @rows.nearer(ptr %from, i32 %bytes) { ret void }
 define internal void @grid.next() { ret void }
 define internal void @grid.before() { ret void }
-define internal void @rows.read() { ret void }
-define internal void @rows.written() { ret void }
 define internal float @rough.f(float %b) {
   %y = fdiv float 1.0, %b
   ret float %y
@@ -89,7 +85,6 @@ GATED = {
     "gate.expect": (ctypes.c_int64, ctypes.c_int32),
     "gate.wait": (ctypes.c_int64, ctypes.c_int32),
     "rows.in": (ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.c_int64),
-    "rows.out": (ctypes.c_int64, ctypes.c_int64, ctypes.c_int32),
 }
 
 
@@ -117,16 +112,10 @@ class Gates:
             if not self.changed.wait_for(lambda: self.phase[gate] % 2 != parity, 60):
                 self.wrong.append("rows never came")
 
-    def _moved(self, to: int, source: int, count: int) -> None:
+    def in_(self, to: int, source: int, count: int, gate: int) -> None:
         if count % 16 or to % 16 or source % 16:
             self.wrong.append(f"{count} bytes from {source} to {to}: not multiples of 16")
         ctypes.memmove(to, source, count)
-
-    def out(self, to: int, source: int, count: int) -> None:
-        self._moved(to, source, count)
-
-    def in_(self, to: int, source: int, count: int, gate: int) -> None:
-        self._moved(to, source, count)
         with self.changed:
             self.missing[gate] -= count
             if not self.missing[gate]:
@@ -193,11 +182,9 @@ class Emulated:
         shared: int = SHARED,
         ahead: bool = False,
         arriving: str = "",
-        leaving: bool = False,
-        nearer: int = 0,
     ):
         self.program, self.dtype, self.large = program, np.dtype(dtype), large
-        how = {"ahead": ahead, "arriving": arriving, "leaving": leaving, "nearer": nearer}
+        how = {"ahead": ahead, "arriving": arriving}
         self.made = emit_gpu(program, dtype, "rows", large=large, strands=strands, shared=shared, **how)
         self.block = Block(self.made.text)
 

@@ -33,7 +33,7 @@ def test_every_function_becomes_ptx(name, tmp_path):
         ("sm_70", "rows", ""), ("sm_70", "any", ""), ("sm_80", "rows", "chunks"), ("sm_90", "rows", "whole"),
     )[number // 4 % 4]  # fmt: skip
     how = {"arriving": arriving, "ahead": bool(arriving) and bool(number % 2)}
-    made = emit_gpu(program, dtype, layout, large=large, leaving=bool(number % 2), nearer=number % 2, **how)
+    made = emit_gpu(program, dtype, layout, large=large, **how)
     text = cuda_kernels.assemble(made.text, architecture)
     assert ".entry states" in text and f".target {architecture}" in text
     if shutil.which("ptxas") and arriving:
@@ -89,4 +89,4 @@ def test_assembling_leaves_nothing_behind():
         cuda_kernels.assemble(text, "sm_90")
         if k == 50:
             before = resident()
-    assert resident() - before < 1 << 20  # it was 6 million bytes
+    assert resident() - before < 1 << 18  # it was 6 million bytes, and 300 thousand then

@@ -35,7 +35,7 @@ def machine(name: str) -> Checked:
     return Checked(welded, q, rng)
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", share(MACHINES, 2))
 def test_machines(name):
     checked = machine(name).all()
     assert not checked.failures, "\n".join(checked.failures)

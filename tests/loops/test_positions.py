@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.loops.mechanisms import ALL, HINGE, at, four_bar, link, platform, related, spatial_linkage
 
 import kinetree as kt
 from kinetree.errors import AssemblyError, ModelError, ShapeError, SingularError, StateError
 
-AREA = list(ALL)
+AREA = share(ALL, 2)
 
 
 @pytest.fixture(scope="module", params=AREA)

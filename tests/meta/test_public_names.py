@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from tests.conftest import each
 
 import kinetree as kt
 from kinetree.elsewhere import CALLED_HERE
@@ -126,38 +127,49 @@ ELSEWHERE = """
 """.split()
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *JOINTS, *ELSEWHERE])
-def test_is_there(name):
-    assert hasattr(kt, name) and name in kt.__all__ and name in dir(kt)
+def test_is_there():
+    def check(name):
+        assert hasattr(kt, name) and name in kt.__all__ and name in dir(kt)
+
+    each([*FUNCTIONS, *JOINTS, *ELSEWHERE], check)
 
 
-@pytest.mark.parametrize("name", kt.__all__)
-def test_what_is_offered_exists(name):
-    assert getattr(kt, name) is not None
+def test_what_is_offered_exists():
+    def check(name):
+        assert getattr(kt, name) is not None
+
+    each(kt.__all__, check)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_function_of_a_model(name):
+def test_function_of_a_model():
     """Its docstring starts with a sentence, and it takes the promised arguments in the promised order."""
-    function = getattr(kt, name)
-    first = inspect.getdoc(function).split("\n\n")[0]
-    assert first[0].isupper() and first.endswith(".")
-    model, *rest = inspect.signature(function).parameters.values()
-    assert (model.name, model.kind, model.default) == ("model", model.POSITIONAL_OR_KEYWORD, model.empty)
-    assert " ".join(written(p) for p in rest if p.kind is p.POSITIONAL_OR_KEYWORD) == FUNCTIONS[name]
-    if isinstance(function, kt.Function):
-        keywords = [(p.name, p.default) for p in rest if p.kind is p.KEYWORD_ONLY]
-        assert keywords[-4:] == [(word, None) for word in ("parameters", "gravity", "out", "target")]
+
+    def check(name):
+        function = getattr(kt, name)
+        first = inspect.getdoc(function).split("\n\n")[0]
+        assert first[0].isupper() and first.endswith(".")
+        model, *rest = inspect.signature(function).parameters.values()
+        assert (model.name, model.kind, model.default) == ("model", model.POSITIONAL_OR_KEYWORD, model.empty)
+        assert " ".join(written(p) for p in rest if p.kind is p.POSITIONAL_OR_KEYWORD) == FUNCTIONS[name]
+        if isinstance(function, kt.Function):
+            keywords = [(p.name, p.default) for p in rest if p.kind is p.KEYWORD_ONLY]
+            assert keywords[-4:] == [(word, None) for word in ("parameters", "gravity", "out", "target")]
+
+    each(FUNCTIONS, check)
 
 
-@pytest.mark.parametrize("name", [n for n in FUNCTIONS if isinstance(getattr(kt, n), kt.Function)])
-def test_no_option_comes_before_an_optional_array(name):
+def test_no_option_comes_before_an_optional_array():
     """In positional order; an optional array that stands after an option is given by name."""
-    function = getattr(kt, name)
-    inputs = {a.name for a in function.inputs}
-    places = [p for p in inspect.signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-    optional = [p.name in inputs for p in places[1:] if p.default is not p.empty]
-    assert optional == sorted(optional, reverse=True)
+
+    def check(name):
+        function = getattr(kt, name)
+        inputs = {a.name for a in function.inputs}
+        _, *rest = inspect.signature(function).parameters.values()
+        places = [p for p in rest if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is not p.empty]
+        optional = [p.name in inputs for p in places]
+        assert optional == sorted(optional, reverse=True)
+
+    each([n for n in FUNCTIONS if isinstance(getattr(kt, n), kt.Function)], check)
 
 
 def test_too_many_arguments_by_position_are_refused():
@@ -174,18 +186,21 @@ def written(p: inspect.Parameter) -> str:
     return f"{p.name}={'' if p.default is None else p.default}"
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_position_means_what_the_signature_says(name):
+def test_a_position_means_what_the_signature_says():
     """An array of the wrong shape is reported under the name that stands in its place."""
-    model, function = kt.zoo.cart_pole(), getattr(kt, name)
-    needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty][1:]
-    given: dict = {p.name: VALUES.get(p.name, np.zeros(model.nv)) for p in needed}
-    named = {p.name: given.pop(p.name) for p in needed if p.kind is p.KEYWORD_ONLY}
-    for wrong in given:
-        if isinstance(function, kt.Function) and WORDS[wrong].shape:
-            values = {**given, wrong: np.zeros(model.nv + 1)}.values()
-            with pytest.raises(kt.errors.ShapeError, match=rf"\b{wrong} has shape"):
-                function(model, *values, **named)
+
+    def check(name):
+        model, function = kt.zoo.cart_pole(), getattr(kt, name)
+        needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty][1:]
+        given: dict = {p.name: VALUES.get(p.name, np.zeros(model.nv)) for p in needed}
+        named = {p.name: given.pop(p.name) for p in needed if p.kind is p.KEYWORD_ONLY}
+        for wrong in given:
+            if isinstance(function, kt.Function) and WORDS[wrong].shape:
+                values = {**given, wrong: np.zeros(model.nv + 1)}.values()
+                with pytest.raises(kt.errors.ShapeError, match=rf"\b{wrong} has shape"):
+                    function(model, *values, **named)
+
+    each(FUNCTIONS, check)
 
 
 def test_every_function_of_a_model_is_promised():

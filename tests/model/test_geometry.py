@@ -241,8 +241,8 @@ def test_replacing_and_adding():
     foot = kt.zoo.quadruped().add_geometry("front_left_foot", kt.Sphere(0.02), name="ball")
     assert foot.geometries[-1].placement.p == (0.0, 0.0, -0.21) and foot.geometries[-1].body == 4
     assert kt.zoo.quadruped().add_geometry(4, kt.Point()).geometry_names[-1] == "front_left_shank"
-    pointed = foot.replace(geometries={"ball": {"shape": kt.Point()}})
-    assert "shapes: 5 points; 5 contact points" in repr(pointed)
+    other = foot.replace(geometries={"ball": {"shape": kt.Point()}})
+    assert "shapes: 5 points; 5 contact points" in repr(other)
 
 
 # --- hulls ---

@@ -7,6 +7,7 @@ import signal
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.motion.robots import floating_tree, state
 
 import kinetree as kt
@@ -138,7 +139,7 @@ def test_each_state_has_its_own_numbers():
         assert np.abs(run.energy[k] - alone.energy).max() < 1e-11
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", share(INTEGRATORS, 2))
 def test_bits_depend_on_the_state_alone(integrator):
     """Not on the size of the batch, the place in it, its axes, or the number of threads."""
     model = kt.zoo.spacecraft()

@@ -41,7 +41,7 @@ def test_order_of_convergence(integrator):
     assert np.all(np.abs(found - ORDERS[integrator]) < 0.1), (integrator, errors)
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", share(INTEGRATORS, 2))
 def test_external_wrenches_and_servos_converge_to_one_motion(integrator):
     """All integrators solve the same equations, also with wrenches, servos, damping and springs."""
     model = floating_tree().replace(damping={"leg": 0.3}, stiffness={"rod": 5.0})
@@ -71,7 +71,7 @@ def test_compiled_equals_plain_python(integrator, name):
     assert np.array_equal(run[1][1], alone[1])
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", share(INTEGRATORS, 2))
 def test_looped_programs_give_the_same_step(integrator):
     """A model so large that its programs keep their loops: they run inside the step."""
     model = kt.zoo.quadruped()

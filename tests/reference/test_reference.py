@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.reference import newton_kkt, pinocchio_twin
 from tests.reference.advance import advance
 from tests.reference.lagrangian import Lagrangian, articulated_inertia
@@ -51,7 +52,7 @@ def test_mass_matrix_is_symmetric_positive_definite(seed):
     assert np.linalg.eigvalsh(M)[0] > 0
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", share(range(12), 3))
 def test_christoffel_symbols_are_the_derivatives_of_the_mass_matrix(seed):
     m, rng = draw(seed)
     q, _ = m.random_state(rng)

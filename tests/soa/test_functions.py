@@ -33,7 +33,7 @@ def flops(function, model, **options):
     return kt.compile(function, model, **options).ops["flops"]
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", share(ROBOTS, 2))
 def test_the_inverse_costs_what_the_algorithm_costs(name):
     """M^-1 typed as innovations factors, by hand or by `.inverse`: at most 1.2 of mass_matrix_solve."""
     model, q, v = robot(name)
@@ -46,7 +46,7 @@ def test_the_inverse_costs_what_the_algorithm_costs(name):
     assert_close(product(model, q, v), kt.mass_matrix_product(model, q, v), 1e-12)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", share(ROBOTS, 2))
 def test_the_operational_space_costs_what_the_algorithm_costs(name):
     """B^T Omega B and its inverse: at most 1.5 of operational_space_inertia, which also finds both."""
     model, q, _ = robot(name)

@@ -16,7 +16,7 @@ def _own_cache(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(8))
 def test_fresh_trials(number):
     """The seeds are new in every run: a failure names the one that repeats it."""
     first = SEED + 50 * number

@@ -6,6 +6,7 @@ import inspect
 
 import numpy as np
 import pytest
+from tests.conftest import each
 
 import kinetree as kt
 from kinetree.errors import KinetreeError
@@ -17,15 +18,18 @@ CHOICES = [(name, option) for name, f in FUNCTIONS.items() for option in f.optio
 OPTIONS = {"frame": "link7", "frames": ("link7",), "accelerate": ("joint1",)}
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_argument_is_in_it(name):
-    function = FUNCTIONS[name]
-    for argument in function.inputs:
-        assert argument.name in WORDS, f"say in sweep/vocabulary.py what {argument.name} is"
-        assert WORDS[argument.name].shape in (argument.shape, None), argument
-        assert WORDS[argument.name].absent or not argument.optional, argument
-    for option in function.options:
-        assert WORDS[option].choices or WORDS[option].type, f"say in sweep/vocabulary.py what {option} may be"
+def test_every_argument_is_in_it():
+    def check(name):
+        function = FUNCTIONS[name]
+        for argument in function.inputs:
+            assert argument.name in WORDS, f"say in sweep/vocabulary.py what {argument.name} is"
+            assert WORDS[argument.name].shape in (argument.shape, None), argument
+            assert WORDS[argument.name].absent or not argument.optional, argument
+        for option in function.options:
+            word = WORDS[option]
+            assert word.choices or word.type, f"say in sweep/vocabulary.py what {option} may be"
+
+    each(FUNCTIONS, check)
 
 
 def test_every_word_is_used():
@@ -33,11 +37,13 @@ def test_every_word_is_used():
     assert set(WORDS) == used - {"model"}
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_docstrings_say_it(name):
-    text = inspect.getdoc(FUNCTIONS[name])
-    for argument in FUNCTIONS[name].own_inputs:
-        assert f"{argument.name} {argument.text}: {meaning(argument.name)}." in text
+def test_docstrings_say_it():
+    def check(name):
+        text = inspect.getdoc(FUNCTIONS[name])
+        for argument in FUNCTIONS[name].own_inputs:
+            assert f"{argument.name} {argument.text}: {meaning(argument.name)}." in text
+
+    each(FUNCTIONS, check)
 
 
 def called(name: str, **options):

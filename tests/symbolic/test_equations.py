@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy as sp
+from tests.conftest import share
 from tests.reference.measure import assert_close
 
 import kinetree as kt
@@ -132,7 +133,7 @@ def test_matrices_of_sympy_are_vectors(shape):
 JOINTS = kt.Spherical(), kt.Free(), kt.Planar(), kt.Universal((1, 0, 0), (0, 1, 0))
 
 
-@pytest.mark.parametrize("joint", JOINTS, ids=lambda joint: type(joint).__name__)
+@pytest.mark.parametrize("joint", share(JOINTS, 2), ids=lambda joint: type(joint).__name__)
 def test_every_kind_of_joint(joint):
     """Symbols at numbers equal numbers, for joints with quaternions and joints whose axes move."""
     builder = kt.ModelBuilder("two", gravity=(0, 0, -sp.Symbol("g")))

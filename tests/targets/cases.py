@@ -125,7 +125,10 @@ class Case:
         self.label, self.seed, self.model = label, seed, model
         rng = np.random.default_rng([seed, 2])
         source: Any = mechanism or model
-        self.q = np.array([source.random_state(rng)[0] for _ in range(STATES)]).reshape(STATES, model.nq)
+        if model.loops:  # closing them takes as long for one state as for some
+            self.q = model.random_state(rng, STATES)[0]
+        else:
+            self.q = np.array([source.random_state(rng)[0] for _ in range(STATES)]).reshape(STATES, model.nq)
         self._settings: dict[str, Setting] = {}
 
     def setting(self, name: str) -> Setting:

@@ -65,18 +65,20 @@ class Slopes:
                 dv[j, i] = (self.W[i].T @ P + S[i].T @ R).T
             if dq is not None and i != j:
                 dq[j, i] = sum((S[i].T @ Q for Q in turned), self.dA[i].T @ P + self.dV[i].T @ R).T
-        if dv is not None:
-            for i, U in tree.path(X, j, I[j] @ self.W[j] + B[j] @ S[j]):
-                dv[i, j] = S[i].T @ U
+        moved = [] if dv is None else [I[j] @ self.W[j] + B[j] @ S[j]]
         if dq is not None:
             Z = I[j] @ self.dA[j] + B[j] @ self.dV[j]
             if is_turned:
                 Z = Z + E[j] @ S[j]
                 E.add(tree.parent(j), X[j].T @ E[j] @ X[j])
             dq[j, j] = S[j].T @ Z + self.dS[j].T @ F[j]
-            for i, force in tree.path(X, j, Z + S[j].cross_onto(F[j])):
-                if i != j:
-                    dq[i, j] = S[i].T @ force
+            moved.append(Z + S[j].cross_onto(F[j]))
+        for i, *forces in tree.path(X, j, *moved):
+            if dv is not None:
+                dv[i, j] = S[i].T @ forces[0]
+            if dq is not None and i != j:
+                dq[i, j] = S[i].T @ forces[-1]
+        if dq is not None:
             F.add(tree.parent(j), X[j].T @ F[j])
 
     def pass_on(self, j: Any) -> None:

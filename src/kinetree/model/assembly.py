@@ -13,8 +13,8 @@ import numpy as np
 
 from kinetree.errors import AssemblyError, ModelError
 from kinetree.joints import CoordinateJoint
+from kinetree.model.closed import reached
 from kinetree.model.coupling import Own
-from kinetree.model.loop import reached
 from kinetree.model.node import Node
 from kinetree.model.ties import Motions, Tie
 

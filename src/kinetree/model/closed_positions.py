@@ -12,7 +12,8 @@ import numpy as np
 
 from kinetree.errors import AssemblyError, SingularError
 from kinetree.model.assembly import CLOSED, Assembly, Choice
-from kinetree.model.loop import INTEGRATION_STEPS, LoopNode, own_joints
+from kinetree.model.closed import own_joints
+from kinetree.model.loop import INTEGRATION_STEPS, LoopNode
 from kinetree.model.node import Node
 
 if TYPE_CHECKING:
@@ -226,6 +227,7 @@ def _is_plain(x: Any) -> bool:
 
 def _moved(node: LoopNode, q: Sequence[Array], dv: Sequence[Array]) -> list[Array]:
     """The closed positions reached from q with the velocities dv, in as many parts as each state needs."""
+    q, dv = _plain(q), _plain(dv)
     start = node.closed(q)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         units = _units(node)
@@ -235,9 +237,19 @@ def _moved(node: LoopNode, q: Sequence[Array], dv: Sequence[Array]) -> list[Arra
         x, step = list(start.q), [d / parts for d in dv]
         for k in range(int(np.max(parts, initial=1.0))):
             further, still = node.integrate(x, step), parts <= k
-            x = [np.where(still, old, new) for new, old in zip(further, x, strict=True)]
+            x = [_either(still, old, new) for new, old in zip(further, x, strict=True)]
             parts = np.where(_is_open(node, x), 0.0, parts)  # a torn loop stays as it is, to be refused
-        return [np.where(parts == 0.0, old, new) for new, old in zip(node.closed(x, 1).q, x, strict=True)]
+        return [_either(parts == 0.0, old, new) for new, old in zip(node.closed(x, 1).q, x, strict=True)]
+
+
+def _plain(numbers: Sequence[Any]) -> list[Any]:
+    """Numbers of one state as floats, with which Python is quickest; of a batch as they are."""
+    return [float(x) for x in numbers] if all(np.ndim(x) == 0 for x in numbers) else list(numbers)
+
+
+def _either(condition: Any, a: Any, b: Any) -> Any:
+    """`a` where the condition holds, else `b`."""
+    return np.where(condition, a, b) if np.ndim(a) or np.ndim(condition) else (a if condition else b)
 
 
 def _is_open(node: LoopNode, q: Sequence[Array]) -> Any:

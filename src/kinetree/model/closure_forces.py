@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kinetree.model.loop import Closed
+from kinetree.model.closed import Closed
 from kinetree.model.ties import PREDECESSOR, Motions
 from kinetree.spatial import Force
 from kinetree.spatial.vector import Number

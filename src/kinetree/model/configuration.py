@@ -15,9 +15,10 @@ import numpy as np
 from kinetree import ops
 from kinetree.errors import ArgumentError, ModelError, ShapeError, StateError
 from kinetree.model import closed_positions as closing
+from kinetree.model.closed import own_joints
 from kinetree.model.closed_positions import loop_nodes, refuse_open
 from kinetree.model.layout import described
-from kinetree.model.loop import INTEGRATION_STEPS, own_joints
+from kinetree.model.loop import INTEGRATION_STEPS
 from kinetree.model.node import Node
 from kinetree.model.parts import Body
 from kinetree.model.validate import shown

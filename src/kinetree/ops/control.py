@@ -73,6 +73,20 @@ def _chosen(done: Any, old: Any, new: Any) -> Any:
     return fn.where(done, old, new)
 
 
+def trust(*parts: Any) -> Any:
+    """The least of the guards that a trace of these numbers has recorded so far: below 1, something in it
+    cannot be trusted. From here on they are a result, and stop nothing. With floats, which raise errors
+    themselves, it is a large number.
+    """
+    graph = next((x.graph for part in parts for x in np.asarray(part).flat if type(x) is Expr), None)
+    least: Any = TRUSTED
+    if graph is not None:
+        for guard in graph.guards:
+            least = fn.min(least, guard)
+        graph.guards = []
+    return least
+
+
 class Kept:
     """An array of numbers that is kept in memory while a loop of a trace changes it."""
 

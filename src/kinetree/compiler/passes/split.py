@@ -39,7 +39,12 @@ def _blocks(statement: Statement) -> list[Block]:
 
 
 def _is_renewed(e: Expr) -> bool:
-    """True for what is computed again in a part rather than handed over to it."""
+    """True for what is computed again in a part rather than handed over to it.
+
+    Sines and cosines of inputs are among it: printers take them beforehand.
+    """
+    if e.op in ("sin", "cos"):
+        return type(e.args[0]) is Expr and e.args[0].op == "load" and e.args[0].args[0].kind == "input"
     return PRIMITIVES[e.op].gives == TRUTH or (e.op == "load" and e.args[0].kind != "work")
 
 

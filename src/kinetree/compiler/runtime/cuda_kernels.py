@@ -25,10 +25,7 @@ _pointer, _size, _int, _number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
 def assemble(text: str, architecture: str) -> str:
     """PTX of an LLVM module, optimised."""
     with machine.lock:
-        _initialise()
-        target = llvm.Target.from_triple(NVIDIA.triple)
-        features = WHOLE if NVIDIA.whole in text else ""
-        made = target.create_target_machine(cpu=architecture, features=features, opt=3)
+        made = _machine(architecture, WHOLE if NVIDIA.whole in text else "")
         head = f'target triple = "{NVIDIA.triple}"\ntarget datalayout = "{made.target_data}"\n'
         module = llvm.parse_assembly(head + text)
         module.verify()
@@ -36,9 +33,12 @@ def assemble(text: str, architecture: str) -> str:
 
 
 @cache
-def _initialise() -> None:
+def _machine(architecture: str, features: str) -> Any:
+    """LLVM's idea of a device."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    target = llvm.Target.from_triple(NVIDIA.triple)
+    return target.create_target_machine(cpu=architecture, features=features, opt=3)
 
 
 class _Attribute(ctypes.Structure):

@@ -65,6 +65,12 @@ class Target:
         return 16 if self.vector_bytes < 64 and "86" in self.triple.partition("-")[0] else 32
 
     @property
+    def window(self) -> int:
+        """How many bytes an address reaches by its shortest form; 0: that does not matter."""
+        is_x86 = self.triple.partition("-")[0].lower() in ("x86_64", "amd64")
+        return 256 if is_x86 and self.vector_bytes < 64 else 0
+
+    @property
     def yielding(self) -> str:
         """The C function that lets other threads run: nothing goes in, an int comes out."""
         return "SwitchToThread" if "windows" in self.triple else "sched_yield"

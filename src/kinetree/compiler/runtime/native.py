@@ -77,13 +77,22 @@ def _built(text: str, target: Target, machine: Any, passes: int) -> bytes:
 def optimised(module: Any, machine: Any, level: int) -> Any:
     """A module after LLVM's own passes."""
     if level:
-        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level))
+        builder = _pass_builder(machine, level)
         manager = builder.getModulePassManager()
         manager.run(module, builder)
         if type(manager)._dispose is ObjectRef._dispose:  # llvmlite 0.44 to 0.50 never gives its passes back
             NewPassManager._dispose(manager)
             manager.detach()
     return module
+
+
+def _pass_builder(machine: Any, level: int) -> Any:
+    """What makes the passes: kept with the machine, since llvmlite does not give back all of it."""
+    made = machine.__dict__.setdefault("_pass_builders", {})
+    if level not in made:
+        options = llvm.create_pipeline_tuning_options(speed_level=level)
+        made[level] = llvm.create_pass_builder(machine, options)
+    return made[level]
 
 
 def assembly(text: str, target: Target) -> str:

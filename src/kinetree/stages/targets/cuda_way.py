@@ -20,6 +20,7 @@ from kinetree.stages.targets.limbs import owners
 ARRIVING = {(9, 0): "whole", (8, 0): "chunks", (0, 0): ""}  # how rows arrive by themselves, by capability
 WHOLE = 12000  # the driver that knows how they arrive whole, as it counts
 HEAVY = 24  # operations for each number of inputs and results, from which on arithmetic takes longer
+WAITING = 8  # bytes of a number, from which on arithmetic takes so long that other blocks fill the time
 WIDE = 4  # results for each number of inputs, from which on few states fit into a block
 FEW_BYTES = 3 << 10  # of the results of a state, if they are to fit into shared memory as they are
 KEPT = {"float64": 95, "float32": 230}  # numbers alive at a time, beyond which some are computed again
@@ -41,16 +42,15 @@ def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:
     owner, weights = owners(job, program)
     if len(weights) > 1 and outputs > WIDE * inputs:
         several = strands(program, owner, weights, len(weights))
-        ahead = bool(able) and outputs * size < FEW_BYTES
-        return {"strands": several, "arriving": able, "leaving": True, "ahead": ahead}
+        return {"strands": several, "arriving": able, "ahead": bool(able) and outputs * size < FEW_BYTES}
     one = strands(program, owner, weights, 1, KEPT[dtype], PRICE)
     if pressure(one) > CROWDED[dtype]:
         return {"arriving": able, **_crowded(job, program, where.shared)}
     heavy = program.ops["flops"] > HEAVY * (inputs + outputs) and pressure(one) <= KEPT[dtype]
     words = pressure(one) * size // 4
     warps = next(count for most, count in ROOM if words <= most)
-    moves = {"arriving": able, "leaving": outputs > inputs, "ahead": bool(able) and heavy}
-    return {"strands": one, "warps": warps, **moves}
+    ahead = bool(able) and heavy and size < WAITING
+    return {"strands": one, "arriving": able, "ahead": ahead, "warps": warps}
 
 
 def _arriving(where: cuda.Device) -> str:

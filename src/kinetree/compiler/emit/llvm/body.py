@@ -9,7 +9,8 @@ from kinetree.compiler.emit.llvm.function import Value
 from kinetree.compiler.emit.llvm.hoist import is_free
 from kinetree.compiler.emit.llvm.instructions import INSTRUCTIONS, LIBRARY, UNFUSED, in_all_lanes, words
 from kinetree.compiler.emit.llvm.layout import Layout
-from kinetree.compiler.emit.llvm.results import Results, step_of
+from kinetree.compiler.emit.llvm.lookup import looked_up
+from kinetree.compiler.emit.llvm.results import Results
 from kinetree.compiler.emit.llvm.transpose import scatter, within
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.emit.printer import Walk
@@ -204,35 +205,10 @@ class Printer(Walk):
     def _lookup(self, matrix: Array, *places: Any) -> str:
         """An element of a matrix, lane by lane; NaN if a place is NaN."""
         assert matrix.data is not None
-        number, scalar = self.number, self.number.scalar
-        vector, boolean = number.vector, number.boolean
         given = [self._operand(x) for x in places]
-        inside = []
-        for x, count in zip(given, matrix.data.shape, strict=True):
-            some = self._fresh(f"fcmp ogt {vector} {x}, {number.constant(0.0)}")
-            x = self._fresh(f"select {boolean} {some}, {vector} {x}, {vector} {number.constant(0.0)}")
-            last = number.constant(count - 1.0)
-            below = self._fresh(f"fcmp olt {vector} {x}, {last}")
-            inside.append(self._fresh(f"select {boolean} {below}, {vector} {x}, {vector} {last}"))
-        found = "poison"
-        for lane in range(number.lanes):
-            one = [self._lane(x, lane) for x in inside]
-            i, j = (self._fresh(f"fptosi {scalar} {x} to i64") for x in one)
-            row = self._fresh(f"mul nsw i64 {i}, {matrix.data.shape[1]}")
-            element = self._constant(matrix, self._fresh(f"add nsw i64 {row}, {j}"), scalar)
-            if number.lanes == 1:
-                found = element
-            else:
-                found = self._fresh(f"insertelement {vector} {found}, {scalar} {element}, i32 {lane}")
-        unknown = self._fresh(f"fcmp uno {vector} {given[0]}, {given[1]}")
-        return self._fresh(
-            f"select {boolean} {unknown}, {vector} {number.constant(float('nan'))}, {vector} {found}"
-        )
-
-    def _lane(self, value: str, lane: int) -> str:
-        number = self.number
-        return (
-            value if number.lanes == 1 else self._fresh(f"extractelement {number.vector} {value}, i32 {lane}")
+        kind = self.number.scalar
+        return looked_up(
+            self, self.number, matrix.data.shape, given, lambda k: self._constant(matrix, k, kind)
         )
 
     # -- statements
@@ -303,8 +279,7 @@ class Printer(Walk):
         if slot is not None:
             value = self._operand(self.results.values[array, index])
             self._store_slot(self.layout.values + slot, value)
-        step = step_of(array, self.number)
-        for first in self.results.completes.get((array, index), ()):
+        for first, step in self.results.completes.get((array, index), ()):
             values = [self._waiting(array, e) for e in range(first, first + step)]
             size = array.size * self.number.bytes
             rows = [self.at(self._scopes[0][array], k * size, "i8") for k in range(self.number.lanes)]

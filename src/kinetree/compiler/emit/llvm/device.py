@@ -66,19 +66,6 @@ define internal void @rows.in(ptr addrspace(3) %to, ptr addrspace(1) %from, i32 
     "r,l,r,r,~{memory}"(i32 %t, ptr addrspace(1) %from, i32 %bytes, i32 %g)
   ret void
 }
-define internal void @rows.out(ptr addrspace(1) %to, ptr addrspace(3) %from, i32 %bytes)
-    alwaysinline nounwind {
-  %f = ptrtoint ptr addrspace(3) %from to i32
-  call void asm sideeffect
-    "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2;\0Acp.async.bulk.commit_group;",
-    "l,r,r,~{memory}"(ptr addrspace(1) %to, i32 %f, i32 %bytes)
-  ret void
-}
-define internal void @rows.nearer(ptr addrspace(1) %from, i32 %bytes) alwaysinline nounwind {
-  call void asm sideeffect "cp.async.bulk.prefetch.L2.global [$0], $1;",
-    "l,r"(ptr addrspace(1) %from, i32 %bytes)
-  ret void
-}
 define internal void @grid.next() alwaysinline nounwind {
   call void asm sideeffect "griddepcontrol.launch_dependents;", "~{memory}"()
   ret void
@@ -89,14 +76,6 @@ define internal void @grid.before() alwaysinline nounwind {
 }
 define internal void @rows.fence() alwaysinline nounwind {
   call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"()
-  ret void
-}
-define internal void @rows.read() alwaysinline nounwind {
-  call void asm sideeffect "cp.async.bulk.wait_group.read 0;", "~{memory}"()
-  ret void
-}
-define internal void @rows.written() alwaysinline nounwind {
-  call void asm sideeffect "cp.async.bulk.wait_group 0;\0Afence.proxy.async;", "~{memory}"()
   ret void
 }
 """

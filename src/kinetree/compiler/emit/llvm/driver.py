@@ -85,8 +85,13 @@ def define_end(program: Program, layout: Layout, number: Number, results: Result
             lines += [
                 f"  %told{j} = getelementptr i8, ptr %ws, i64 {layout.target(array)}",
                 f"  %target{j} = load ptr, ptr %told{j}",
-                f"  call void @finish{k}({place}, ptr %target{j})",
             ]
+            finish = [f"  call void @finish{k}({place}, ptr %target{j})"]
+            if not results.empty[array]:  # then there is something to do only if the rows are elsewhere
+                staged = f"  %staged{j} = icmp ne ptr %target{j}, {row}"
+                branch = f"  br i1 %staged{j}, label %copy{j}, label %there{j}"
+                finish = [staged, branch, f"copy{j}:", *finish, f"  br label %there{j}", f"there{j}:"]
+            lines += finish
             continue
         lines += _slots(j, array, layout, number)
         name, more = store_name(array.size), ""

@@ -10,7 +10,6 @@ from __future__ import annotations
 from kinetree.compiler.emit.llvm.device import AMD, NVIDIA, Device
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
 from kinetree.compiler.emit.llvm.gpu_plan import MARKS, fits, planned
-from kinetree.compiler.emit.llvm.gpu_rows import Moves
 from kinetree.compiler.emit.llvm.gpu_scattered import OWN_BYTES, Scattered
 from kinetree.compiler.emit.llvm.gpu_tiles import Tiled
 from kinetree.compiler.emit.llvm.types import Number
@@ -32,8 +31,6 @@ def emit_gpu(
     ahead: bool = False,
     warps: int = 0,
     arriving: str = "",
-    leaving: bool = False,
-    nearer: int = 0,
     exact: bool = True,
 ) -> GpuModule:
     """The module of a program.
@@ -47,9 +44,6 @@ def emit_gpu(
         ahead: the rows of a block's next tile arrive while it computes, as devices can from sm_80 on.
         arriving: how rows arrive in shared memory by themselves: "chunks" from sm_80 on, "whole" from sm_90
             on, where a tile has them without gaps; empty: threads carry them.
-        leaving: rows of results leave by themselves too, where they arrive "whole".
-        nearer: tiles from that of a block to the one whose rows it has brought into the second cache, where
-            they arrive "whole".
         exact: with the bits of the processor; else divisions and roots of float32 are rough.
         warps: how many a processor shall hold at a time, if not as the driver likes best.
     """
@@ -58,8 +52,9 @@ def emit_gpu(
         strands = strands or one_strand(program)
         plan = planned(program, number, strands, shared - MARKS, 2 if ahead else 1)
         if plan is not None:
-            moves = Moves(arriving or ("chunks" if ahead else ""), leaving, ahead, nearer)
-            return _printed(Tiled(program, number, device, large, strands, plan, moves, warps), exact)
+            arriving = arriving or ("chunks" if ahead else "")
+            tiled = Tiled(program, number, device, large, strands, plan, arriving, ahead, warps)
+            return _printed(tiled, exact)
     return _printed(Scattered(program, number, layout != "any", device, large), exact)
 
 

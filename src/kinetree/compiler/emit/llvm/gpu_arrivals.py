@@ -118,16 +118,10 @@ class Arrivals(TileOfRows):
     def between(self) -> None:
         """Before the next tile: rows are overwritten when all are done with them."""
         whole = self.arriving == "whole"
-        self.leave()
         if whole:
             self._lines.append("  call void @rows.fence()")
         if whole or self.plan.within or self.strands.aside:
             self._barrier()
-
-    def leave(self) -> None:
-        """Results are read out of shared memory before it is another's."""
-        if self.leaving:
-            self._lines.append("  call void @rows.read()")
 
     # -- one tile
 
@@ -165,24 +159,6 @@ class Arrivals(TileOfRows):
                     f"  call void @rows.in(ptr {self.device.shared} {target}, ptr addrspace(1) {source}, "
                     f"i32 {size}, {gate})"
                 )
-
-            if self.nearer:
-                self._bring_nearer(base, sizes)
-
-    def _bring_nearer(self, base: str, sizes: list[int]) -> None:
-        """The rows that another block will ask for."""
-        later = self._fresh(f"add i64 {base}, {self.nearer * self.tile}")
-        end = self._fresh(f"add i64 {later}, {self.tile}")
-        near, none = self._labels("near", "none")
-        self._lines.append(
-            f"  br i1 {self._fresh(f'icmp sle i64 {end}, %n')}, label %{near}, label %{none}"
-        )
-        self._start(near)
-        for (number, array), size in zip(self.staged, sizes, strict=True):
-            source = self._line(f"in{number}", later, array)
-            self._lines.append(f"  call void @rows.nearer(ptr addrspace(1) {source}, i32 {size})")
-        self._lines.append(f"  br label %{none}")
-        self._start(none)
 
     def _line(self, name: str, base: str, array: Array) -> str:
         """Where the rows of a tile begin."""

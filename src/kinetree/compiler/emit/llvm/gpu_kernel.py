@@ -132,15 +132,10 @@ class GpuKernel(Printer):
             "  %count.next = add i32 %count, 1",
         ]
         self.between()
-        self._lines += ["  br label %states", "finish:"]
-        self.leave()
-        self._lines.append("  ret void")
+        self._lines += ["  br label %states", "finish:", "  ret void"]
 
     def between(self) -> None:
         """What is done between a tile and the next."""
-
-    def leave(self) -> None:
-        """What is done at the end."""
 
     def text(self, memory: list[str]) -> str:
         """The module: `memory` declares what the kernel shares."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from kinetree.compiler.emit.llvm.device import Device
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuKernel
@@ -20,15 +19,6 @@ TIGHT = 8  # warps whose threads have no registers to spare
 LONGEST = 64  # copies of one thread that stand one after the other; more are a loop
 
 
-class Moves(NamedTuple):
-    """How rows are moved."""
-
-    arriving: str  # by themselves: "chunks", "whole"; by threads if empty
-    leaving: bool  # results leave by themselves
-    ahead: bool  # the rows of the next tile arrive while this one is computed
-    nearer: int  # tiles from that of a block to the one whose rows it has brought into the second cache
-
-
 class TileOfRows(GpuKernel):
     """What the threads of a block share, and the copies that they make together."""
 
@@ -40,12 +30,13 @@ class TileOfRows(GpuKernel):
         large: bool,
         strands: Strands,
         plan: Plan,
-        moves: Moves,
+        arriving: str,
+        ahead: bool,
         warps: int = 0,
     ):
         super().__init__(program, number, device, large)
         self.strands, self.plan, self.tile = strands, plan, plan.tile
-        self.arriving, self.leaving, self.ahead, self.nearer = moves
+        self.arriving, self.ahead = arriving, ahead
         self.threads = self.tile * strands.count
         self.resident = WARP * warps // self.threads
         self.tells = self._telling()  # inputs that nobody looks at
@@ -56,7 +47,6 @@ class TileOfRows(GpuKernel):
         self.staged = [(k, a) for k, a in enumerate(program.inputs) if a in plan.start and a.size]
         if any(plan.pitch(a) != a.size for _, a in self.staged) or not self.staged:
             self.arriving = self.arriving and "chunks"
-        self.leaving &= self.arriving == "whole"
         guarding = only_for_guard(program)
         self.looked: set[tuple[Array, int]] = set()
         self._conditions = 0
@@ -244,12 +234,7 @@ class TileOfRows(GpuKernel):
         self._lines.append(f"  br i1 {good}, label %{whole}, label %{ragged}")
         self._start(whole)
         source = self._at(self._place(array, "0"), self.plan.start[array])
-        if self.leaving:
-            with self.first_thread():
-                here = f"ptr {self.device.shared} {source}"
-                size = self.tile * array.size * self.number.bytes
-                self._lines.append(f"  call void @rows.out(ptr addrspace(1) {target}, {here}, i32 {size})")
-        elif total <= LONGEST * self.threads:
+        if total <= LONGEST * self.threads:
             for j in range(0, total, self.threads):
                 with self._among(j, total) as k:
                     self._give_chunk(vector, source, target, k)

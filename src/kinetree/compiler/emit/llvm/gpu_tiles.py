@@ -124,8 +124,6 @@ class Tiled(Arrivals):
                     if self._other:  # which waits for another
                         self._look_at(self._other)
                     self._conclude()
-                    if self.leaving:
-                        self._lines.append("  call void @rows.fence()")
                 self._meet()
             self._lines.append(f"  br label %{done}")
         self._start(done)
@@ -326,8 +324,6 @@ class Tiled(Arrivals):
                 else:
                     self._give_rows(k, array, target)
         with self.rarely(self._marked(0)):
-            if self.leaving:
-                self._lines.append("  call void @rows.written()")
             self._barrier()
             spoiled = self._is_spoiled()
             if self.silent:

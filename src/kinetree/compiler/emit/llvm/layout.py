@@ -1,7 +1,7 @@
 """Where a program's arrays stand: the workspace that every thread has of its own, and the constant tables.
 
-The workspace is interleaved: element k of an array is one number of all lanes. Inputs come first, then
-the angles whose sines and cosines are taken beforehand, the outputs, the guard and the work arrays.
+The workspace is interleaved: element k of an array is one number of all lanes. The sines and cosines that are
+taken beforehand come first, then the inputs, the outputs, the guard and the work arrays, and their angles.
 """
 
 from __future__ import annotations
@@ -64,12 +64,10 @@ def layout(program: Program, number: Number, angles: int, padding: int, waiting:
     If `waiting` is not None, outputs are stored tile by tile, and this many elements wait for others.
     """
     result = Layout(number)
+    padded = _round_up(angles, padding)
+    result.sines, result.cosines = (result.take(padded) for _ in range(2))  # first: they are used most
     for array in program.inputs:
         result.start[array] = result.take(array.size)
-    if angles:
-        padded = _round_up(angles, padding)
-        result.numbers = _round_up(result.numbers, padding)
-        result.angles, result.sines, result.cosines = (result.take(padded) for _ in range(3))
     if waiting is None:
         for array in program.outputs:
             result.start[array] = result.take(array.size)
@@ -81,6 +79,8 @@ def layout(program: Program, number: Number, angles: int, padding: int, waiting:
         result.start[program.guard] = result.take(1)
     for array in program.work:
         result.start[array] = result.take(array.size)
+    result.numbers = _round_up(result.numbers, padding) if angles else result.numbers
+    result.angles = result.take(padded)
     if waiting is None:
         staged = [a for a in program.outputs if is_streamed(a, number)]
         rows = max((number.lanes * stage_stride(a, number) for a in staged), default=0)

@@ -34,7 +34,7 @@ from kinetree.compiler.runtime.machine import Target
 from kinetree.ops import PRIMITIVES
 
 LARGE = 128  # elements of a result that is not worth copying
-MOST = 8  # times W states that the parts of a program run for together
+MOST = 2  # times W states that the parts of a program run for together
 TOGETHER = 1 << 17  # bytes of their workspaces, which stay in the cache
 
 
@@ -68,7 +68,7 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     direct |= {array: f"getelementptr i8, ptr %ws, i64 {places.target(array)}" for array in places.stages}
     literals = {kind: Literals(kind) for kind in (number, wide)}
     printer = Frugal(
-        target.registers, literals[number], program, number, places, hoisted, target.has_fma, results, direct
+        target, literals[number], program, number, places, hoisted, target.has_fma, results, direct
     )
     functions = printer.core()
     if angles:

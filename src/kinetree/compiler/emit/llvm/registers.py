@@ -13,18 +13,22 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from kinetree.compiler.emit.llvm.addresses import Addresses
 from kinetree.compiler.emit.llvm.body import Printer
+from kinetree.compiler.emit.llvm.function import Value
 from kinetree.compiler.emit.llvm.hoist import is_free
 from kinetree.compiler.emit.llvm.literals import Literals
-from kinetree.compiler.emit.llvm.results import step_of
 from kinetree.compiler.ir.graph import Array, Clear, Spoil, Statement, Store
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops.primitives import TRUTH
 
+if TYPE_CHECKING:
+    from kinetree.compiler.runtime.machine import Target
+
 SHORTEST = 30  # statements of a function; LLVM does as well with fewer
-SPARE = 2  # registers for what an instruction itself needs
+SPARE = 3  # registers for what an instruction itself needs
 STORED = 0.3  # how much farther away a number must be that would have to be stored first: stores are dear
 STACK = "%spilled"
 TABLE = "%literals"
@@ -33,9 +37,11 @@ TABLE = "%literals"
 class Frugal(Printer):
     """Prints functions without control flow for a number of registers, and all others as ever."""
 
-    def __init__(self, registers: int, literals: Literals, *arguments: Any):
+    def __init__(self, target: Target, literals: Literals, *arguments: Any):
         super().__init__(*arguments)
-        self._registers = registers - SPARE
+        self._registers = target.registers - SPARE
+        self._window = target.window
+        self._addresses = Addresses(0)
         self._literals = literals
         self._straight: _Straight | None = None
 
@@ -47,6 +53,7 @@ class Frugal(Printer):
             return
         start = len(self._lines)
         self._straight = known = _Straight(self._uses(body), body)
+        self._addresses = addresses = Addresses(self._window)
         for known.now, statement in enumerate(body):
             super().statements([statement])
             self._let_go(known)
@@ -55,6 +62,10 @@ class Frugal(Printer):
         if known.slots:
             kind = f"[{known.slots} x {self.number.vector}]"
             head.append(f"  {STACK} = alloca {kind}, align {self.number.size}")
+            addresses.sort(STACK, self.number.size)
+        head += addresses.head()
+        for place, line in addresses.lines():
+            self._lines[place] = line
         self._lines[start:start] = head
 
     # -- what is needed when
@@ -81,8 +92,8 @@ class Frugal(Printer):
             return
         if place in results.slots:
             yield statement.value
-        for first in results.completes.get(place, ()):
-            for e in range(first, first + step_of(statement.array, self.number)):
+        for first, step in results.completes.get(place, ()):
+            for e in range(first, first + step):
                 value = results.values.get((statement.array, e))
                 if type(value) is Expr:
                     yield value
@@ -106,6 +117,21 @@ class Frugal(Printer):
         name = self._fresh(f"load volatile {self.number.vector}, ptr {address}, align {self.number.size}")
         self._scopes[-1][value] = name
         self._straight.enter(value, name)
+        return name
+
+    def _slot_address(self, slot: Any, base: str = "%ws") -> str:
+        if self._straight is None or not str(slot).isdecimal():
+            return super()._slot_address(slot, base)
+        return self._address(base, int(slot) * self.number.size)
+
+    def at(self, base: str, index: Value, unit: str = "i64") -> str:
+        if self._straight is None or not str(index).isdecimal():
+            return super().at(base, index, unit)
+        return self._address(base, int(index) * (1 if unit == "i8" else self.number.bytes))
+
+    def _address(self, base: str, offset: int) -> str:
+        name = self._fresh("")
+        self._addresses.ask(len(self._lines) - 1, name, base, offset)
         return name
 
     # -- what the printer asks for

@@ -33,13 +33,13 @@ class Results:
     """What the elements of all outputs are, and where tiles of them are complete.
 
     values: the value of every element that is stored.
-    completes: for a store, the first elements of the tiles that have all their values then.
+    completes: for a store, the tiles that have all their values then: first element, and number of elements.
     slots: for elements that another part completes the tile of, where in the workspace they wait.
     empty: the first elements of the tiles that are zero.
     """
 
     values: dict[Place, Any] = field(default_factory=dict)
-    completes: dict[Place, list[int]] = field(default_factory=lambda: defaultdict(list))
+    completes: dict[Place, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
     slots: dict[Place, int] = field(default_factory=dict)
     empty: dict[Array, list[int]] = field(default_factory=dict)
 
@@ -47,6 +47,20 @@ class Results:
 def step_of(array: Array, number: Number) -> int:
     """The elements of a tile."""
     return max(s for s in (TILE, 2, 1) if s <= min(array.size, number.lanes))
+
+
+def _tiles(array: Array, number: Number, known: set[int]) -> list[tuple[int, int]]:
+    """The first element and the number of elements of all tiles.
+
+    What is left at the end is a small tile, or, if three elements are left or all are zero, one that overlaps
+    the tile before it.
+    """
+    step = step_of(array, number)
+    whole, left = array.size // step * step, array.size % step
+    tiles = [(first, step) for first in range(0, whole, step)]
+    if left in (1, 2) and not known.isdisjoint(range(whole, array.size)):
+        return [*tiles, (whole, left)]
+    return [*tiles, (array.size - step, step)] if left else tiles
 
 
 def gather(program: Program, number: Number) -> Results | None:
@@ -65,15 +79,14 @@ def gather(program: Program, number: Number) -> Results | None:
         results.empty[array] = []
         if not array.size:
             continue
-        step = step_of(array, number)
-        for first in sorted({*range(0, array.size - step + 1, step), array.size - step}):
+        for first, step in _tiles(array, number, {e for a, e in order if a is array}):
             known = [(array, e) for e in range(first, first + step) if (array, e) in order]
             if not known:
                 results.empty[array].append(first)
                 continue
             computed = [place for place in known if type(results.values[place]) is Expr]
             last = max(computed or known, key=lambda place: order[place])  # literals are known beforehand
-            results.completes[last].append(first)
+            results.completes[last].append((first, step))
             for place in computed:
                 if order[place][0] != order[last][0]:
                     results.slots.setdefault(place, len(results.slots))

@@ -85,16 +85,17 @@ def in_place(number: Number, fused: bool, literals: Literals, count: int) -> lis
         return end
     lines = [
         f"  %x = load {vector}, ptr %px, align {number.size}",
-        *_near_or_far(number, literals).lines,
+        *_near_and_far(number, literals).lines,
         f"  store {vector} %sin_near, ptr %ps, align {number.size}",
         f"  store {vector} %cos_near, ptr %pc, align {number.size}",
     ]
     return [
         f"  %literals = {literals.address}",
         *(re.sub(r"%(?!literals)(\w+)", rf"%\1.{k}", line) for line in lines for k in numbers),
-        "  %all.0 = or i1 %any.0, false",
-        *(f"  %all.{k} = or i1 %all.{k - 1}, %any.{k}" for k in numbers[1:]),
-        f"  br i1 %all.{count - 1}, label %ask, label %latch, !prof !0",
+        f"  %all.0 = or {number.boolean} %far.0, %far.0",
+        *(f"  %all.{k} = or {number.boolean} %all.{k - 1}, %far.{k}" for k in numbers[1:]),
+        *_any(number, f"%all.{count - 1}"),
+        "  br i1 %any, label %ask, label %latch, !prof !0",
         "ask:",
         *end,
     ]
@@ -147,13 +148,13 @@ class _Lines:
         cosine = self.fma("c", z, half, constant(1.0))
         low = self.let("low", f"and {integer} {i}, {one}")
         odd = self.let("odd", f"icmp ne {integer} {low}, {number.integer_constant(0)}")
-        after = self.let("next", f"add {integer} {i}, {one}")
-        for value, source, first, second in (("sin", i, cosine, sine), ("cos", after, sine, cosine)):
+        bits = number.bytes * 8
+        upper = self.let("sin_b", f"and {integer} {i}, {number.integer_constant(2)}")
+        minus = self.let("sin_s", f"shl {integer} {upper}, {number.integer_constant(bits - 2)}")
+        lowest = self.let("lowest", f"shl {integer} {i}, {number.integer_constant(bits - 1)}")
+        other = self.let("cos_s", f"xor {integer} {minus}, {lowest}")  # the cosine is negative in 1 and 2
+        for value, sign, first, second in (("sin", minus, cosine, sine), ("cos", other, sine, cosine)):
             chosen = self.let(f"{value}_r", f"select {boolean} {odd}, {vector} {first}, {vector} {second}")
-            bit = self.let(f"{value}_b", f"and {integer} {source}, {number.integer_constant(2)}")
-            sign = self.let(
-                f"{value}_s", f"shl {integer} {bit}, {number.integer_constant(number.bytes * 8 - 2)}"
-            )
             raw = self.let(f"{value}_i", f"bitcast {vector} {chosen} to {integer}")
             signed = self.let(f"{value}_x", f"xor {integer} {raw}, {sign}")
             self.let(f"{value}_near", f"bitcast {integer} {signed} to {vector}")
@@ -185,24 +186,27 @@ def _near(number: Number, literals: Literals | None = None) -> _Lines:
     return text
 
 
-def _near_or_far(number: Number, literals: Literals | None) -> _Lines:
-    """The same, and %any: whether some lane is beyond `FAR`, or no number."""
+def _near_and_far(number: Number, literals: Literals | None) -> _Lines:
+    """The same, and %far: which lanes are beyond `FAR`, or no numbers."""
     text, vector = _near(number, literals), number.vector
     size = text.let("size", f"call {vector} @llvm.fabs.{number.suffix}({vector} %x)")
-    far = text.op("far", "fcmp ugt", size, text.constant(FAR[number.dtype]))
-    if number.lanes == 1:
-        text.let("any", f"or i1 {far}, {far}")
-        return text
-    mask = text.let("mask", f"bitcast {number.boolean} {far} to i{number.lanes}")
-    text.let("any", f"icmp ne i{number.lanes} {mask}, 0")
+    text.op("far", "fcmp ugt", size, text.constant(FAR[number.dtype]))
     return text
+
+
+def _any(number: Number, lanes: str) -> list[str]:
+    """%any: whether there is such a lane."""
+    if number.lanes == 1:
+        return [f"  %any = or i1 {lanes}, {lanes}"]
+    mask = f"i{number.lanes}"
+    return [f"  %mask = bitcast {number.boolean} {lanes} to {mask}", f"  %any = icmp ne {mask} %mask, 0"]
 
 
 def _everywhere(number: Number, literals: Literals | None) -> list[str]:
     """%sine and %cosine of %x: the polynomials, and a branch for lanes beyond `FAR`."""
     vector = number.vector
     table = [] if literals is None else [f"  %literals = {literals.address}"]
-    lines = [*table, *_near_or_far(number, literals).lines]
+    lines = [*table, *_near_and_far(number, literals).lines, *_any(number, "%far")]
     lines += ["  br i1 %any, label %ask, label %done, !prof !0", "ask:"]
     if number.lanes == 1:
         lines += _large(number, "%x")

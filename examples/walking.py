@@ -1,0 +1,169 @@
+"""A quadruped learns to walk in a few minutes on one processor core, from nothing but a reward.
+
+The policy is one matrix: targets of the twelve joints are linear in what is seen of the state, a sine and a
+cosine. Each round tries the policy with random changes, forwards and backwards, on robots that all move at
+once; the best of them say where to go (augmented random search: Mania, Guy and Recht, 2018). Friction differs
+from robot to robot, and robots are pushed.
+
+    python examples/walking.py
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+import kinetree as kt
+from kinetree import ops
+
+DIRECTIONS, BEST = 64, 16  # changes tried in a round, each forwards and backwards; those that count
+NOISE, RATE = 0.05, 0.05  # size of the changes, and of a step
+SPEED, BEAT = 1.0, 2.0  # m/s that are enough; strides a second
+ACTION = 0.02  # s that an action lasts
+
+robot = kt.zoo.quadruped()
+stance = robot.neutral()
+LEGS = ("front_left", "front_right", "rear_left", "rear_right")
+for leg in LEGS:
+    stance[robot.position_index(f"{leg}_thigh")] = 0.8
+    stance[robot.position_index(f"{leg}_shank")] = -1.6
+stance[6] = 0.293  # the feet just touch
+
+
+@kt.function("q, v, t -> seen(37)")
+def seen(model, q, v, t):
+    """The beat, how the trunk lies and heads, how it moves, joints and their speeds."""
+    R = kt.frame_placement(model, q, "trunk")[:3, :3]
+    beat = [1.0, ops.sin(2 * math.pi * BEAT * t), ops.cos(2 * math.pi * BEAT * t)]
+    return np.concatenate([beat, R[2], [R[1, 0]], 0.5 * v[:3], v[3:6], q[7:] - stance[7:], 0.05 * v[6:]])
+
+
+@kt.function("q, last_q(nq), v, tau -> reward")
+def progress(model, q, last_q, v, tau):
+    """Forwards up to SPEED, straight and calm, without much effort; something for not falling."""
+    R = kt.frame_placement(model, q, "trunk")[:3, :3]
+    forward, sideways = (q[4:6] - last_q[4:6]) / ACTION
+    restless = 0.1 * ops.dot(v[:2], v[:2]) + 0.3 * ops.abs(v[2]) + 0.3 * ops.abs(R[1, 0])
+    return 0.3 + ops.min(forward, SPEED) - ops.abs(sideways) - restless - 2e-5 * ops.dot(tau, tau)
+
+
+@kt.function("q -> fallen")
+def fallen(model, q):
+    """Above 0 if the trunk is too low, or lies on its side."""
+    return ops.max(0.18 - q[6], 0.7 - kt.frame_placement(model, q, "trunk")[2, 2])
+
+
+def robots(count, **options):
+    """Robots that stand, each a little different."""
+    return kt.gym.VectorEnv(
+        robot, seen, progress, terminated=fallen, num_envs=count, time_limit=None, dt=ACTION / 5, steps=5,
+        kp=100.0, kd=3.0, action_scale=0.4, start=stance, autoreset_mode=AutoresetMode.DISABLED,
+        randomize={"q": (-0.03, 0.03), "contact_friction": (0.5, 1.0)},
+        push=kt.gym.Push("trunk", impulse=5.0, every=2.0), **options,
+    )  # fmt: skip
+
+
+def episode(env, policies, seed, seconds):
+    """What each robot earned until it fell, which of them still stand, and their positions over time."""
+    observation, _ = env.reset(seed=seed)
+    total, standing, positions = np.zeros(env.num_envs), np.ones(env.num_envs, bool), [env.state[0]]
+    for _ in range(round(seconds / ACTION)):
+        actions = np.einsum("nij,nj->ni", policies, observation)
+        observation, reward, terminated, _, _ = env.step(actions)
+        standing &= ~terminated
+        total += np.where(standing, reward, 0.0)
+        positions.append(env.state[0])
+    return total, standing, np.array(positions)
+
+
+def learned(rounds, seconds):
+    """The policy after so many rounds, and what an action earned in each of them, on average."""
+    env, rng = robots(2 * DIRECTIONS), np.random.default_rng(0)
+    policy, curve = np.zeros((12, 37), np.float32), []
+    for k in range(rounds):
+        changes = NOISE * rng.normal(size=(DIRECTIONS, 12, 37)).astype(np.float32)
+        earned, _, _ = episode(env, np.concatenate([policy + changes, policy - changes]), k, seconds)
+        forth, back = earned[:DIRECTIONS], earned[DIRECTIONS:]
+        best = np.argsort(np.maximum(forth, back))[-BEST:]
+        spread = np.concatenate([forth[best], back[best]]).std() + 1e-6
+        gain = RATE / (NOISE * BEST * spread)
+        policy = policy + gain * np.einsum("n,nij->ij", forth[best] - back[best], changes[best])
+        curve.append(earned.mean() * ACTION / seconds)
+    return policy.astype(np.float32), curve
+
+
+def main(folder: Path, rounds: int = 40, seconds: float = 2.0) -> dict[str, float]:
+    """Learn, then walk for ten seconds; a drawing, and a film if it learned for long, go to the folder."""
+    policy, curve = learned(rounds, seconds)
+    env = robots(64)
+    _, standing, positions = episode(env, np.broadcast_to(policy, (64, 12, 37)), 10**6, 10.0)
+    walked = positions[-1, :, 4] - positions[0, :, 4]
+    draw(folder / "walking.png", curve, positions)
+    if rounds > 100:
+        film(folder / "walking.gif", positions[:301, 0])
+    return {
+        "reward of an action with the first policies": np.mean(curve[:3]),
+        "and with the last": np.mean(curve[-3:]),
+        "standing after 10 s": standing.mean(),
+        "walked in 10 s on average, m": walked.mean(),
+        "and at least, m": walked.min(),
+    }
+
+
+def draw(path: Path, curve, positions) -> None:
+    """What was earned, round by round, and the paths of all trunks from above."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.plot(curve)
+    left.set(xlabel="round", ylabel="reward of an action", title="A quadruped learns to walk")
+    right.plot(positions[..., 4], positions[..., 5], lw=0.8)
+    right.set(xlabel="x, m", ylabel="y, m", title="64 robots, pushed, in 10 s", ylim=(-3, 3))
+    figure.savefig(path, dpi=150)
+
+
+def film(path: Path, positions) -> None:
+    """One robot on a floor of tiles."""
+    from matplotlib.animation import FuncAnimation, PillowWriter
+    from matplotlib.figure import Figure
+    from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
+
+    figure = Figure(figsize=(4.8, 3.0))
+    axes = figure.add_axes((0, -0.22, 1, 1.6), projection="3d", computed_zorder=False)
+    corners = np.array([(x, y, z) for x in (-0.2, 0.2) for y in (-0.1, 0.1) for z in (-0.06, 0.06)])
+    faces = np.array([(0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5)])
+    legs = [[robot.body_index(f"{leg}_{part}") - 1 for part in ("hip", "thigh", "shank")] for leg in LEGS]
+
+    def frame(k):
+        axes.clear()
+        T = kt.placements(robot, positions[k].astype(float))
+        x, y = T[0, :2, 3]
+        tiles = [0.25 * np.array([(i, j, 0), (i + 1, j, 0), (i + 1, j + 1, 0), (i, j + 1, 0)])
+                 for i in range(math.floor(4 * x) - 4, math.floor(4 * x) + 6)
+                 for j in range(-3, 3) if (i + j) % 2]  # fmt: skip
+        axes.add_collection3d(Poly3DCollection(tiles, color="0.87", zorder=0))
+        chains = [[*(T[i, :3, 3] for i in leg), (T[leg[-1]] @ (0, 0, -0.21, 1))[:3]] for leg in legs]
+        shadow = [[(a, b, 0) for a, b, _ in chain] for chain in chains]
+        axes.add_collection3d(Line3DCollection(shadow, color="0.6", lw=4, zorder=1))
+        far, near = ([chains[i] for i in range(4) if i % 2 == side] for side in (0, 1))
+        axes.add_collection3d(Line3DCollection(far, color="C0", alpha=0.6, lw=5, capstyle="round", zorder=2))
+        trunk = corners @ T[0, :3, :3].T + T[0, :3, 3]
+        axes.add_collection3d(Poly3DCollection(trunk[faces], facecolors="C0", edgecolors="white", zorder=3))
+        axes.add_collection3d(Line3DCollection(near, color="C0", lw=6, capstyle="round", zorder=4))
+        axes.set(xlim=(x - 0.6, x + 0.6), ylim=(y - 0.4, y + 0.4), zlim=(0, 0.5))
+        axes.set_box_aspect((1.2, 0.8, 0.5), zoom=1.4)
+        axes.view_init(14, -70)
+        axes.set_axis_off()
+        axes.text2D(0.02, 0.17, f"{k * ACTION:.1f} s   {x:.1f} m", transform=axes.transAxes)
+
+    FuncAnimation(figure, frame, range(0, len(positions), 4)).save(path, PillowWriter(12), dpi=80)
+
+
+if __name__ == "__main__":
+    for name, value in main(Path(*sys.argv[1:2]), rounds=300, seconds=4.0).items():
+        print(f"{name}: {value:.4g}")

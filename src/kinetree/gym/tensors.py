@@ -1,0 +1,57 @@
+"""Arrays of other libraries that share the memory of NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import ArgumentError
+from kinetree.extras import needed
+
+BACKENDS = ("numpy", "torch", "jax")
+ALIGNED = 64  # bytes: JAX takes memory as it is only from such places on
+
+
+def checked(backend: str) -> str:
+    if backend not in BACKENDS:
+        raise ArgumentError(f"VectorEnv: backend is {backend!r}: choose from {', '.join(BACKENDS)}")
+    if backend != "numpy":
+        needed(backend, f"kt.gym.VectorEnv with backend={backend!r}")
+    return backend
+
+
+def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """An array that other libraries can share."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    room = np.empty(size + ALIGNED, np.uint8)
+    first = -room.ctypes.data % ALIGNED
+    return room[first : first + size].view(dtype).reshape(shape)
+
+
+def handed_over(array: np.ndarray, backend: str) -> Any:
+    """An array as one of the library."""
+    if backend == "torch":
+        return needed("torch", "VectorEnv").from_numpy(array)
+    if backend == "jax":
+        jax = needed("jax", "VectorEnv")
+        return jax.numpy.asarray(array) if array.dtype == bool else jax.dlpack.from_dlpack(array)
+    return array
+
+
+def taken(actions: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """What a policy gives, as an array (num_envs, size) of finite numbers."""
+    if hasattr(actions, "detach"):
+        actions = actions.detach().cpu()
+    try:
+        array = np.asarray(actions, dtype)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"VectorEnv: actions must be numbers, got a {type(actions).__name__}") from None
+    if array.shape != shape:
+        raise ArgumentError(
+            f"VectorEnv: actions have shape {array.shape}, but {shape} is needed: a row for each environment"
+        )
+    if not np.isfinite(array).all():
+        row = int(np.argwhere(~np.isfinite(array))[0][0])
+        raise ArgumentError(f"VectorEnv: the action of environment {row} holds NaN or infinity")
+    return array

@@ -1,0 +1,227 @@
+"""A position of a node with loops: closed, and how all its velocities follow from the independent ones.
+
+`Closed` has the rows of the closures, G and its rates (`loop.py` says the equations); `Through` is a coupling
+that goes through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from kinetree import ops
+from kinetree.model.coupling import Coupling, Own, Row, Rows, times
+from kinetree.model.elimination import Factors, is_zero
+from kinetree.model.node import Member, Node
+from kinetree.model.ties import PREDECESSOR, Jet, Motions, Tie
+from kinetree.spatial.vector import Number
+
+if TYPE_CHECKING:
+    from kinetree.model.loop import Closing
+
+
+def own_joints(node: Node) -> Iterator[tuple[Member, Own]]:
+    """The members whose joints have coordinates of their own, and where these stand."""
+    for m in node.members:
+        if m.body and isinstance(m.coupling, Own) and m.coupling.nv:
+            yield m, m.coupling
+
+
+class Closed:
+    """One position of a node with loops: q closed, G and its rates.
+
+    near: a position that a small step led from.
+    """
+
+    def __init__(self, node: Node, closing: Closing, q: Sequence[Number], near: Closed | None = None):
+        self.node, self.closing, self.q, self.near = node, closing, q, near
+        self.members = reached(node, closing.rows)
+        self._last: tuple[Any, ...] = (None, None, None)
+
+    def stepped(self, is_small: bool = False) -> list[Number]:
+        """The position after a Newton step: nearer to a closed one.
+
+        The step leaves an error of its second order. So where it is small, it is taken along a tangent, which
+        needs no sines and cosines of new angles.
+        """
+        u: list[Number] = [0] * self.closing.width
+        for j, x in zip(self.closing.dependent, self.factors.solved(self.phi), strict=True):
+            u[j] = -x
+        return self.nudged(u) if is_small else self.moved(u)
+
+    def rows(self, *along: Sequence[Number]) -> tuple[list[Number], list[dict[int, Jet]]]:
+        """phi and the rows of K, with derivatives along velocities of all joints."""
+        motions = Motions(self.node, self.members, self.q, *along)
+        found = [tie.row(motions) for tie in self.closing.rows]
+        return [jet[0] for jet, _ in found], [columns for _, columns in found]
+
+    @cached_property
+    def _here(self) -> tuple[list[Number], list[dict[int, Jet]]]:
+        return self.rows()
+
+    @property
+    def phi(self) -> list[Number]:
+        """By how much each row is open."""
+        return self._here[0]
+
+    @cached_property
+    def factors(self) -> Factors:
+        """K_d, ready to solve with."""
+        rows = [self._entries(self.closing.dependent, row) for row in self._here[1]]
+        return Factors(rows, self.near.factors if self.near else None)
+
+    def _entries(self, places: Sequence[int], row: dict[int, Jet]) -> list[Number]:
+        return [row[j][0] if j in row else 0 for j in places]
+
+    def moved(self, u: Sequence[Number]) -> list[Number]:
+        """q after all joints moved with the velocities u for a unit of time."""
+        q = list(self.q)
+        for m, own in own_joints(self.node):
+            step = tuple(u[own.v_start : own.v_start + own.nv])
+            if not all(map(is_zero, step)):
+                q[own.q_start : own.q_start + own.nq] = m.joint.integrate(own.positions(self.q), step)
+        return q
+
+    def nudged(self, u: Sequence[Number]) -> list[Number]:
+        """The same to the first order."""
+        q = list(self.q)
+        for m, own in own_joints(self.node):
+            step = tuple(u[own.v_start : own.v_start + own.nv])
+            if not all(map(is_zero, step)):
+                places = range(own.q_start, own.q_start + own.nq)
+                for k, rate in zip(places, m.joint.rate(own.positions(self.q), step), strict=True):
+                    q[k] = ops.nearby(q[k], rate)
+        return q
+
+    @cached_property
+    def G(self) -> Rows:
+        """u = G v, a row for each velocity of all joints."""
+        rows = [self._entries(self.closing.independent, row) for row in self._here[1]]
+        return self._spread([self.factors.solved(column) for column in zip(*rows, strict=True)], 1)
+
+    def _spread(self, columns: Sequence[Sequence[Number]], unit: int) -> Rows:
+        """Rows for all joints from columns of what stands at the dependent ones, with its sign changed."""
+        found: list[Row] = [()] * self.closing.width
+        if unit:
+            for k, j in enumerate(self.closing.independent):
+                found[j] = ((k, unit),)
+        for place, j in enumerate(self.closing.dependent):
+            entries = ((k, -column[place]) for k, column in enumerate(columns))
+            found[j] = tuple((k, x) for k, x in entries if not (ops.is_literal(x) and x == 0))
+        return tuple(found)
+
+    def velocities(self, v: Sequence[Number]) -> list[Number]:
+        """G v."""
+        return [sum((f * v[k] for k, f in row), 0) for row in self.G]
+
+    def rate(self, w: Sequence[Number]) -> Rows:
+        """The rate of G while the node moves with w."""
+        if self._last[0] is not w or self._last[1] is not None:
+            self._last = w, None, self._rate(w)
+        return self._last[2]
+
+    def _rate(self, w: Sequence[Number]) -> Rows:
+        _, K = self.rows(self.velocities(w))
+        return self._spread(
+            [self.factors.solved(_times(K, 1, column)) for column in self._columns(self.G)], 0
+        )
+
+    def drift(self, w: Sequence[Number], x: Sequence[Number]) -> list[Number]:
+        """The rate of G while the node moves with w, times x."""
+        if self._last[0] is not w or self._last[1] is not x:
+            self._last = w, x, self._drift(w, x)
+        return self._last[2]
+
+    def _drift(self, w: Sequence[Number], x: Sequence[Number]) -> list[Number]:
+        motions = Motions(self.node, self.members, self.q, self.velocities(w), self.velocities(x))
+        found = self.factors.solved([tie.row(motions)[0][3] for tie in self.closing.rows])
+        rates: list[Number] = [0] * self.closing.width
+        for j, value in zip(self.closing.dependent, found, strict=True):
+            rates[j] = -value
+        return rates
+
+    def second(self, u: Sequence[Number], w: Sequence[Number]) -> Rows:
+        """The derivative along u of the rate of G along w, both constant."""
+        U, W = self.velocities(u), self.velocities(w)
+        G_u, G_w = self.rate(u), self.rate(w)
+        turned = [sum((f * w[k] for k, f in row), 0) for row in G_u]
+        _, K = self.rows(U, W)
+        _, T = self.rows(turned)
+        found = []
+        for g, g_u, g_w in zip(*map(self._columns, (self.G, G_u, G_w)), strict=True):
+            parts = _times(K, 3, g), _times(T, 1, g), _times(K, 2, g_u), _times(K, 1, g_w)
+            found.append(self.factors.solved([a + b + c + d for a, b, c, d in zip(*parts, strict=True)]))
+        return self._spread(found, 0)
+
+    def _columns(self, rows: Rows) -> list[dict[int, Number]]:
+        """The columns of a matrix that is given by rows."""
+        columns: list[dict[int, Number]] = [{} for _ in self.closing.independent]
+        for j, row in enumerate(rows):
+            for k, x in row:
+                columns[k][j] = x
+        return columns
+
+
+class Through(Coupling):
+    """A coupling to the velocities of all joints, in terms of the independent ones of a node with loops."""
+
+    __slots__ = ("closed", "inner")
+
+    def __init__(self, inner: Coupling, closed: Closed):
+        self.inner, self.closed = inner, closed
+
+    def positions(self, q: Any) -> tuple[Number, ...]:
+        return self.inner.positions(self.closed.q)
+
+    def G(self, q: Any) -> Rows:
+        return self._through(self.closed.G)
+
+    def G_partials(self, q: Any) -> tuple[Rows, ...]:
+        width = range(len(self.closed.closing.independent))
+        return tuple(self.G_rate(q, [int(j == k) for j in width]) for k in width)
+
+    def G_rate(self, q: Any, v: Any) -> Rows:
+        return self._through(self.closed.rate(v))
+
+    def G_drift(self, q: Any, v: Any, x: Any) -> tuple[Number, ...]:
+        rates = self.closed.drift(v, x)
+        return tuple(sum((times(rates[j], f) for j, f in row), 0) for row in self.inner.G(self.closed.q))
+
+    def G_second(self, q: Any, u: Any, v: Any) -> Rows:
+        return self._through(self.closed.second(u, v))
+
+    def _through(self, rows: Rows) -> Rows:
+        found = []
+        for row in self.inner.G(self.closed.q):
+            total: dict[int, Number] = {}
+            for j, factor in row:
+                for k, x in rows[j]:
+                    part = times(x, factor)
+                    total[k] = total[k] + part if k in total else part
+            found.append(tuple(total.items()))
+        return tuple(found)
+
+    @property
+    def structure(self) -> tuple:
+        return ("through", self.inner.structure)
+
+    def among(self, q_place: Any, v_place: Any) -> Coupling:
+        raise TypeError("a coupling through loops belongs to its node")
+
+
+def _times(rows: Sequence[dict[int, Jet]], mask: int, x: dict[int, Number]) -> list[Number]:
+    """A derivative of K times a column."""
+    return [sum((column[mask] * x[j] for j, column in row.items() if j in x), 0) for row in rows]
+
+
+def reached(node: Node, ties: Sequence[Tie]) -> frozenset[int]:
+    """The members that carry something of the rows, and those that carry these."""
+    found: set[int] = set()
+    for tie in ties:
+        for carried in tie.carried:
+            k = carried.member
+            while k != PREDECESSOR and k not in found:
+                found.add(k)
+                k = node.members[k].carrier
+    return frozenset(found)

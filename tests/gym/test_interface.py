@@ -1,0 +1,279 @@
+"""Gymnasium's vector interface: spaces, resets, seeds, and what ends an episode."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from tests.gym.robots import ROBOT, START, actions, environment, forward, low, seen
+
+import kinetree as kt
+from kinetree.errors import ArgumentError, MissingPackageError
+
+gymnasium = pytest.importorskip("gymnasium")
+
+
+def test_spaces_and_shapes():
+    env = environment(3)
+    assert isinstance(env, gymnasium.vector.VectorEnv) and env.num_envs == 3
+    assert env.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.NEXT_STEP
+    assert env.observation_space.shape == (3, 27) and env.single_observation_space.shape == (27,)
+    assert env.action_space.shape == (3, 2) and env.single_action_space.shape == (2,)
+    observation, infos = env.reset(seed=1)
+    assert observation in env.observation_space and infos == {}
+    observation, reward, terminated, truncated, infos = env.step(env.action_space.sample())
+    assert observation in env.observation_space and infos == {}
+    assert reward.shape == terminated.shape == truncated.shape == (3,)
+    assert reward.dtype == np.float32 and terminated.dtype == truncated.dtype == bool
+    kept = observation.copy()
+    env.step(env.action_space.sample())
+    np.testing.assert_array_equal(observation, kept)  # what was handed out stays as it is
+    env.close()
+
+
+def test_wrappers_of_gymnasium():
+    env = gymnasium.wrappers.vector.RecordEpisodeStatistics(environment(2, time_limit=0.1))
+    env.reset(seed=0)
+    total = np.zeros(2)
+    for action in actions(2, 5):
+        _, reward, _, truncated, infos = env.step(action)
+        total += reward
+    assert truncated.all()
+    np.testing.assert_allclose(infos["episode"]["r"], total, rtol=1e-5)
+    np.testing.assert_array_equal(infos["episode"]["l"], 5)
+
+
+def test_the_next_step_starts_an_episode():
+    env = environment(2, terminated=low, time_limit=0.1, randomize={"q": (-0.01, 0.01)})
+    first, _ = env.reset(seed=0, options={"q": np.stack([START, START]), "v": np.zeros(ROBOT.nv)})
+    np.testing.assert_allclose(first[:, : ROBOT.nq], [START, START], rtol=1e-6)
+    drop = np.stack([START, START])
+    drop[1, 6] = 0.05
+    env.reset(seed=0, options={"q": drop})
+    none = np.zeros((2, 2))
+    _, _, terminated, truncated, _ = env.step(none)
+    assert terminated.tolist() == [False, True] and not truncated.any()
+    observation, reward, terminated, truncated, _ = env.step(none)
+    assert reward[1] == 0 and not terminated.any() and not truncated.any()
+    assert abs(observation[1, 6] - START[6]) < 0.02 and observation[1, ROBOT.nq + ROBOT.nv] == 0
+    for k in range(3):
+        _, _, terminated, truncated, _ = env.step(none)
+        assert truncated.tolist() == [k == 2, False] and not terminated.any()
+    _, _, _, truncated, _ = env.step(none)
+    assert not truncated.any()
+    assert env.step(none)[3].tolist() == [False, True]  # five actions after its own start
+
+
+def test_the_same_step_starts_an_episode():
+    env = environment(2, time_limit=0.06, autoreset_mode="same_step")
+    env.reset(seed=0)
+    shadow = environment(2, time_limit=None)
+    shadow.reset(seed=0)
+    for k, action in enumerate(actions(2, 3)):
+        observation, reward, _, truncated, infos = env.step(action)
+        wanted, earned, *_ = shadow.step(action)
+        assert truncated.all() == (k == 2)
+    np.testing.assert_array_equal(infos["final_obs"], wanted)
+    np.testing.assert_array_equal(reward, earned)
+    assert infos["_final_obs"].all()
+    np.testing.assert_allclose(observation[:, : ROBOT.nq], [START, START], rtol=1e-6)
+
+
+def test_no_step_starts_an_episode():
+    mode = gymnasium.vector.AutoresetMode.DISABLED
+    env = environment(2, time_limit=0.02, autoreset_mode=mode)
+    assert env.metadata["autoreset_mode"] is mode
+    env.reset(seed=0)
+    assert env.step(np.ones((2, 2)))[3].all()
+    moved, _ = env.state
+    env.reset(options={"reset_mask": np.array([True, False])})
+    q, _ = env.state
+    np.testing.assert_allclose(q[0], START, rtol=1e-6)
+    np.testing.assert_array_equal(q[1], moved[1])
+
+
+WILD = {"q": (-0.05, 0.05), "contact_friction": (0.3, 0.9), "kp": kt.scale.lognormal(30.0, 0.1)}
+
+
+def rolled(count, seed, number=15, **options):
+    env = environment(count, randomize=WILD, push=kt.gym.Push("trunk", 1.0, 0.1), time_limit=0.1, **options)
+    rows = [env.reset(seed=seed)[0]]
+    for action in actions(8, number):
+        rows.append(env.step(action[:count])[0])
+    return np.array(rows)
+
+
+def test_a_seed_decides_everything():
+    first = rolled(8, 4)
+    np.testing.assert_array_equal(first, rolled(8, 4))
+    np.testing.assert_array_equal(first[:, :3], rolled(3, 4))  # whoever else is there
+    assert (first != rolled(8, 5)).any()
+    env = environment(2, randomize=WILD)
+    starts = [env.reset(seed=1)[0], env.reset()[0], env.reset(seed=1)[0]]
+    np.testing.assert_array_equal(starts[0], starts[2])
+    assert (starts[0] != starts[1]).any()
+
+
+def test_threads_decide_nothing():
+    before = kt.threads.thread_limit()
+    try:
+        found = []
+        for count in (1, 2):
+            kt.threads.set_threads(count)
+            env = environment(256, randomize=WILD)
+            env.reset(seed=0)
+            found.append([env.step(a)[0] for a in np.random.default_rng(0).uniform(-1, 1, (4, 256, 2))])
+        np.testing.assert_array_equal(*found)
+    finally:
+        kt.threads.set_threads(before)
+
+
+def test_what_is_drawn_stays_in_its_range():
+    wild = {
+        "contact_friction": (0.3, 0.9), "mass": (0.8, 1.2), "q": kt.scale.uniform(-0.1, 0.1),
+        "v": kt.scale.uniform(-0.2, 0.2), "gravity": kt.scale.choice([(0, 0, -9.81), (0, 0, -1.62)]),
+    }  # fmt: skip
+    env = environment(200, randomize=wild, ground=True, dtype="float64")
+    env.reset(seed=0)
+    drawn = env.drawn
+    friction = drawn["contact_friction"]
+    assert friction.shape == (200, 4) and 0.3 < friction.min() < 0.31 and 0.89 < friction.max() < 0.9
+    ratio = drawn["parameters"][..., 0] / ROBOT.parameters[:, 0]
+    assert 0.8 < ratio.min() < 0.81 and 1.19 < ratio.max() < 1.2
+    np.testing.assert_allclose(drawn["parameters"], ROBOT.parameters * ratio[..., None], atol=1e-15)
+    assert set(np.unique(drawn["gravity"][:, 2])) == {-9.81, -1.62}
+    q, v = env.state
+    increments = ROBOT.difference(np.tile(START, (200, 1)), q)
+    for values, bound in ((increments, 0.1), (v, 0.2)):
+        assert np.abs(values).max() <= bound and np.ptp(values, axis=0).min() > 1.8 * bound
+    env.reset()
+    assert (env.drawn["contact_friction"] != friction).all()
+
+
+def test_a_robot_that_diverges_ends_its_episode():
+    env = environment(3, control="effort", action_scale=3e38, autoreset_mode="next_step")
+    before, _ = env.reset(seed=0)
+    action = np.zeros((3, 2))
+    action[1] = 1.0
+    observation, reward, terminated, _, infos = env.step(action)
+    for truths in (terminated, infos["failed"], infos["_failed"]):
+        assert truths.tolist() == [False, True, False]
+    assert np.isfinite(observation).all() and reward[1] == 0
+    np.testing.assert_array_equal(observation[1], before[1])
+    observation, _, terminated, _, infos = env.step(0 * action)
+    assert not infos and not terminated.any() and np.isfinite(observation).all()
+
+
+def test_a_function_that_gives_nan_ends_the_episode():
+    @kt.function("q -> reward")
+    def broken(model, q):
+        from kinetree import ops
+
+        return ops.log(q[7] + 0.01)
+
+    env = environment(2, reward=broken)
+    env.reset(seed=0)
+    _, reward, terminated, _, infos = env.step(np.array([[1.0, 0.0], [-1.0, 0.0]]))
+    assert infos["failed"].tolist() == terminated.tolist() == [False, True]
+    assert np.isfinite(reward).all() and reward[1] == 0
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_tensors_of_other_libraries(library):
+    module = pytest.importorskip(library)
+    env, plain = environment(2, backend=library), environment(2)
+    observation, _ = env.reset(seed=0)
+    plain.reset(seed=0)
+    assert isinstance(observation, module.Tensor if library == "torch" else module.Array)
+    action = actions(2, 1)[0]
+    given = module.as_tensor(action) if library == "torch" else module.numpy.asarray(action)
+    for got, wanted in zip(env.step(given)[:4], plain.step(action)[:4]):
+        np.testing.assert_array_equal(np.asarray(got), wanted)
+    from kinetree.gym import tensors
+
+    array = tensors.empty((3, 5), np.float32)
+    array[:] = 0.0
+    shared = tensors.handed_over(array, library)
+    place = shared.data_ptr() if library == "torch" else shared.unsafe_buffer_pointer()
+    assert place == array.ctypes.data
+
+
+@kt.function("q, goal(2) -> reward")
+def asking(model, q, goal):
+    return goal[0] + q[0]
+
+
+@kt.function("action(5) -> reward")
+def wide(model, action):
+    return action[0]
+
+
+@kt.function("q -> one, two")
+def double(model, q):
+    return q[0], q[1]
+
+
+BAD = [
+    ({"reward": asking}, "takes 'goal'"),
+    ({"reward": wide}, r"takes action as \(5,\), but it is \(2,\)"),
+    ({"reward": double}, "must give one number"),
+    ({"reward": lambda q: 0}, "reward must be a function of a model"),
+    ({"control": "speed"}, "choose 'position' or 'effort'"),
+    ({"kp": None}, "needs the gains"),
+    ({"kp": [1.0, 2.0, 3.0]}, "kp must be a number or 2 numbers"),
+    ({"action_scale": np.nan}, "action_scale must be finite"),
+    ({"joints": ["trunk"]}, "joint 'trunk' cannot be driven"),
+    ({"num_envs": 0}, "num_envs must be a whole number"),
+    ({"steps": 1.5}, "steps must be a whole number"),
+    ({"dt": -1.0}, "dt must be a positive number"),
+    ({"time_limit": np.nan}, "time_limit must be a positive number"),
+    ({"dtype": "float16"}, "choose from float32, float64"),
+    ({"backend": "mxnet"}, "choose from numpy, torch, jax"),
+    ({"autoreset_mode": "always"}, "choose from next_step"),
+    ({"start": np.zeros(3)}, "start must be q of 9 finite numbers"),
+    ({"randomize": {"colour": (0, 1)}}, "'colour' is drawn at random, but no function takes it"),
+    ({"randomize": {"mass": 3.0}}, r"must be \(low, high\)"),
+    ({"randomize": {"mass": kt.scale.sobol(0, 1)}}, r"must be \(low, high\)"),
+    ({"randomize": {"kp": kt.scale.uniform([1.0, 2.0, 3.0], 4.0)}}, r"must give \(2,\) finite numbers"),
+    ({"randomize": {"mass": (1.0, np.inf)}}, r"must give \(3,\) finite numbers"),
+    ({"randomize": {"mass": (1, 2), "parameters": (1, 2)}}, "give one of them"),
+    ({"randomize": {"contact_friction": (1, 2)}, "ground": False}, "nothing touches"),
+    ({"target": "eager"}, "choose from cpu, cuda"),
+    ({"push": kt.gym.Push("trunk", -1.0, 1.0)}, "Push: impulse must be a positive number"),
+    ({"ground": "grass"}, "ground must be"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD, ids=[next(iter(options)) for options, _ in BAD])
+def test_what_does_not_fit_is_refused(options, message):
+    with pytest.raises(ArgumentError, match=message):
+        environment(**({"count": 2} | options))
+
+
+def test_calls_that_do_not_fit_are_refused():
+    env = environment(2)
+    for call, message in (
+        (lambda: env.step(np.zeros((2, 2))), "call reset"),
+        (lambda: env.reset(options={"reset_mask": np.array([True, False])}), "first reset must be of all"),
+        (lambda: env.reset(seed=-1), "seed must be a whole number"),
+        (lambda: env.reset(options={"colour": 1}), "unknown options"),
+        (lambda: env.reset(options={"q": np.full(9, np.nan)}), "holds NaN"),
+        (lambda: env.reset(options={"v": np.zeros(5)}), r"\(8,\) or \(2, 8\)"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            call()
+    env.reset(seed=0)
+    for action, message in (
+        (np.zeros((3, 2)), r"actions have shape \(3, 2\), but \(2, 2\)"),
+        (np.array([[0.0, 0.0], [0.0, np.nan]]), "environment 1 holds NaN"),
+        ("left", "must be numbers"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            env.step(action)
+
+
+def test_without_gymnasium(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    with pytest.raises(MissingPackageError, match=r"kinetree\[gym\]"):
+        kt.gym.VectorEnv(ROBOT, seen, forward)
