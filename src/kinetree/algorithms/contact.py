@@ -49,7 +49,7 @@ def contact_response(
     is unique, and follows from the state alone; `fine` is the share of the forces that may be missing. Cost
     O(N) for each of a few Newton steps.
 
-    Reference: Castro and others (arXiv 2312.03908); Chan, Golub and Mulet (1999) for the duals.
+    Reference: Castro and others (2023); Chan, Golub and Mulet (1999) for the duals.
     """
     X, S, P, V = tree.fields(Transform, Subspace, Transform, Motion)
     rubs: list[tuple[Any, int, Any, Any]] = []
