@@ -35,8 +35,9 @@ def dropped(model: kt.Model, count: int, seed: int = 0) -> tuple[np.ndarray, np.
     return q, v * rng.uniform(0.0, 3.0, (count, 1))
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("ground", [kt.Ground(), HILLS], ids=["plane", "hills"])
+@pytest.mark.parametrize(
+    ("dtype", "ground"), [("float64", kt.Ground()), ("float32", HILLS)], ids=["plane", "hills"]
+)
 def test_the_same_bits(fake, dtype, ground):
     model = scenes.box().replace(name="there")
     q, v = (x.astype(dtype) for x in dropped(model, 40))
