@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from kinetree import ops
-from kinetree.algorithms.contact_patch import patches_of
+from kinetree.algorithms.contact_patch import by_node, patches_of
 from kinetree.algorithms.contact_search import least
 from kinetree.algorithms.contact_terms import Rubs
 from kinetree.algorithms.freed import Freed
@@ -65,7 +65,7 @@ def contact_response(
     terms: list[Any] = [*(patch for patch, _ in patches), *([Rubs(tree, rubs, dt)] if rubs else [])]
     on_paths = tree.paths([*(patch.body for patch, _ in patches), *(i for i, *_ in rubs)])
     loaded = [i for i in nodes if i in on_paths]
-    carried = {i: [p for p, _ in patches if _carrier(tree, loaded, p.body) is i] for i in loaded}
+    carried = by_node(tree, loaded, patches)
     extended = [i for i in nodes if not all(ops.is_literal(y) and y == 0 for y in added[i])]
     inertia = {i: tree.reflected(i, q[i], added[i]) for i in extended}
     rest = Freed(tree, q, X, S, {i: x[i] for i in nodes}, inertia)
@@ -80,13 +80,9 @@ def contact_response(
         now = Freed(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
         for i in loaded:
             now.I[i], now.p[i] = rest.I[i], rest.p[i] * s
-        decrement = s * s * slack
         for term in terms[len(patches) :]:
             term.load(now)
-        for i in reversed(loaded):  # each patch where it is needed: their inertias are not all kept at a time
-            for patch in carried[i]:
-                patch.load(now)
-            decrement = decrement + now.inward([i])
+        decrement = now.inward(reversed(loaded), carried) + s * s * slack
         step = now.outward(loaded)
         sums = _total(term.moved(now) for term in terms)
         rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(ops.less(turn, EARLY), 0.1, 1e-3))
@@ -133,12 +129,6 @@ def contact_response(
         force[place, :] = (patch.worldly(k, patch.law(k, end).force),)
         velocity[place, :] = (patch.worldly(k, end),)
     return change, force, velocity
-
-
-def _carrier(tree: Sweep, nodes: Sequence[Any], body: Any) -> Any:
-    """The node of a body."""
-    path = tree.paths([body])
-    return next(i for i in reversed(nodes) if i in path)
 
 
 def _cut(numbers: Sequence[Any], widths: Sequence[int]) -> list[Sequence[Any]]:
