@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
+from benchmarks import gpu_contact
 from kinetree.compiler.runtime import cuda
 from kinetree.compiler.runtime.cuda_arrays import View
 from kinetree.model import Model
@@ -37,6 +38,7 @@ FUNCTIONS = {"ID": kt.inverse_dynamics, "FD": kt.forward_dynamics, "M": kt.mass_
 NUMBERS = 1 << 28  # that the arrays of a timing hold at most
 ROUNDS, TURNS = 7, 10
 STEPS = 200
+CONTACT = (("float32", "cuda"), ("float32", "cuda_fast"), ("float64", "cuda"))
 DTYPES = ("float32", "float64")
 TIMED = list(product(ROBOTS, FUNCTIONS, DTYPES))
 SIMULATED = [
@@ -199,6 +201,14 @@ def simulation_row(
     }  # fmt: skip
 
 
+def contact_row(robot: str, dtype: str, clock: Clock, target: str = "cuda") -> dict[str, Any]:
+    """Steps a second of robots that trot and are pushed."""
+    ready = gpu_contact.Loop(gpu_contact.ROBOTS[robot](), dtype, 1 << 17, target=target)
+    seconds = clock.seconds(ready.start, 1)
+    rate = ready.count * gpu_contact.STEPS / seconds
+    return {"robot": robot, "dtype": dtype, "target": target, "rate": rate, **ready.facts()}
+
+
 def call_seconds(dtype: str = "float32") -> dict[str, float]:
     """Of a whole call from Python with a small batch, by the kind of array."""
     arm = kt.zoo.arm7()
@@ -251,7 +261,7 @@ class Results(dict[str, Any]):
     """What was measured, kept in a file while more is."""
 
     def __init__(self, path: str | None):
-        super().__init__(copy=0.0, functions=[], columns=[], simulations=[], calls={}, batches=[])
+        super().__init__(copy=0.0, functions=[], columns=[], simulations=[], contact=[], calls={}, batches=[])
         self.path = path
 
     def add(self, kind: str, row: dict[str, Any]) -> dict[str, Any]:
@@ -288,6 +298,13 @@ def main() -> None:
     for robot, integrator, dtype, joints in SIMULATED:
         row = simulation_row(robot, integrator, dtype, clock, joints=joints)
         print_simulation(found.add("simulations", row))
+    for robot, (dtype, target) in product(gpu_contact.ROBOTS, CONTACT):
+        row = found.add("contact", contact_row(robot, dtype, clock, target))
+        print(
+            f"{robot}, contact {dtype} {target} {row['rate'] / 1e6:.0f} M steps/s  registers "
+            f"{row['registers']} spilled {row['local_bytes']}",
+            flush=True,
+        )
     found["calls"] = call_seconds()
     found.save()
     for name, seconds in found["calls"].items():

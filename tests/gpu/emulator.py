@@ -42,6 +42,11 @@ define internal float @rough.f(float %b) {
   %y = fdiv float 1.0, %b
   ret float %y
 }
+define internal float @rough.root.f(float %b) {
+  %root = call float @llvm.sqrt.f32(float %b)
+  %y = fdiv float 1.0, %root
+  ret float %y
+}
 define internal double @rough.d(double %b) {
   %y = fdiv double 1.0, %b
   %bits = bitcast double %y to i64
@@ -65,6 +70,8 @@ BUILT_IN = {
     NVIDIA.declarations: DECLARATIONS,
     "@llvm.nvvm.cp.async.": "@arriving.",
     "@llvm.nvvm.rcp.approx.ftz.": "@rough.",
+    "@llvm.nvvm.rsqrt.approx.ftz.": "@rough.root.",
+    "@llvm.nvvm.sqrt.approx.ftz.f": "@llvm.sqrt.f32",
     "define ptx_kernel": "define",
     "addrspace(1)": "",
     "addrspace(3)": "",

@@ -369,6 +369,37 @@ def test_limits_are_missed_aloud():
         kt.simulate(model, [0.4], [3.0], duration=0.5, dt=1e-3, integrator="rk4")
 
 
+@kt.function("q, v, most, home(nq) -> over, q_start(nq), v_start(nv), tau")
+def put_back(model, q, v, most, home):
+    return kt.ops.where(kt.ops.less(most, q[0]), 1.0, 0.0), home, 0.5 * v, -0.1 * v
+
+
+@pytest.mark.parametrize("target", ["cpu", "eager"])
+def test_states_start_again(target):
+    """The step is made from where a control puts a state; what the control gave was for where it was."""
+    model = kt.zoo.double_pendulum()
+    q, v = model.random_state(1, 4)
+    q[:, 0], v[:, 0] = (0.4, 0.1, -3.0, 0.0), (2.0, 9.0, 0.0, 1.0)
+    law, put = functools.partial(put_back, most=0.5, home=np.array([0.1, -0.2])), np.zeros(4, int)
+    run = kt.simulate(model, q, v, control=law, target=target, record=2, duration=0.08, dt=2e-3)
+    for k in range(40):
+        if k % 2 == 0:
+            assert np.allclose(run.q[:, k // 2], q, atol=1e-12)
+            assert np.allclose(run.v[:, k // 2], v, atol=1e-12)
+            assert np.array_equal(run.extra["over"][:, k // 2], q[:, 0] > 0.5)
+        tau, over = -0.1 * v, q[:, :1] > 0.5
+        q, v = np.where(over, [0.1, -0.2], q), np.where(over, 0.5 * v, v)
+        q, v = kt.step(model, q, v, tau, dt=2e-3)
+        put += over[:, 0]
+    assert (put > 0).tolist() == [True, True, False, False]
+
+
+@kt.function("q -> over")
+def half_put_back(model, q):
+    return q[0]
+
+
+RESTARTING = functools.partial(put_back, most=0.5, home=np.zeros(2))
 BAD = [
     ({"dt": 0.0}, "dt must be a positive number"),
     ({"duration": 0.0305}, "not a whole number of steps"),
@@ -382,6 +413,9 @@ BAD = [
     ({"control": servo}, r"also takes 'gain': give it as functools.partial\(servo"),
     ({"control": functools.partial(servo, gain=1.0, goal=0.0)}, r"goal of servo has shape \(\)"),
     ({"kp": lambda t, q, v: 1.0}, "kp cannot be a Python function"),
+    ({"control": half_put_back}, r"gives over: a state starts again with all of over, q_start\(nq\)"),
+    ({"control": RESTARTING, "integrator": "dopri5"}, "neither events nor error control"),
+    ({"control": RESTARTING, "events": [lambda t, q, v: q[0]]}, "neither events nor error control"),
     ({"events": [3]}, "an event must be a function"),
     ({"parameters": np.zeros((3, 10))}, "parameters has shape"),
     ({"integrator": "dopri5", "reset_momentum": np.zeros(6)}, "no reset of the momentum"),

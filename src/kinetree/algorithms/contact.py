@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from kinetree import ops
-from kinetree.algorithms.contact_patch import patches_of
+from kinetree.algorithms.contact_patch import by_node, patches_of
 from kinetree.algorithms.contact_search import least
 from kinetree.algorithms.contact_terms import Rubs
 from kinetree.algorithms.freed import Freed
@@ -65,6 +65,7 @@ def contact_response(
     terms: list[Any] = [*(patch for patch, _ in patches), *([Rubs(tree, rubs, dt)] if rubs else [])]
     on_paths = tree.paths([*(patch.body for patch, _ in patches), *(i for i, *_ in rubs)])
     loaded = [i for i in nodes if i in on_paths]
+    carried = by_node(tree, loaded, patches)
     extended = [i for i in nodes if not all(ops.is_literal(y) and y == 0 for y in added[i])]
     inertia = {i: tree.reflected(i, q[i], added[i]) for i in extended}
     rest = Freed(tree, q, X, S, {i: x[i] for i in nodes}, inertia)
@@ -79,9 +80,9 @@ def contact_response(
         now = Freed(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
         for i in loaded:
             now.I[i], now.p[i] = rest.I[i], rest.p[i] * s
-        for term in terms:
+        for term in terms[len(patches) :]:
             term.load(now)
-        decrement = now.inward(reversed(loaded)) + s * s * slack
+        decrement = now.inward(reversed(loaded), carried) + s * s * slack
         step = now.outward(loaded)
         sums = _total(term.moved(now) for term in terms)
         rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(ops.less(turn, EARLY), 0.1, 1e-3))

@@ -91,6 +91,15 @@ def patches_of(tree: Sweep, given: Sequence[Any], *more: Any) -> list[tuple[Patc
     ]
 
 
+def by_node(tree: Sweep, nodes: Sequence[Any], patches: Sequence[tuple[Patch, Any]]) -> dict[Any, Any]:
+    """The patches of each node: of the nodes on the path of a body, its own is the last."""
+    found: dict[Any, Any] = {i: [] for i in nodes}
+    for patch, _ in patches:
+        path = tree.paths([patch.body])
+        found[next(i for i in reversed(nodes) if i in path)].append(patch)
+    return found
+
+
 def _shape(point: Any) -> tuple[Any, ...]:
     """The numbers that say where a point touches: of its ball, and of its rim if it has one."""
     rim = () if point.rim is None else (*point.rim.axis, *point.rim.start, *point.rim.reach)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from kinetree.algorithms.articulation import freed
 from kinetree.spatial import Coordinates, Factored, Force, ForceSet, Motion
 from kinetree.spatial.articulated import ArticulatedInertia
 from kinetree.sweep import Sweep
+
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Freed:
@@ -20,10 +23,15 @@ class Freed:
         self.U, self.D, self.r, self.A = tree.fields(ForceSet, Factored, Coordinates, Motion)
         self.a: dict[Any, Any] = {}
 
-    def inward(self, nodes: Iterable[Any]) -> Any:
-        """Free the joints; r . D^-1 r of all of them."""
+    def inward(self, nodes: Iterable[Any], loads: Mapping[Any, Sequence[Any]] = NOTHING) -> Any:
+        """Free the joints; r . D^-1 r of all of them.
+
+        `loads` are put on a node when it is its turn: what they add is not kept before.
+        """
         tree, X, p, total = self.tree, self.X, self.p, 0
         for i in nodes:
+            for load in loads.get(i, ()):
+                load.load(self)
             Ia = freed(tree, i, self.I, self.S, self.U, self.D, self.inertia.get(i))
             self.r[i] = r = self.push[i] - self.S[i].T @ p[i]
             y = self.D[i].solve(r)

@@ -144,10 +144,13 @@ class EagerSweep(Sweep):
         return memory.totals(self.graph, width, loops)
 
     def implied(self, found: list[Any], rule: Callable[[list[Any]], list[Any]]) -> list[Any]:
-        if not any(isinstance(x, Expr) for x in found):
+        graph = next((x.graph for x in found if isinstance(x, Expr)), None)
+        if graph is None:
             return found
-        constant = [ops.implied(x, 0.0) for x in found]
-        return [ops.implied(x, y) for x, y in zip(found, rule(constant), strict=True)]
+        guards = list(graph.guards)
+        implied = rule([ops.implied(x, 0.0) for x in found])
+        graph.guards = guards  # what was found has been guarded; the rule must not be computed for its guards
+        return [ops.implied(x, y) for x, y in zip(found, implied, strict=True)]
 
     def is_marked(self, i: Handle) -> bool:
         return i.node in self.marks

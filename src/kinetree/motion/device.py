@@ -156,8 +156,10 @@ class DeviceRun:
         acting: Acting,
         steps: int,
         settings: dict[str, Any],
+        target: str = "cuda",
     ):
         self.model, self.acting, self.steps, self.settings = model, acting, steps, settings
+        self.target = TARGETS[target]
         self.record, self.dt, self.t0 = settings["record"], settings["dt"], settings["t0"]
         self.dtype = _kind(q, v)
         self.where = arrays_of.device_of("simulate", (q, v))
@@ -247,7 +249,7 @@ class DeviceRun:
                 made = arrays_of.empty("", self.batch, a.sizes(self.model), self.dtype, self.where)
                 self.held.append(made)
                 targets.append(View.of(made))
-        kernel = TARGETS["cuda"].executable(job)
+        kernel = self.target.executable(job)
         kernel.start([given[name] for name in present], targets, self.where, self.stream)  # type: ignore[attr-defined]
         named = dict(zip((a.name for a in function.outputs), targets, strict=True))
         return {name: named[name + NEXT] for name in memory}

@@ -12,7 +12,7 @@ import numpy as np
 from kinetree.compiler.runtime.on_device import is_on_device
 from kinetree.errors import ArgumentError, ShapeError
 from kinetree.model import Model
-from kinetree.motion.rollout import ACTIONS, CONTACT, SERIES, STATE, given_name
+from kinetree.motion.rollout import ACTIONS, CONTACT, RESTART, SERIES, STATE, given_name
 from kinetree.motion.steps import step
 from kinetree.stages.function import Function
 
@@ -33,6 +33,11 @@ class Acting:
         """The batch axes of all arrays."""
         found = [a.shape[: a.ndim - self._core(model, n)] for n, a in self.constant.items()]
         return found + [a.shape[: a.ndim - self._core(model, n) - 1] for n, a in self.series.items()]
+
+    @property
+    def restarts(self) -> bool:
+        """True if a control says when states start again."""
+        return any(a.name == RESTART[0] for function in self.functions for a in function.outputs)
 
     @property
     def drives(self) -> bool:
@@ -96,7 +101,13 @@ def _add_function(acting: Acting, model: Model, name: str, function: Function, k
     gives = [a.name for a in function.outputs]
     said = "control" if name == "tau" else name
     remembered = {a.name for a in function.own_inputs} & set(gives)
-    if not set(gives) & set(ACTIONS) and not remembered:
+    starts = {a.name: a.sizes(model) for a in function.outputs if a.name in RESTART}
+    if starts and starts != dict(zip(RESTART, ((), (model.nq,), (model.nv,)), strict=True)):
+        raise ArgumentError(
+            f"simulate: {said} is the function {function.name}, which gives {', '.join(starts)}: a state "
+            "starts again with all of over, q_start(nq) and v_start(nv)"
+        )
+    if not set(gives) & {*ACTIONS, *RESTART} and not remembered:
         raise ArgumentError(
             f"simulate: {said} is the function {function.name}, which gives {', '.join(gives)}: one of its "
             f"results must be {', '.join(ACTIONS)}, or have the name of an input, for the next step"

@@ -19,6 +19,7 @@ from kinetree.model import Model
 from kinetree.motion.contact import INPUTS as CONTACT
 from kinetree.motion.joint_forces import within_efforts
 from kinetree.motion.steps import step
+from kinetree.ops import Expr
 from kinetree.ops.control import TRUSTED, Kept, loop
 from kinetree.stages.function import Function
 from kinetree.stages.own import FUNCTIONS
@@ -27,6 +28,7 @@ from kinetree.sweep.signature import MODEL_INPUTS, Argument
 OPTIONS = ("integrator", "passive", "limits", "constraints", "ground")
 STATE = ("t", "q", "v", "tau")  # what a control sees; tau is what those before it gave together
 ACTIONS = ("tau", "f_ext", "kp", "kd", "setpoint")  # what it may give, and what callers give instead
+RESTART = ("over", "q_start", "v_start")  # whether a state starts again before the step, and from where
 NEXT = "_next"  # what a control remembers at the end
 SATURATED = "saturated"
 SERIES = "each_"  # a name with this in front has one value for each step
@@ -45,7 +47,8 @@ class Rollout(Function):
 
     Inputs: q, v, dt, and what acts: tau, f_ext, kp, kd, setpoint, constant or (`each_`) step by step;
     `each_t`; `momentum`, to which the momentum is reset after each step; and what the controls take besides
-    t, q, v and tau. What several give adds up; the tau that a control sees is the sum of those before it. An
+    t, q, v and tau. What several give adds up; the tau that a control sees is the sum of those before it. If
+    the `over` of a control is at least 1, the step is made from its `q_start` and `v_start`. An
     output of a control that has the name of one of its inputs is its memory: it is that input at the next
     step, and `_next` after the last. `trust` is at least 1 if every step can be trusted. If it is `watched`,
     `saturated` counts the steps of each record in which drives are at their effort limits. If it is
@@ -115,7 +118,6 @@ class Rollout(Function):
         state = {name: Kept(graph, value(name)) for name in ("q", "v")}
         memory = {name: Kept(graph, constants[name]) for name in self.memory}
         counted = [Kept(graph, np.zeros(model.nv))] if self.watched else []
-        shown: dict[str, Array] = {}
         with loop(graph, self.records) as record:
             for count in counted:
                 count.store(np.zeros(model.nv))
@@ -133,30 +135,33 @@ class Rollout(Function):
                     count.store(count.load() + more)
                 for name, place in memory.items():
                     place.store(found[name])
-                self._show(graph, found, k, shown)
-            kept_places = (state["q"], state["v"], *counted)
-            places = [*(place.array for place in kept_places), *shown.values()]
+                self._show(graph, found, outputs[2 + len(counted) :], record, k)
+            places = [place.array for place in (state["q"], state["v"], *counted)]
             for array, place in zip(outputs, places, strict=False):
                 size = array.size // self.records
                 start = graph.imul(record, size)
                 for i in range(size):
                     graph.store(array, graph.iadd(start, i), graph.load(place, i))
-        for array, place in zip(outputs[len(places) :], memory.values(), strict=False):
+        for array, place in zip(outputs[-1 - len(memory) : -1], memory.values(), strict=True):
             for i in range(array.size):
                 graph.store(array, i, graph.load(place.array, i))
         graph.store(outputs[-1], 0, graph.guards[0] if graph.guards else TRUSTED)
         graph.guards = []  # a state that fails is a result, not an error
         return Program.of("rollout", graph, list(given.values()), outputs)
 
-    def _show(self, graph: Graph, found: dict[str, Any], k: Any, shown: dict[str, Array]) -> None:
-        """Keep what the control gave in each step of a record; the first stands in front."""
-        for name, value in found.items():
-            size = int(np.prod(np.shape(value)))
-            array = graph.array(f"shown_{name}", "work", size * self.steps)
-            start = graph.imul(k, size)
-            for i, x in enumerate(np.asarray(value, object).flat):
-                graph.store(array, graph.iadd(start, i), x)
-            shown[name] = array
+    def _show(self, graph: Graph, found: dict[str, Any], outputs: list[Array], record: Any, k: Any) -> None:
+        """Write what the controls gave in the first step of a record."""
+        if not found:
+            return
+        later = np.minimum(np.arange(self.steps), 1)
+        switch = graph.switch(graph.load(graph.array("later", "itable", self.steps, later), k))
+        with graph.case(switch):
+            for array, value in zip(outputs, found.values(), strict=False):
+                start = graph.imul(record, array.size // self.records)
+                for i, x in enumerate(np.asarray(value, object).flat):
+                    graph.store(array, graph.iadd(start, i), x)
+        with graph.case(switch):
+            pass
 
     def _one(
         self,
@@ -173,6 +178,7 @@ class Rollout(Function):
         acting = {name: constants[name] for name in ACTIONS if name in constants}
         acting |= {name: x for name, x in series.items() if name != "t"}
         found: dict[str, Any] = {}
+        begin = [q, v]
         for number, control in enumerate(self.controls):
             so_far = acting.get("tau", np.zeros(model.nv))
             seen = {"t": series.get("t"), "q": q, "v": v, "tau": so_far}
@@ -183,10 +189,15 @@ class Rollout(Function):
             taken = {a.name: seen[a.name] for a in control.own_inputs if a.name in seen}
             results = control(model, **taken, **(numbers if control.sees_numbers else {}))
             results = tuple(results) if len(control.outputs) > 1 else (results,)
-            for a, value in zip(control.outputs, results, strict=True):
-                found[given_name(number, a.name)] = value
-                if a.name in ACTIONS:
-                    acting[a.name] = acting[a.name] + value if a.name in acting else value
+            named = dict(zip((a.name for a in control.outputs), results, strict=True))
+            found |= {given_name(number, name): value for name, value in named.items()}
+            for name in ACTIONS:
+                if name in named:
+                    acting[name] = acting[name] + named[name] if name in acting else named[name]
+            if RESTART[0] in named:
+                over, *starts = (named[name] for name in RESTART)
+                begin = [_started_again(over, *both) for both in zip(starts, begin, strict=True)]
+        q, v = begin
         acting.setdefault("tau", np.zeros(model.nv))
         acting |= {name: constants[name] for name in CONTACT if name in constants}
         chosen = {name: options[name] for name in OPTIONS}
@@ -229,6 +240,14 @@ def _trusted(numbers: Any, guards: list[Any]) -> Any:
         fine = ops.less_equal(1.0, guard)
         numbers = np.array([ops.where(fine, x, np.nan) for x in numbers], object)
     return numbers
+
+
+def _started_again(over: Any, start: Any, now: Any) -> Any:
+    """The numbers to begin a step with: `start` where `over` is at least 1. Batch axes lead."""
+    if isinstance(over, Expr):
+        fine = ops.less(over, 1.0)
+        return np.array([ops.where(fine, x, y) for x, y in zip(now, start, strict=True)], object)
+    return np.where(np.asarray(over)[..., None] < 1.0, now, start)
 
 
 def _is_ours(control: Function) -> bool:

@@ -49,7 +49,7 @@ class Run:
         width = self.model.nq + self.model.nv
         width += self.model.nv if self.watched else 0
         width += sum(a.length(self.model) for f in self.acting.functions for a in f.outputs)
-        long = states == 1 or self.target == "cuda"  # which keeps nothing near that is copied there and back
+        long = states == 1 or self.target.startswith("cuda")  # where nothing stays near that is copied
         steps, numbers = (LONG_PIECE, LONG_NUMBERS) if long else (PIECE, NUMBERS)
         most = max(1, min(steps // record, numbers // max(1, width)))
         return 1 << min(most.bit_length() - 1, (records - 1).bit_length())
@@ -166,7 +166,7 @@ def alone(run: Run, index: tuple[int, ...], memory: dict[str, Array]) -> tuple[R
     series = {n: _one(a, index, _core(function, n) + 1) for n, a in acting.series.items()}
     single = Acting(constant, series, acting.functions, {})
     remembered = {n: _one(a, index, _core(function, n)) for n, a in memory.items()}
-    target = "cpu" if run.target == "cuda" else run.target  # the bits are the same
+    target = "cpu" if run.target.startswith("cuda") else run.target
     return Run(run.model, single, run.options, run.dt, run.t0, target, run.dtype), remembered
 
 

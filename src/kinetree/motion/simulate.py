@@ -77,7 +77,8 @@ def simulate(
             control). A function of a model may also give f_ext, kp, kd and setpoint. What it takes besides t,
             q, v is given by functools.partial; what it gives under the same name is its memory for the next
             step. A controller of `kt.control` is all of that. Several, as a list, add up, and a function may
-            take `tau`, the sum of those before it.
+            take `tau`, the sum of those before it. One that gives over, q_start(nq) and v_start(nv) has a
+            state start again: where `over` is at least 1, the step is made from there.
         f_ext: wrenches on the bodies, (nb, 6), (T, nb, 6), (..., T, nb, 6), or a function as for `control`.
         record: keep every k-th step.
         passive: with damping, friction and springs of the joints.
@@ -90,7 +91,8 @@ def simulate(
         progress: None for a line on the terminal when it takes long, True, False, or a function of the
             fraction done.
         target: "cpu", "cuda" for a GPU, or "eager" for plain Python. States that are arrays of a GPU run
-            there in any case, and a `DeviceTrajectory` with such arrays is returned.
+            there in any case, and a `DeviceTrajectory` with such arrays is returned. "cuda_fast": with rough
+            divisions and roots of float32, whose last bits are wrong.
         kp, kd, setpoint: a servo kp (setpoint - q) - kd v as part of every step, implicitly in "discrete";
             gains (..., nv), setpoint (..., nq), (T, nq) or (..., T, nq).
         reset_momentum: True to put the momentum back to its first value after each step, or a momentum (...,
@@ -123,7 +125,9 @@ def simulate(
     if integrator not in known:
         raise ArgumentError(f"simulate: unknown integrator {integrator!r}; choose from {', '.join(known)}")
     if target not in TARGETS or target == "c":
-        raise ArgumentError(f"simulate: unknown target {target!r}; choose 'cpu', 'cuda' or 'eager'")
+        raise ArgumentError(
+            f"simulate: unknown target {target!r}; choose 'cpu', 'cuda', 'cuda_fast' or 'eager'"
+        )
     if constraints and integrator not in ("discrete", "rk4"):
         raise ArgumentError(f"simulate: {integrator} takes no constraints: use 'discrete' or 'rk4'")
     steps, dt = inputs.whole_steps(duration, dt, record)
@@ -138,9 +142,14 @@ def simulate(
     }  # fmt: skip
     if is_on_device(q0) or is_on_device(v0):
         given |= {"parameters": parameters, "gravity": gravity}
-        return _on_device(model, q0, v0, given, steps, settings, events, reset_momentum)
+        return _on_device(model, q0, v0, given, steps, settings, events, reset_momentum, target)
     q, v = inputs.read_state(model, q0, v0)
     acting = inputs.read(model, steps, given | {"parameters": parameters, "gravity": gravity}, (q, v))
+    if acting.restarts and (events or integrator in adaptive.METHODS):
+        raise ArgumentError(
+            "simulate: a control gives over: states start again, which goes with neither events nor error "
+            "control"
+        )
     if reset_momentum is not False and reset_momentum is not None:
         numbers: dict[str, Any] = {
             n: acting.constant[n] for n in ("parameters", "gravity") if n in acting.constant
@@ -184,6 +193,7 @@ def _on_device(
     settings: dict[str, Any],
     events: Sequence[Any],
     reset_momentum: Any,
+    target: str,
 ) -> Any:
     """The run of states that are on a GPU."""
     from kinetree.motion.device import DeviceRun
@@ -206,7 +216,8 @@ def _on_device(
             "simulate: on a device there are no events, Python functions and integrators with error control: "
             "write the control as a function of a model, or give arrays of the host"
         )
-    return DeviceRun(model, q0, v0, acting, steps, settings).run()
+    there = target if target.startswith("cuda") else "cuda"
+    return DeviceRun(model, q0, v0, acting, steps, settings, there).run()
 
 
 def _warn_of_limits(run: Trajectory) -> None:

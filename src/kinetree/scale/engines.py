@@ -46,7 +46,7 @@ def on_ray(address: str | None) -> Engine:
 
 
 def _tasks(ray: Any, work: Work, chunks: Iterator[Chunk]) -> Iterator[Part]:
-    graphics = work.fixed.get("target") == "cuda"
+    graphics = str(work.fixed.get("target")).startswith("cuda")
     task = ray.remote(num_cpus=1, num_gpus=1 if graphics else 0, max_retries=RETRIES)(_chunk)
     sent = ray.put(work)  # once, for all tasks
     workers = int(ray.cluster_resources().get("GPU" if graphics else "CPU", 1)) or 1

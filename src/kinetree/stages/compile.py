@@ -33,7 +33,7 @@ def compile(
         function: a function of a model, such as `kinetree.inverse_dynamics`, or one of your own.
         model: the robot.
         dtype: "float64" or "float32".
-        target: "cpu", "cuda", "c", "eager", or one that was registered.
+        target: "cpu", "cuda", "cuda_fast" (rough float32), "c", "eager", or one that was registered.
         inputs: names of the inputs that calls will give; by default all that are not optional.
         mode: "unrolled", "looped", or None to choose by size.
         options: static options of the function (`frame="tool"`, ...).

@@ -32,10 +32,11 @@ class Cuda(Target):
     """Compiles the program of a job to PTX; the driver does the rest."""
 
     name = "cuda"
+    exact = True
     part_size = 0  # there are many registers, and what crosses a cut is in slow memory
 
     def executable(self, job: Job) -> CudaKernel:
-        return job.model.memo((Cuda, job), lambda: CudaKernel(job))
+        return job.model.memo((type(self), job), lambda: CudaKernel(job, exact=self.exact))
 
 
 class Form(NamedTuple):
@@ -53,12 +54,13 @@ class CudaKernel:
 
     Args:
         silent: a state that the function refuses is NaN, and nobody waits to hear of it.
+        exact: with the bits of the processor.
     """
 
-    def __init__(self, job: Job, silent: bool = False):
+    def __init__(self, job: Job, silent: bool = False, exact: bool = True):
         cuda.driver()
         self.job, self.name, self.dtype = job, job.function.name, np.dtype(job.dtype)
-        self.code = Code(job, silent)
+        self.code = Code(job, silent, exact)
         self.input_shapes, self.output_shapes = job.shapes
         self._forms: dict[Any, Form] = {}
 

@@ -32,6 +32,7 @@ PROOF = 300  # states on which a kernel proves itself: several tiles for each of
 LEVELS = (4, 1, 0)  # of optimisation in the driver: what fails its proof is tried lower
 WAVES = 8  # blocks on each processor where work arrays are in the device's memory
 MANY = 2**31 - 1  # blocks that a launch can have
+NEAR, FEW = 0.01, 0.1  # what is rough: how near most states are, and the share of those that need not be
 STREAMS = 64  # for which notes and work arrays are kept
 
 
@@ -119,8 +120,8 @@ class Loaded(NamedTuple):
 class Code:
     """The kernels of one job, on every device that it has run on."""
 
-    def __init__(self, job: Job, silent: bool = False):
-        self.job, self.dtype, self.silent = job, np.dtype(job.dtype), silent
+    def __init__(self, job: Job, silent: bool = False, exact: bool = True):
+        self.job, self.dtype, self.silent, self.exact = job, np.dtype(job.dtype), silent, exact
         self.program = refuse_silently(job.program(0)) if silent else job.program(0)
         self.tables = table_bytes(self.program, str(self.dtype))
         statements = [s for s in walk(self.program.body) if isinstance(s, Expr)]
@@ -174,13 +175,14 @@ class Code:
         key, name = self.job.key, ""
         if key is not None:
             device = where.architecture, where.shared
-            facts = (llvmlite.__version__, *device, layout, large, self.silent, self.dtype, key)
+            facts = (llvmlite.__version__, *device, layout, large, self.silent, self.exact, self.dtype, key)
             name = hashlib.sha256(f"ptx\0{facts!r}".encode()).hexdigest()
             found = cache.load(name)
             if found is not None:
                 return Ptx.unpacked(found)
         way = way_of(self.job, self.program, where) if layout == "rows" else {}
-        made = emit_gpu(self.program, str(self.dtype), layout, large=large, shared=where.shared, **way)
+        way |= {"large": large, "shared": where.shared, "exact": self.exact}
+        made = emit_gpu(self.program, str(self.dtype), layout, **way)
         text = cuda_kernels.assemble(made.text, where.architecture)
         ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers, made.waves)
         if name:
@@ -285,11 +287,22 @@ class Code:
         with where.current():
             launcher.launch(arguments, blocks, 0)
         cuda_kernels.wait(where)
-        return all(same_bits(r.numpy(), np.asarray(e)) for r, e in zip(results, expected, strict=True))
+        agree = same_bits if self.exact else mostly_near
+        return all(agree(r.numpy(), np.asarray(e)) for r, e in zip(results, expected, strict=True))
 
 
 def _several(found: Any) -> tuple[Any, ...]:
     return found if isinstance(found, tuple) else (found,)
+
+
+def mostly_near(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether nearly all states are about the same: what is rough may part ways where motion is unstable."""
+    if not a.size:
+        return True
+    a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
+    with np.errstate(all="ignore"):
+        far = np.abs(a - b).max(1) > NEAR * (1.0 + np.abs(b).max(1))
+    return bool(np.mean(far) <= FEW)
 
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:

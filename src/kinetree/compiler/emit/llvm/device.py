@@ -24,7 +24,10 @@ class Device:
     arrive: dict[int, str]  # copies to shared memory that go on by themselves, by size: where to, where from
     commit: str  # what has begun to arrive is one group
     wait: str  # until all but the last so many groups have arrived
+    opaque: str  # an integer of 64 bits, such that nobody knows that it is {0}
     reciprocal: dict[str, str]  # roughly 1 / {0}, by the kind of number
+    root: dict[str, str]  # roughly 1 / sqrt({0})
+    roughly: str  # roughly sqrt({0}) of float32; empty if there is nothing of the kind
     whole: str  # functions that move rows of a whole tile by themselves; empty if there are none
     declarations: str
 
@@ -94,10 +97,13 @@ NVIDIA = Device(
     },
     "call void @llvm.nvvm.cp.async.commit.group()",
     "call void @llvm.nvvm.cp.async.wait.group(i32 {0})",
+    'call i64 asm sideeffect "", "=l,0"(i64 {0})',
     {
         "float32": "call float @llvm.nvvm.rcp.approx.ftz.f(float {0})",
         "float64": "call double @llvm.nvvm.rcp.approx.ftz.d(double {0})",
     },
+    {"float32": "call float @llvm.nvvm.rsqrt.approx.ftz.f(float {0})"},
+    "call float @llvm.nvvm.sqrt.approx.ftz.f(float {0})",
     NVIDIA_WHOLE,
     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
     "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
@@ -109,6 +115,8 @@ NVIDIA = Device(
     "declare void @llvm.nvvm.cp.async.commit.group()\n"
     "declare void @llvm.nvvm.cp.async.wait.group(i32 immarg)\n"
     "declare float @llvm.nvvm.rcp.approx.ftz.f(float)\n"
+    "declare float @llvm.nvvm.rsqrt.approx.ftz.f(float)\n"
+    "declare float @llvm.nvvm.sqrt.approx.ftz.f(float)\n"
     "declare double @llvm.nvvm.rcp.approx.ftz.d(double)",
 )
 AMD = Device(
@@ -125,7 +133,10 @@ AMD = Device(
     {},
     "",
     "",
+    "add i64 {0}, 0",
     {},
+    {},
+    "",
     "",
     "declare i32 @llvm.amdgcn.workitem.id.x()\n"
     "declare i32 @llvm.amdgcn.workgroup.id.x()\n"

@@ -31,6 +31,7 @@ def emit_gpu(
     ahead: bool = False,
     warps: int = 0,
     arriving: str = "",
+    exact: bool = True,
 ) -> GpuModule:
     """The module of a program.
 
@@ -43,6 +44,7 @@ def emit_gpu(
         ahead: the rows of a block's next tile arrive while it computes, as devices can from sm_80 on.
         arriving: how rows arrive in shared memory by themselves: "chunks" from sm_80 on, "whole" from sm_90
             on, where a tile has them without gaps; empty: threads carry them.
+        exact: with the bits of the processor; else divisions and roots of float32 are rough.
         warps: how many a processor shall hold at a time, if not as the driver likes best.
     """
     number = Number(dtype, 1)
@@ -51,8 +53,15 @@ def emit_gpu(
         plan = planned(program, number, strands, shared - MARKS, 2 if ahead else 1)
         if plan is not None:
             arriving = arriving or ("chunks" if ahead else "")
-            return Tiled(program, number, device, large, strands, plan, arriving, ahead, warps).module()
-    return Scattered(program, number, layout != "any", device, large).module()
+            tiled = Tiled(program, number, device, large, strands, plan, arriving, ahead, warps)
+            return _printed(tiled, exact)
+    return _printed(Scattered(program, number, layout != "any", device, large), exact)
+
+
+def _printed(kernel: Tiled | Scattered, exact: bool) -> GpuModule:
+    if not exact:
+        kernel.approximate()
+    return kernel.module()
 
 
 __all__ = ["AMD", "NVIDIA", "OWN_BYTES", "Device", "GpuModule", "emit_gpu"]

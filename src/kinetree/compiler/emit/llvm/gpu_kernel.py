@@ -57,7 +57,14 @@ class GpuKernel(Printer):
         self.device, self.large = device, large
         turns = any(isinstance(s, Expr) and s.op in TURNS for s in walk(program.body))
         self.rough = device.reciprocal.get(number.dtype, "") if turns and not large else ""
-        self.divides = False
+        self.root = device.root.get(number.dtype, "") if turns and not large else ""
+        self.divides = self.roots = False
+        self.exact = True
+
+    def approximate(self) -> None:
+        """Let divisions and roots of float32 be rough ones."""
+        if self.number.dtype == "float32" and self.device.roughly:
+            self.exact, self.rough, self.root = False, "", ""
 
     # -- the kernel
 
@@ -140,6 +147,7 @@ class GpuKernel(Printer):
             functions += [sincos.define_large("addrspace(4)")] if self.large else []
         if self.divides:
             functions.append(reciprocal.define(number, self.rough))
+        functions += [reciprocal.define_root(self.root)] if self.roots else []
         functions += [elementary.define(op, number, "alwaysinline nounwind") for op in sorted(self.library)]
         functions.append(f"define {device.kernel} void @states({self.parameters()}) #0 {{\n{body}\n}}")
         functions += [device.whole] if "@gates" in "".join(memory) else []
@@ -253,10 +261,21 @@ class GpuKernel(Printer):
         self._lines.append(f"  store i1 {self._fresh(f'or i1 {condition}, {known}')}, ptr %{name}")
 
     def expression(self, e: Expr) -> None:
-        if e.op == "div" and self.rough and not isinstance(e.args[0], Expr) and e.args[0] in EXACT:
+        if e.op in ("div", "sqrt") and not self.exact:
+            self._bind(e, self._roughly(e))
+        elif e.op == "div" and self.rough and not isinstance(e.args[0], Expr) and e.args[0] in EXACT:
             self._bind(e, self._reciprocal(float(e.args[0]), self._operand(e.args[1])))
         else:
             super().expression(e)
+
+    def _roughly(self, e: Expr) -> str:
+        """A quotient or root whose last bits are wrong."""
+        *above, below = (self._operand(x) for x in e.args)
+        if e.op == "sqrt":
+            return self._fresh(self.device.roughly.format(below))
+        inverse = self._fresh(self.device.reciprocal["float32"].format(below))
+        is_one = not isinstance(e.args[0], Expr) and e.args[0] == 1.0
+        return inverse if is_one else self._fresh(f"fmul float {above[0]}, {inverse}")
 
     def not_ordinary(self, odd: str, below: str) -> str:
         """Whether a division is left to the other kernel."""

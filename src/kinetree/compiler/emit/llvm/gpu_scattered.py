@@ -1,6 +1,7 @@
 """Kernels that read and write where numbers stand, one state a thread: for any strides, and for loops.
 
-Work arrays that are small stay with their thread; larger ones stand in `work`, interleaved by thread.
+Work arrays whose places are all known stay with their thread, in its registers as far as these suffice; so
+do others as long as they are small. Larger ones stand in `work`, interleaved by thread.
 """
 
 from __future__ import annotations
@@ -11,34 +12,39 @@ from kinetree.compiler.emit.llvm.device import Device
 from kinetree.compiler.emit.llvm.gpu_kernel import ANY, GpuKernel, GpuModule
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
-from kinetree.compiler.ir.program import Program
+from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.passes.spoil import telling
 from kinetree.ops import Expr
 
-OWN_BYTES = 2048  # work arrays up to this size stay with their thread
+DEEP = 2  # scopes beyond which an input is read again wherever it is needed: loops within loops
+OWN_BYTES = 2048  # work arrays with places that are computed stay with their thread up to this size
 
 
 class Scattered(GpuKernel):
     """Prints a program for one thread."""
+
+    tile = threads = 64
 
     def __init__(self, program: Program, number: Number, dense: bool, device: Device, large: bool):
         super().__init__(program, number, device, large)
         self.dense = dense  # the numbers of a state stand without gaps
         self.names = {a: f"in{k}" for k, a in enumerate(program.inputs)}
         self.names |= {a: f"out{k}" for k, a in enumerate(program.outputs)}
-        size = sum(a.size for a in program.work)
+        wandering = _wandering(program)
+        size = sum(a.size for a in program.work if a in wandering)
         self.work_numbers = size if size * number.bytes > OWN_BYTES else 0
+        self.own = {a: k for k, a in enumerate(program.work) if not self.work_numbers or a not in wandering}
         self.work_start: dict[Array, int] = {}
         start = 0
         for array in program.work:
-            self.work_start[array] = start
-            start += array.size
+            if array not in self.own:
+                self.work_start[array] = start
+                start += array.size
 
     def module(self) -> GpuModule:
         p, scalar = self.program, self.number.scalar
-        if not self.work_numbers:
-            for array in p.work:
-                self.reserve(f"own{self.work_start[array]}", f"[{max(array.size, 1)} x {scalar}]")
+        for array, k in self.own.items():
+            self.reserve(f"own{k}", f"[{max(array.size, 1)} x {scalar}]")
         if p.guard is not None:
             self.reserve("guard", scalar)
         self.reserve("beyond", "i1")
@@ -47,7 +53,8 @@ class Scattered(GpuKernel):
         self.head()
         self._lines += [
             "  %thread = add i64 %first, %tid",
-            "  %state = add i64 %base, %tid",
+            f"  %place = {self.device.opaque.format('%base')}",  # else addresses would be kept beside it
+            "  %state = add i64 %place, %tid",
             "  %inside = icmp slt i64 %state, %n",
             "  br i1 %inside, label %mine, label %latch",  # sums in memory have one thread each
             "mine:",
@@ -60,6 +67,16 @@ class Scattered(GpuKernel):
         self.ask()
         self.foot()
         return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, ANY)
+
+    def expression(self, e: Expr) -> None:
+        if e.op == "sqrt" and self.root:
+            self.roots = True
+            b = self._operand(e.args[0])
+            pair = self._fresh(f"call {{ float, i1 }} @root(float {b})")
+            self._beyond(self.not_ordinary(self._fresh(f"extractvalue {{ float, i1 }} {pair}, 1"), b))
+            self._bind(e, self._fresh(f"extractvalue {{ float, i1 }} {pair}, 0"))
+        else:
+            super().expression(e)
 
     def not_ordinary(self, odd: str, below: str) -> str:
         """A state that has become NaN in a time loop stays so: the other kernel knows no better."""
@@ -83,6 +100,8 @@ class Scattered(GpuKernel):
             return self.table(value)
         if array.kind == "input":
             address = self._element(array, index)
+            if len(self._scopes) > DEEP:  # kept over a loop, it would only be put into memory again
+                return self._fresh(f"load volatile {scalar}, ptr addrspace(1) {address}")
             return self._fresh(f"load {scalar}, ptr addrspace(1) {address}, !invariant.load !1")
         address, space = self._address(array, index)
         return self._fresh(f"load {scalar}, ptr{space} {address}")
@@ -94,10 +113,10 @@ class Scattered(GpuKernel):
             return "%guard", ""
         if array.kind == "output":
             return self._element(array, index), " addrspace(1)"
-        start, place = self.work_start[array], self._integer(index)
-        if not self.work_numbers:
-            return self._fresh(f"getelementptr {scalar}, ptr %own{start}, i64 {place}"), ""
-        slot = self._fresh(f"add i64 {place}, {start}")
+        place = self._integer(index)
+        if array in self.own:
+            return self._fresh(f"getelementptr {scalar}, ptr %own{self.own[array]}, i64 {place}"), ""
+        slot = self._fresh(f"add i64 {place}, {self.work_start[array]}")
         row = self._fresh(f"mul i64 {slot}, %step")
         offset = self._fresh(f"add i64 {row}, %thread")
         return self._fresh(f"getelementptr {scalar}, ptr addrspace(1) %work, i64 {offset}"), " addrspace(1)"
@@ -188,3 +207,18 @@ class Scattered(GpuKernel):
             low = self._fresh(f"and i1 {low}, {self._fresh(f'xor i1 {met}, true')}")
         with self.rarely(low):
             self.refuse("%state")
+
+
+def _wandering(program: Program) -> set[Array]:
+    """Work arrays that are read, written or cleared at places that are computed."""
+    found = set()
+    for s in walk(program.body):
+        if isinstance(s, Store):
+            place, array = s.index, s.array
+        elif isinstance(s, Expr) and s.op == "load":
+            array, place = s.args
+        else:
+            continue
+        if isinstance(place, Expr):
+            found.add(array)
+    return found | {s.array for s in walk(program.body) if isinstance(s, Clear)}

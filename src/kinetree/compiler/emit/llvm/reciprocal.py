@@ -1,4 +1,4 @@
-"""1 / b on processors that give a rough reciprocal: correctly rounded, without a branch.
+"""1 / b and sqrt(b) on processors that give rough ones: correctly rounded, without a branch.
 
 The division of such a processor looks whether its operands are ordinary, and has code of its own for those
 that are not: a branch that nothing can be scheduled across. Here the looking is all that is left: what is
@@ -12,6 +12,7 @@ from kinetree.compiler.emit.llvm.types import Number
 
 # above every correction of a guess, if b is ordinary: 2^-18, and the upper half of 2^-30 as a float32
 SMALL = {"float32": 2.0**-18, "float64": 0.140625}
+LEAST, SPAN = 0x0D000000, 0x727FFFFF  # the bits of the least ordinary number of a root; how many there are
 BIAS = 0x300402  # what the division adds to the upper half of b: the lower half of its first guess
 
 
@@ -66,3 +67,29 @@ def _wide(number: Number, rough: str) -> list[str]:
         "  %e2.upper = trunc i64 %e2.shifted to i32",  # as a float32 it grows with %e2, and is NaN with it
         "  %correction = bitcast i32 %e2.upper to float",
     ]
+
+
+def define_root(rough: str) -> str:
+    """The text of `{sqrt(b), whether b is not ordinary} @root(b)` of float32; `rough` spells 1 / sqrt(b).
+
+    b is ordinary if it is not negative, subnormal or nearly so, or not finite; 0 is its own root.
+    """
+    half = Number("float32", 1).constant(0.5)
+    return f"""define internal {{ float, i1 }} @root(float %b) alwaysinline nounwind {{
+  %r = {rough.format("%b")}
+  %y0 = fmul float %b, %r
+  %h = fmul float %r, {half}
+  %c = fneg float %y0
+  %e = call float @llvm.fma.f32(float %c, float %y0, float %b)
+  %y1 = call float @llvm.fma.f32(float %e, float %h, float %y0)
+  %none = fcmp oeq float %b, 0.0
+  %y = select i1 %none, float %b, float %y1
+  %bits = bitcast float %b to i32
+  %place = sub i32 %bits, {LEAST}
+  %outside = icmp ugt i32 %place, {SPAN}
+  %some = xor i1 %none, true
+  %odd = and i1 %outside, %some
+  %first = insertvalue {{ float, i1 }} poison, float %y, 0
+  %both = insertvalue {{ float, i1 }} %first, i1 %odd, 1
+  ret {{ float, i1 }} %both
+}}"""

@@ -1,0 +1,109 @@
+"""Steps with contact on a device, against the same runs on the CPU: bit by bit.
+
+States of one batch need different numbers of Newton steps and of steps along a line: each ends on its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from tests.contact import scenes
+
+import kinetree as kt
+from kinetree.compiler.emit.llvm.gpu import emit_gpu
+from kinetree.compiler.runtime import cuda_kernels
+from kinetree.errors import ShapeError
+from kinetree.motion.rollout import rollout
+from kinetree.stages.job import Job
+from kinetree.stages.targets.cuda_code import same_bits
+
+RUN = {"duration": 0.024, "dt": 0.004, "record": 3}
+HILLS = kt.Heightfield(0.03 * np.random.default_rng(2).normal(size=(7, 9)), (0.4, 0.3), (-1.2, -1.2, 0.0))
+
+
+def dropped(model: kt.Model, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """States from high above the ground to some centimetres within it, at rest and thrown."""
+    rng = np.random.default_rng(seed)
+    q, v = model.random_state(rng, count)
+    q[:, 4:6] = rng.uniform(-0.5, 0.5, (count, 2))
+    for k, height in enumerate(rng.uniform(-0.03, 0.05, count)):
+        q[k, 6] += height - min(scenes.lowest(model, q[k]))
+    return q, v * rng.uniform(0.0, 3.0, (count, 1))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "ground"), [("float64", kt.Ground()), ("float32", HILLS)], ids=["plane", "hills"]
+)
+def test_the_same_bits(fake, dtype, ground):
+    model = scenes.box().replace(name="there")
+    q, v = (x.astype(dtype) for x in dropped(model, 40))
+    here = kt.simulate(model, q, v, ground=ground, **RUN)
+    there = kt.simulate(model, kt.cuda.array(q), kt.cuda.array(v), ground=ground, **RUN)
+    assert there.q.dtype == dtype
+    found = there.numpy()
+    assert same_bits(found.q, here.q) and same_bits(found.v, here.v)
+    free = kt.simulate(model, q, v, ground=False, **RUN)
+    assert 10 < np.sum(np.abs(free.v[:, -1] - here.v[:, -1]).max(-1) > 1e-3) < 40
+
+
+@kt.function("q, v, home(nq), far -> over, q_start(nq), v_start(nv)")
+def fallen(model, q, v, home, far):
+    """Put back what has moved too far."""
+    return kt.ops.where(kt.ops.less(far, kt.ops.abs(q[4])), 1.0, 0.0), home, 0.0 * home[1:]
+
+
+def test_parameters_of_each_state_and_states_that_start_again(fake):
+    model = scenes.box().replace(name="there")
+    q, v = dropped(model, 12)
+    rng = np.random.default_rng(4)
+    n = len(model.contact_points)
+    numbers = {
+        "contact_friction": rng.uniform(0.1, 1.0, (12, n)),
+        "contact_stiffness": rng.uniform(1e4, 1e5, (12, n)),
+        "contact_dissipation": rng.uniform(0.0, 2.0, (12, n)),
+        "creep": rng.uniform(1e-4, 1e-3, 12),
+    }
+    runs = []
+    for put in (np.asarray, kt.cuda.array):
+        law = functools.partial(fallen, home=put(q), far=put(np.full(12, 0.3)))
+        given = {name: put(x) for name, x in numbers.items()}
+        runs.append(kt.simulate(model, put(q), put(v), control=law, **given, **RUN))
+    here, there = runs[0], runs[1].numpy()
+    assert same_bits(there.q, here.q) and same_bits(there.v, here.v)
+    assert same_bits(there.extra["over"], here.extra["over"]) and 0 < here.extra["over"].any(-1).sum() < 12
+    alike = kt.simulate(model, q, v, **RUN)
+    assert not np.allclose(alike.v, here.v)
+
+
+def test_rough_divisions_are_near_and_need_single_precision(fake):
+    model = scenes.box().replace(name="there")
+    q, v = (x.astype("float32") for x in dropped(model, 12))
+    here = kt.simulate(model, q, v, **RUN)
+    there = [kt.cuda.array(x) for x in (q, v)]
+    found = kt.simulate(model, *there, target="cuda_fast", **RUN).numpy()
+    assert found.q.dtype == np.float32 and not same_bits(found.v, here.v)
+    assert np.median(np.abs(found.v - here.v)) < 1e-4
+    with pytest.raises(ShapeError, match="computes in float32, but these are float64"):
+        kt.compile(kt.inverse_dynamics, model, target="cuda_fast")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_what_a_loop_carries_is_in_registers(dtype, tmp_path):
+    """The state, the iterate and the forces of all points; the Newton loop is a loop."""
+    function = rollout((), 2, 50, False, True)
+    options = function.chosen(
+        integrator="discrete", passive=True, limits=True, constraints=(), ground=kt.Ground()
+    )
+    program = Job(function, scenes.box(), function.present(()), options, dtype).program(0)
+    made = emit_gpu(program, dtype, "rows", large=False)
+    assert made.work_numbers == 0 and made.threads == 64
+    text = cuda_kernels.assemble(made.text, "sm_90")
+    assert ".local" not in text and text.count("sqrt.rn.f32") == 0 and len(text.splitlines()) < 6000
+    if shutil.which("ptxas"):
+        (tmp_path / "k.ptx").write_text(text)
+        call = ["ptxas", "-O1", "-arch=sm_90", "k.ptx", "-o", "k.cubin"]
+        subprocess.run(call, cwd=tmp_path, check=True)
