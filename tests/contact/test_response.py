@@ -9,6 +9,8 @@ from tests.derivatives.cases import tree
 from tests.loops.mechanisms import ankle, four_bar
 
 import kinetree as kt
+from kinetree.algorithms.contact_search import permitted, require_end
+from kinetree.errors import SimulationError
 from kinetree.motion.contact import _response
 
 PLANE = kt.Ground()
@@ -171,3 +173,16 @@ def test_many_points_of_a_body_are_a_loop():
         q[4:] = 0.0, 0.0, rng.uniform(0.1, 0.3)
         agrees(model, q, v, 0.5 * rng.normal(size=6), ground=kt.Ground((0.1, 0.2, 1.0)))
         agrees(model, q, v, 0.5 * rng.normal(size=6), target="eager")
+
+
+def test_what_may_be_missing_follows_from_the_numbers():
+    assert 0.99e-16 < permitted(1e-8, np.float64(3.0)) < 1.01e-16
+    assert 1e-12 < permitted(1e-8, np.float32(3.0)) < 1e-10
+
+
+def test_forces_that_were_not_found_are_refused():
+    model = kt.zoo.quadruped()
+    require_end(1e-7, model)
+    require_end(np.nan, model)  # not finite: then the result is not either
+    with pytest.raises(SimulationError, match="contact forces of model 'quadruped' were not found"):
+        require_end(1e-5, model)

@@ -15,7 +15,7 @@ from typing import Any
 
 from kinetree import ops
 from kinetree.algorithms.contact_patch import by_node, patches_of
-from kinetree.algorithms.contact_search import least
+from kinetree.algorithms.contact_search import is_over, least, permitted, require_end
 from kinetree.algorithms.contact_terms import Rubs
 from kinetree.algorithms.freed import Freed
 from kinetree.spatial import Coordinates, Force, Motion, Subspace, Transform
@@ -24,7 +24,6 @@ from kinetree.sweep import Sweep, algorithm
 STEPS = 30  # Newton steps at most; 3 to 4 are usual
 NEAR = 1e-4  # of all forces, what may be missing for a full step to be taken unseen
 EARLY = 6  # steps in which the function may rise a little: later that could go on for ever
-COARSE = 3e-6  # what may be missing with single numbers
 
 
 @algorithm(
@@ -72,8 +71,7 @@ def contact_response(
     for i in nodes:
         rest.I[i], rest.p[i] = tree.inertia(i), tree.zero(i, Force)
     slack = rest.inward(i for i in reversed(nodes) if i not in on_paths)  # the same in all Newton steps
-    exact = ops.less(0.0, (dt + dt * 1e-9) - dt)  # true of double numbers
-    allowed = ops.where(exact, fine * fine, COARSE * COARSE)
+    allowed = permitted(fine, next((y for i in nodes for y in v[i]), 0.0))
     weight = tree.model.total_mass * 1e-3
 
     def newton(d: Any, s: Any, turn: Any, lack: Any) -> tuple:
@@ -87,10 +85,11 @@ def contact_response(
         sums = _total(term.moved(now) for term in terms)
         rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(ops.less(turn, EARLY), 0.1, 1e-3))
         a = least(tree, terms, dt, sums, decrement, rising)
-        a = ops.where(_over(lack, allowed), 0.0, a)  # for the sake of others in a batch: nothing changes
+        a = ops.where(is_over(lack, allowed), 0.0, a)  # for the sake of others in a batch: nothing changes
         missing, size = _total(term.advance(a) for term in terms)
         s = s - a * s
         lack = missing * (dt * dt) / (size * (dt * dt) + weight * weight) + s * s
+        lack = ops.where(ops.less(decrement, 1e-3 * weight * allowed), 0.0, lack)  # it was the minimum before
         return [x + a * y for x, y in zip(d, step)], s, turn + 1, lack
 
     def corrected(found: list[Any]) -> list[Any]:
@@ -114,7 +113,8 @@ def contact_response(
     for term in terms:
         term.begin()
     state = [0.0] * sum(len(v[i]) for i in loaded), 1.0, 0.0, 2.0
-    d, s, *_ = tree.repeat(STEPS, newton, *state, until=lambda *state: _over(state[-1], allowed))
+    d, s, _, lack = tree.repeat(STEPS, newton, *state, until=lambda *state: is_over(state[-1], allowed))
+    require_end(lack, tree.model)
     parts = iter(_cut(d, [len(v[i]) for i in loaded]))
     for i in nodes:
         rest.move(i, Coordinates(next(parts))) if i in on_paths else rest.answer(i, 1 - s)
@@ -142,8 +142,3 @@ def _total(pairs: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
     for x, y in pairs:
         a, b = a + x, b + y
     return a, b
-
-
-def _over(lack: Any, allowed: Any) -> Any:
-    """True of what is not above what is allowed, NaN included."""
-    return ops.less(ops.where(ops.less(allowed, lack), 1.0, 0.0), 0.5)

@@ -1,13 +1,16 @@
-"""How far to go along a Newton step of a convex function."""
+"""How far to go along a Newton step of a convex function, and when to end."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from kinetree import ops
+from kinetree.errors import SimulationError
 from kinetree.spatial.vector import Number
 
 SEARCH = 10  # steps at most
+COARSE = 3e-6  # of all forces, what may be missing with single numbers
+ROUGH = 1e-3  # what may be missing when no more steps are taken
 
 
 def least(tree: Any, terms: list[Any], h: Any, sums: tuple[Any, Any], decrement: Any, rising: Any) -> Number:
@@ -38,3 +41,25 @@ def least(tree: Any, terms: list[Any], h: Any, sums: tuple[Any, Any], decrement:
     end = ops.max(slope(1.0), 0.0)
     state = tree.repeat(SEARCH, narrowed, 0.0, -decrement, 1.0, end, 1.0, end, until=is_fine)
     return ops.where(is_fine(*state), state[4], ops.where(ops.less(0.0, state[0]), state[0], state[4]))
+
+
+def permitted(fine: Number, some: Number) -> Number:
+    """The share of all forces that may be missing, squared: more with single numbers, as a number tells."""
+    size = 1.0 + some * some
+    is_double = ops.less(0.0, (size + size * 1e-9) - size)
+    return ops.where(is_double, fine * fine, COARSE * COARSE)
+
+
+def is_over(lack: Number, allowed: Number) -> Number:
+    """True of what is not above what is allowed, NaN included."""
+    return ops.less(ops.where(ops.less(allowed, lack), 1.0, 0.0), 0.5)
+
+
+def require_end(lack: Number, model: Any) -> None:
+    """Refuse a state in which too much of the forces is missing."""
+    ops.require(
+        ops.where(is_over(lack, ROUGH * ROUGH), 2.0, 0.0),
+        f"the contact forces of model {model.name!r} were not found: the ground is too stiff, or the motion "
+        "too fast, for a step of this length; shorten dt, or lower contact_stiffness",
+        SimulationError,
+    )
