@@ -39,6 +39,7 @@ def sample(name: str, batch: int = 3):
         "integrator": lambda model, rng: "rk4",
         "passive": lambda model, rng: True,
         "limits": lambda model, rng: False,
+        "ground": lambda model, rng: False,
         "extra": lambda model, rng: ("rotors", "damping"),
         "constraints": held,
         "steps": lambda model, rng: 2,

@@ -331,7 +331,15 @@ def test_an_event_that_raises():
     assert caught.value.trajectory.model is model
 
 
-def test_an_interrupt_keeps_what_is_done():
+@pytest.fixture
+def interruptible():
+    """Ctrl-C raises an error, also where tests run in the background and it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_keeps_what_is_done(interruptible):
     model = kt.zoo.double_pendulum()
     q, v = state(model, 1)
 

@@ -73,14 +73,16 @@ class Program:
     def ops(self) -> dict[str, int]:
         """How often each kind of operation stands in the text (loop bodies once).
 
-        `flops` is add + mul + div + sqrt; `sincos` counts arguments, whether of sin, cos or both.
+        `flops` is add + mul + div + sqrt; `sincos` counts arguments, whether of sin, cos or both, and those
+        that are inputs once for all parts.
         """
         counts: Counter[str] = Counter()
         arguments = set()
         for statement in walk(self.body):
             if isinstance(statement, Expr):
                 if statement.op in ("sin", "cos"):
-                    arguments.add(statement.args[0])
+                    of = statement.args[0]
+                    arguments.add(of.args if type(of) is Expr and of.op == "load" else of)
                     continue
                 counts.update(PRIMITIVES[statement.op].cost)
         keys = ("add", "mul", "div", "sqrt", "neg", "other")
