@@ -66,7 +66,7 @@ def standing(policy):
 
 def main(folder: Path) -> dict[str, float]:
     """Learn; a drawing of the cost goes to the folder."""
-    torch.manual_seed(0)
+    torch.manual_seed(1)
     policy, costs = Policy(), []
     figures = {"poles that stand in the end before": standing(policy)}
     optimizer = torch.optim.Adam(policy.parameters(), RATE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.contact.scenes import box, dense, quadruped, solid, standing, thing
 from tests.derivatives.cases import tree
 from tests.loops.mechanisms import ankle, four_bar
@@ -63,7 +64,10 @@ def test_a_quadruped_that_falls_hard(trunk):
         agrees(model, q, 2 * rng.normal(size=18), 0.5 * rng.normal(size=18))
 
 
-@pytest.mark.parametrize("stiffness, creep, h", [(1e6, 1e-5, 5e-3), (1e7, 1e-4, 1e-3), (1e3, 1e-2, 1e-2)])
+EXTREME = [(1e6, 1e-5, 5e-3), (1e7, 1e-4, 1e-3), (1e3, 1e-2, 1e-2)]
+
+
+@pytest.mark.parametrize("stiffness, creep, h", share(EXTREME, 3))
 def test_stiff_and_soft_ground(stiffness, creep, h):
     model = quadruped(stiffness=stiffness, dissipation=0.5)
     rng, start = np.random.default_rng(1), standing(model)

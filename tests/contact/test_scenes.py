@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.contact.scenes import G, box, gains, quadruped, standing, thing, tilted
 
 import kinetree as kt
@@ -36,7 +37,7 @@ def test_a_box_sinks_in_by_what_its_stiffness_says():
     assert abs(run.q[-1, 6] - (0.1 - 10 * G / (4 * 4e4))) < 1e-6
 
 
-@pytest.mark.parametrize("dt", [1e-3, 2e-3, 5e-3])
+@pytest.mark.parametrize("dt", share([1e-3, 2e-3, 5e-3], 3))
 def test_a_box_slides_down_a_slope_as_it_should(dt):
     angle, mu = np.radians(10.0), 0.1
     model = box(10.0, stiffness=4e4, friction=mu)
@@ -70,7 +71,7 @@ def test_a_slope_may_also_be_the_ground():
     assert abs(speed / 0.5 - G * (np.sin(angle) - 0.2 * np.cos(angle))) < 1e-5
 
 
-@pytest.mark.parametrize("mu", [0.2, 1.0])
+@pytest.mark.parametrize("mu", share([0.2, 1.0], 2))
 def test_a_sliding_box_stops_where_it_should_and_does_not_glide(mu):
     model = box(10.0, (0.2, 0.2, 0.02), stiffness=4e4, friction=mu)
     q, v = at_rest(model, 0.02 - 10 * G / (4 * 4e4))
@@ -117,7 +118,7 @@ def energy(model: kt.Model, run: kt.Trajectory) -> np.ndarray:
     return total
 
 
-@pytest.mark.parametrize("dt", [1e-3, 2e-3, 5e-3])
+@pytest.mark.parametrize("dt", share([1e-3, 2e-3, 5e-3], 3))
 def test_a_tumbling_box_never_gains_energy(dt):
     model = box(10.0, (0.15, 0.1, 0.05), stiffness=4e4, dissipation=0.0)
     rng = np.random.default_rng(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.io.peers import eager
 from tests.loops.mechanisms import at, four_bar, link
 
@@ -179,7 +180,7 @@ def test_what_acts_on_a_cut_joint_is_said(tmp_path):
 
 
 # --- writers ---
-@pytest.mark.parametrize("ending", ["xml", "urdf", "json"])
+@pytest.mark.parametrize("ending", share(["xml", "urdf", "json"], 3))
 @pytest.mark.parametrize(
     "name", ["four_bar", "slider_crank", "gripper", "cassie_leg", "parallel_ankle", "differential"]
 )

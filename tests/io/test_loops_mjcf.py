@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.io.peers import bare_mjcf
 
 import kinetree as kt
@@ -155,7 +156,7 @@ CLOSED = {
 }
 
 
-@pytest.mark.parametrize("name", CLOSED)
+@pytest.mark.parametrize("name", share(CLOSED, 2))
 def test_mujoco_finds_it_closed(name):
     text, freedom = CLOSED[name]
     model = kt.load(text)
@@ -165,7 +166,7 @@ def test_mujoco_finds_it_closed(name):
     check(model, text)
 
 
-@pytest.mark.parametrize("name", CLOSED)
+@pytest.mark.parametrize("name", share(CLOSED, 2))
 def test_ignored_loops_leave_the_tree_and_say_so(name):
     text, _ = CLOSED[name]
     model = kt.load(text, loops="ignore")
