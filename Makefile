@@ -29,7 +29,7 @@ help:  ## say what there is
 demo: $(PLOTS)  ## one robot file all the way: quantities, a race, a motion, control, plots (needs under a minute)
 	@$(BIN)/python -m kinetree demo --output build/demo
 
-test: $(PEERS)  ## lint, and every test beside it (eight to nine minutes on two cores)
+test: $(PEERS)  ## lint, and every test beside it (about ten minutes on two cores)
 	@$(MAKE) --no-print-directory -j 2 lint pytest
 
 test-all: $(ALL)  ## install every extra, then lint and every test
