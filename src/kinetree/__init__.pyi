@@ -3010,7 +3010,7 @@ def contact_forces(
     Returns:
         force (..., points, 3)
 
-    Reference: Castro and others (arXiv 2312.03908).
+    Reference: Castro and others (2023).
     """
 
 def torque_regressor(

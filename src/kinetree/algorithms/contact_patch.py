@@ -7,7 +7,7 @@ from typing import Any
 
 from kinetree.algorithms.contact_law import Law, Numbers, axes_along, leaving_of, pressure, touched
 from kinetree.algorithms.contact_terms import Terms
-from kinetree.model.shapes import on_rim
+from kinetree.model.shapes import offset
 from kinetree.spatial import Force
 from kinetree.spatial import vector as vec
 from kinetree.spatial.articulated import ArticulatedInertia
@@ -28,21 +28,18 @@ class Patch(Terms):
     ):  # fmt: skip
         super().__init__(tree, len(points), h, len(points) > (FEW if len(tree.contacts) <= MANY else 1))
         self.body, self.creep, self.pose = body, creep, P[body]
-        known = tree.constants([(*_shape(p), *x) for p, x in zip(points, given)], self.loops)
+        known = tree.constants([(*p.support.numbers, *x) for p, x in zip(points, given)], self.loops)
         self.facts, self.start = tree.rows(self.count, 5), tree.rows(self.count, 3)
         self.places = tree.rows(self.count, 12)
         for k in self.each():
             *shape, stiffness, dissipation, friction = known[k]
-            center, radius, rim = (shape[0], shape[1], shape[2]), shape[3], shape[4:]
+            center = (shape[0], shape[1], shape[2])
             at = vec.add(self.pose.translation, self.pose.turned_back(center))
             gap, normal = ground.at(at)
             E = tuple(self.pose.turned(axis) for axis in axes_along(normal))
-            offset = vec.scale(E[2], -radius)
-            if rim:
-                axis, start, reach = (tuple(part) for part in (rim[:3], rim[3:6], rim[6:]))
-                offset = vec.add(offset, on_rim(axis, start, reach, E[2]))  # type: ignore[arg-type]
-            r = vec.add(center, offset)
-            depth = -(gap + vec.dot(E[2], offset))
+            aside = offset(shape, E[2])
+            r = vec.add(center, aside)
+            depth = -(gap + vec.dot(E[2], aside))
             self.places[k] = [*r, *E[0], *E[1], *E[2]]
             self.start[k] = u = (self.way(k) @ V[body]).linear
             pressing = (depth, stiffness, dissipation, leaving_of(depth, dissipation))
@@ -98,9 +95,3 @@ def by_node(tree: Sweep, nodes: Sequence[Any], patches: Sequence[tuple[Patch, An
         path = tree.paths([patch.body])
         found[next(i for i in reversed(nodes) if i in path)].append(patch)
     return found
-
-
-def _shape(point: Any) -> tuple[Any, ...]:
-    """The numbers that say where a point touches: of its ball, and of its rim if it has one."""
-    rim = () if point.rim is None else (*point.rim.axis, *point.rim.start, *point.rim.reach)
-    return (*point.position, point.radius, *rim)

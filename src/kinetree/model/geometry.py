@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.model import validate
-from kinetree.model.shapes import Rim, Shape, Support
+from kinetree.model.shapes import Rim, Shape, Support, offset
 from kinetree.spatial import vector as vec
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
@@ -48,20 +48,22 @@ class ContactPoint(NamedTuple):
     dissipation: float  # s/m
     rim: Rim | None = None  # of a cylinder: where on a circle the point is depends on the normal
 
+    @property
+    def support(self) -> Support:
+        """Where it is on the body."""
+        return Support(self.position, self.radius, self.rim)
+
     def touching(self, normal: Vector) -> Vector:
         """Where it touches a surface: a point in body coordinates.
 
         Args:
             normal: unit vector out of the surface, in the axes of the body; numbers of any kind.
         """
-        found = self.position
-        if self.rim is not None:
-            found = vec.add(found, self.rim.offset(normal))
-        return vec.sub(found, vec.scale(normal, self.radius)) if self.radius else found
+        return vec.add(self.position, offset(self.support.numbers, normal))
 
     def moved(self, pose: Pose, body: int | None = None) -> ContactPoint:
         """The same point in a frame in which the one that it is given in has this pose."""
-        place = Support(self.position, self.radius, self.rim).moved(pose)
+        place = self.support.moved(pose)
         return self._replace(position=place.position, rim=place.rim, body=self.body if body is None else body)
 
 

@@ -7,7 +7,7 @@ ground that is flat at their size, in finitely many points; `supports` names the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Any, ClassVar, NamedTuple
 
@@ -39,10 +39,6 @@ class Rim(NamedTuple):
         """The same rim in a frame where the shape's own has this pose."""
         return self._replace(axis=vec.mat_vec(pose.R, self.axis), start=vec.mat_vec(pose.R, self.start))
 
-    def offset(self, normal: Vector) -> Vector:
-        """From the centre of the circle to the point, for the normal of a surface in the same axes."""
-        return on_rim(self.axis, self.start, self.reach, normal)
-
     @property
     def reach(self) -> tuple[float, float]:
         """How far down and aside the point is."""
@@ -50,7 +46,14 @@ class Rim(NamedTuple):
         return self.radius * math.cos(self.angle), aside
 
 
-def on_rim(axis: Vector, start: Vector, reach: tuple, normal: Vector) -> Vector:
+def offset(numbers: Sequence[Any], normal: Vector) -> Vector:
+    """From the position of a support with these `numbers` to where it touches a surface with this normal."""
+    radius, rim = numbers[3], tuple(numbers[4:])
+    found = vec.scale(normal, -radius)
+    return vec.add(found, _on_rim(rim[:3], rim[3:6], rim[6:], normal)) if rim else found
+
+
+def _on_rim(axis: Any, start: Any, reach: tuple, normal: Vector) -> Vector:
     """A point of a circle, from its centre: so far down and aside, for a surface with this normal."""
     across = vec.sub(normal, vec.scale(axis, vec.dot(axis, normal)))
     square = vec.dot(across, across)
@@ -66,6 +69,12 @@ class Support(NamedTuple):
     position: Vector  # of the point, or of the centre of the ball or the rim
     radius: float = 0.0  # of the ball
     rim: Rim | None = None
+
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """All that says where it touches, in a row."""
+        rim = () if self.rim is None else (*self.rim.axis, *self.rim.start, *self.rim.reach)
+        return (*self.position, self.radius, *rim)
 
     def moved(self, pose: Pose) -> Support:
         """The same point in a frame where the one that it is given in has this pose."""

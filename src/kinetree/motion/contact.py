@@ -196,7 +196,7 @@ def contact_forces(
     servos, dry friction, stops. Arguments as for `kt.step`, which makes this step. Zero where nothing
     touches.
 
-    Reference: Castro and others (arXiv 2312.03908).
+    Reference: Castro and others (2023).
     """
     if resolved(model, ground, "discrete", "contact_forces") is None:
         return np.zeros((len(model.contact_points), 3))
