@@ -28,7 +28,7 @@ def cases() -> list:
     return found
 
 
-@pytest.mark.parametrize(("on", "mode", "name"), share(cases(), 2))
+@pytest.mark.parametrize(("on", "mode", "name"), share(cases(), 4))
 def test_count_is_as_on_file(on, mode, name):
     known = GOLDEN.get(counts.key(on, mode), {})
     assert name in known, f"{name} has no count for {on}, {mode}: run python -m tests.golden.counts"

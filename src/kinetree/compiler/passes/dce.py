@@ -17,10 +17,12 @@ from kinetree.compiler.ir.graph import (
     Block,
     Clear,
     Loop,
+    Part,
     Spoil,
     Statement,
     Store,
     Switch,
+    While,
 )
 from kinetree.compiler.ir.indices import ANYTHING, Facts, Indices
 from kinetree.compiler.ir.program import Program, operands
@@ -54,7 +56,7 @@ def _drop(block: Block, alive: set[Any], used: set[Array]) -> None:
         elif isinstance(statement, Switch):
             for case in statement.cases:
                 _drop(case, alive, used)
-        elif not isinstance(statement, Spoil):
+        elif isinstance(statement, (Loop, While, Part)):
             _drop(statement.body, alive, used)
 
 

@@ -42,11 +42,15 @@ def optimize(program: Program, part_size: int = PART_SIZE) -> Program:
     """
     with without_garbage_collection():
         check(program)
+        given = program.graph
         for step in PASSES:
+            before = program.graph
             if step is not split:
                 program = step(program)
             elif part_size:
                 program = split(program, part_size)
+            if before not in (program.graph, given):
+                before.empty()
         return check(program)
 
 
