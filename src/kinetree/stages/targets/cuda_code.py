@@ -31,6 +31,7 @@ from kinetree.stages.targets.cuda_way import way_of
 PROOF = 300  # states on which a kernel proves itself: several tiles for each of two blocks, the last ragged
 LEVELS = (4, 1, 0)  # of optimisation in the driver: what fails its proof is tried lower
 NONE = -1  # instead of a level, if a kernel fails at all of them
+LONG = 1 << 20  # characters of PTX from which on the highest level would take minutes
 WAVES = 8  # blocks on each processor where work arrays are in the device's memory
 MANY = 2**31 - 1  # blocks that a launch can have
 NEAR, FEW = 0.01, 0.1  # what is rough: how near most states are, and the share of those that need not be
@@ -201,7 +202,8 @@ class Code:
         constants = cuda.Memory(where, len(self.tables), kept=False)
         constants.put(np.frombuffer(self.tables, np.uint8))
         known = self._level(near, where)
-        for level in (k for k in LEVELS if known is None or k <= known):
+        levels = LEVELS if len(near.text) < LONG else LEVELS[1:]
+        for level in (k for k in levels if known is None or k <= known):
             launchers = [cuda_kernels.Launcher(t.text, where, level, t.threads, t.shared) for t in texts]
             if near.waves:
                 blocks = near.waves * where.processors * launchers[0].resident()
@@ -209,7 +211,7 @@ class Code:
             few = where.processors * min(WAVES, launchers[-1].resident())
             made = Loaded(launchers[0], large, near.tile, constants, blocks, few, near.work)
             if self._proves_itself(made, where):
-                if level != LEVELS[0] and known is None:
+                if level != levels[0] and known is None:
                     self._keep_level(near, where, level)
                 self._loaded[where.number, layout] = made
                 return made
