@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,19 @@ def test_arrays_of_cupy(sample):
     q, v, _ = (cupy.asarray(x) for x in arrays)
     run = kt.simulate(arm, q, v, duration=0.01, dt=0.001, limits=False)
     assert isinstance(run.q, cupy.ndarray) and run.q.shape == (300, 11, 7)
+
+
+def test_the_tutorial(capsys):
+    """A million arms, and the best one wins: the page's program with CuPy instead of NumPy."""
+    pytest.importorskip("cupy")
+    text = (Path(__file__).parents[2] / "docs" / "tutorials" / "sampling.md").read_text()
+    program = text.partition("```python\n")[2].partition("```")[0]
+    before, after = text.partition("```text\n")[2].partition("```")[0].splitlines()
+    changed = program.replace("import numpy as np", before)
+    changed = "\n".join(after if line.startswith("samples, ") else line for line in changed.splitlines())
+    assert changed.count("cupy") == 1 and "1_000_000" in changed
+    exec(changed, {})
+    assert float(capsys.readouterr().out.split()[-1]) < 0.1
 
 
 def test_arrays_of_numba(sample):
