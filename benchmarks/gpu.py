@@ -11,9 +11,8 @@ import argparse
 import ctypes
 import json
 import math
-import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import product
 from multiprocessing import get_context
@@ -24,6 +23,7 @@ import numpy as np
 
 import kinetree as kt
 from benchmarks import gpu_contact
+from benchmarks.gpu_clock import TURNS, Clock
 from kinetree.compiler.runtime import cuda, cuda_kernels
 from kinetree.compiler.runtime.cuda_arrays import View
 from kinetree.model import Model
@@ -37,7 +37,7 @@ ROBOTS = {"7-axis arm": kt.zoo.arm7, "quadruped": kt.zoo.quadruped, "humanoid": 
 FUNCTIONS = {"ID": kt.inverse_dynamics, "FD": kt.forward_dynamics, "M": kt.mass_matrix}
 NUMBERS = 1 << 28  # that the arrays of a timing hold at most
 DISTINCT = 4096  # states that are not repeated
-ROUNDS, TURNS = 7, 10
+MANY = 100  # turns of small batches
 STEPS = 200
 CONTACT = (("float32", "cuda"), ("float32", "cuda_fast"), ("float64", "cuda"))
 DTYPES = ("float32", "float64")
@@ -56,35 +56,6 @@ SIMULATED = [
 def model_of(robot: str) -> Model:
     """The model of a robot, always the same: kernels are kept with it."""
     return ROBOTS[robot]()
-
-
-class Clock:
-    """Times work on a device by its own clock."""
-
-    def __init__(self, where: cuda.Device):
-        self.device, self.events = where, [ctypes.c_void_p(), ctypes.c_void_p()]
-        with where.current():
-            for event in self.events:
-                cuda.check(cuda.driver().cuEventCreate(ctypes.byref(event), 0), "an event")
-
-    def seconds(self, work: Callable[[], Any], turns: int = TURNS) -> float:
-        """The time of one turn: the median of some rounds."""
-        found = []
-        for _ in range(ROUNDS):
-            self._record(0)
-            for _ in range(turns):
-                work()
-            self._record(1)
-            with self.device.current():
-                cuda.check(cuda.driver().cuEventSynchronize(self.events[1]), "an event")
-                elapsed = ctypes.c_float()
-                cuda.driver().cuEventElapsedTime(ctypes.byref(elapsed), *self.events)
-            found.append(elapsed.value / 1e3 / turns)
-        return statistics.median(found)
-
-    def _record(self, which: int) -> None:
-        with self.device.current():
-            cuda.check(cuda.driver().cuEventRecord(self.events[which], ctypes.c_void_p(0)), "an event")
 
 
 def arrays_for(job: Job, count: int, columns: bool = False) -> list[cuda.DeviceArray]:
@@ -133,12 +104,14 @@ class Prepared:
         self.form = self.kernel._form(views[: len(self.inputs)], views[len(self.inputs) :])
         self.loaded = self.kernel.code.load(where, self.form.layout)
         self.arguments = [n for v, s in zip(views, self.form.strides) for n in (v.pointer, *s)]
-        self.notes = Notes(where, 0)
+        self._notes: dict[int, Notes] = {}
 
-    def start(self) -> None:
+    def start(self, stream: int) -> None:
         """Start the kernel, and do not look whether a state was refused."""
+        if stream not in self._notes:
+            self._notes[stream] = Notes(cuda.device(), stream)
         with cuda.device().current():
-            self.kernel.code._launch(self.loaded, list(self.arguments), self.count, self.notes)
+            self.kernel.code._launch(self.loaded, list(self.arguments), self.count, self._notes[stream])
 
     @property
     def bytes(self) -> int:
@@ -172,12 +145,18 @@ def simulation_job(robot: str, integrator: str, dtype: str, joints: bool) -> Job
 
 
 def function_row(
-    robot: str, name: str, dtype: str, clock: Clock, count: int = 0, columns: bool = False
+    robot: str,
+    name: str,
+    dtype: str,
+    clock: Clock,
+    count: int = 0,
+    columns: bool = False,
+    turns: int = TURNS,
 ) -> dict[str, Any]:
     """States a second of one function."""
     job = function_job(robot, name, dtype)
     ready = Prepared(job, count or states_for(job), columns)
-    seconds = clock.seconds(ready.start)
+    seconds = clock.seconds(ready.start, turns)
     flops = ready.kernel.ops["flops"]
     return {
         "robot": robot, "function": name, "dtype": dtype, "states": ready.count,
@@ -192,11 +171,12 @@ def copy_speed(clock: Clock) -> float:
     size = 1 << 31
     a, b = cuda.Memory(cuda.device(), size), cuda.Memory(cuda.device(), size)
 
-    def copy() -> None:
+    def copy(stream: int) -> None:
         with cuda.device().current():
-            cuda.driver().cuMemcpyDtoDAsync_v2(
-                ctypes.c_uint64(b.pointer), ctypes.c_uint64(a.pointer), ctypes.c_size_t(size), None
+            status = cuda.driver().cuMemcpyDtoDAsync_v2(
+                *map(ctypes.c_uint64, (b.pointer, a.pointer, size, stream))
             )
+            cuda.check(status, "a copy")
 
     return 2 * size / clock.seconds(copy)
 
@@ -330,7 +310,7 @@ def time_calls(clock: Clock, found: Results) -> None:
 def time_batches(clock: Clock, found: Results) -> None:
     for robot, name in product(ROBOTS, ("ID", "FD")):
         for k in range(5, 23):
-            row = function_row(robot, name, "float32", clock, 1 << k)
+            row = function_row(robot, name, "float32", clock, 1 << k, turns=MANY if k < 16 else TURNS)
             found.add("batches", {n: row[n] for n in ("robot", "function", "states", "rate")})
     print(f"{len(found['batches'])} batches timed", flush=True)
 

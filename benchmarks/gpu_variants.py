@@ -22,7 +22,8 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gpu import FUNCTIONS, Clock, Prepared, copy_speed, model_of, states_for
+from benchmarks.gpu import FUNCTIONS, Prepared, copy_speed, model_of, states_for
+from benchmarks.gpu_clock import Clock
 from kinetree.compiler.emit.llvm import gpu_plan
 from kinetree.compiler.passes.strands import put_aside, strands
 from kinetree.compiler.runtime import cuda
