@@ -47,7 +47,7 @@ bench: $(PEERS)  ## time kinetree on this computer, beside what is installed
 	$(BIN)/python -m benchmarks
 
 bench-gpu: $(RUN)  ## time kinetree on an NVIDIA GPU of this computer
-	$(BIN)/python -m benchmarks.gpu --batches
+	$(BIN)/python -m benchmarks.gpu --jobs 4
 
 docs: $(DOCS)  ## build the pages of docs/ into build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/docs
