@@ -12,7 +12,7 @@ from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.model.ground import Ground, Heightfield
 from kinetree.motion import flight
-from kinetree.motion.joint_forces import Servo, slopes, within_efforts
+from kinetree.motion.joint_forces import Servo, joint_forces
 from kinetree.spatial import vector as vec
 from kinetree.stages import SweepFunction, function
 
@@ -99,14 +99,16 @@ def touching_step(
 
     The velocities of floating bases are those in fixed axes: their accelerations are counted from `steady`.
     """
-    tau = within_efforts(model, tau)[0] if limits else tau
+    joints = joint_forces(model, q, v, h, tau, servo, passive, limits, rubs=False)
+    span, tau, offset, slope, bounded = joints
     force = tau + flight.gyroscopic_difference(model, v, h)
-    joints = slopes(model, q, v, h, servo, passive, limits, rubs=False)
     tree, more = model.spanning_tree, dict[str, Any]()
-    if joints is not None:
-        span, offset, slope = joints
+    if not joints.is_nothing:
         force = force + span.force(offset - slope * span.velocities(v))
         more["added"] = slope * h
+    if bounded:
+        more["bounded"] = tuple((x.place, x.low is not None, x.high is not None) for x in bounded)
+        more["pulls"] = np.array([[0.0 if y is None else y for y in x[1:]] for x in bounded])
     rubbing = tuple(int(k) for k in np.flatnonzero(tree.friction)) if passive else ()
     if rubbing:
         more["rub"] = tree.friction

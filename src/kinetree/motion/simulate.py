@@ -83,8 +83,8 @@ def simulate(
         record: keep every k-th step.
         passive: with damping, friction and springs of the joints.
         limits: with stops at the limits of the joints ("discrete"; others warn where limits are passed), and
-            with `control` cut off at the effort limits of the joints: a warning says so, and
-            `extra["saturated"]` says when. A servo is not cut off: it is part of the step.
+            with `control` and servo together cut off at the effort limits of the joints: a warning says so,
+            and `extra["saturated"]` says when.
         events: functions g(t, q, v) of one state, or functions of a model "t, q, v -> g", whose zeros are
             found and listed in `events`; attributes `terminal` (the state stops there) and `direction` (1:
             rising, -1) as in SciPy.

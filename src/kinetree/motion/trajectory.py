@@ -14,7 +14,7 @@ from kinetree.constraints import Constraint, constrained_dynamics
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.motion import contact, group
-from kinetree.motion.joint_forces import SMOOTHING, within_efforts
+from kinetree.motion.joint_forces import SMOOTHING, Servo, driven, within_efforts
 from kinetree.spanning import loop_matrix
 
 Array = np.ndarray
@@ -212,19 +212,16 @@ class Trajectory:
 
     @cached_property
     def joint_force(self) -> Array:
-        """(..., T+1, nv): all generalised forces at the joints: control within its effort limits, servos,
+        """(..., T+1, nv): all generalised forces at the joints: control and servos within the effort limits,
         damping, friction, springs.
 
         Stops at limits are not in it: they act within a step.
         """
-        total = within_efforts(self.model, self.tau)[0] if self.settings.get("limits", True) else self.tau
+        total = driven(self.model, self.q, self.v, self.tau, Servo.among(self.extra))
+        total = within_efforts(self.model, total)[0] if self.settings.get("limits", True) else total
         if self.settings.get("passive", True):
             total = total + derived.passive_force(self.model, self.q, self.v, smoothing=SMOOTHING)
-        kp, kd = self.extra.get("kp"), self.extra.get("kd")
-        if kp is not None:
-            setpoint = self.extra.get("setpoint", self.model.neutral())
-            total = total + kp * self.model.difference(self.q, np.broadcast_to(setpoint, self.q.shape))
-        return total if kd is None else total - kd * self.v
+        return total
 
     @cached_property
     def acceleration(self) -> Array:
