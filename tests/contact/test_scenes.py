@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from tests.conftest import share
@@ -226,6 +228,21 @@ def test_without_ground_it_falls():
         run = kt.simulate(model, q, v, duration=0.5, dt=1e-2, ground=ground)
         assert run.q[-1, 6] < -1.0
     assert not kt.contact_forces(model, q, v, v, dt=1e-2, ground=False).any()
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "variational", "dopri5"])
+def test_integrators_without_a_ground_say_so(integrator):
+    model = box()
+    q, v = at_rest(model, 0.1)
+    more = {"duration": 0.02, "dt": 1e-2, "integrator": integrator}
+    with pytest.warns(UserWarning, match=f"{integrator} knows no ground: 'thing' falls through it"):
+        kt.simulate(model, q, v, **more)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kt.simulate(model, q, v, ground=False, **more)
+        kt.simulate(kt.zoo.pendulum(), [0.0], [0.0], **more)
+    with pytest.raises(kt.errors.ArgumentError, match="knows no ground"):
+        kt.simulate(model, q, v, ground=kt.Ground(), **more)
 
 
 def test_a_trajectory_knows_its_contacts(tmp_path):

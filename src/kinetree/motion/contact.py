@@ -66,7 +66,12 @@ def resolved(
         raise ArgumentError(f"{who}: {integrator} knows no ground: use integrator='discrete'")
     if integrator != "discrete" or not model.contact_points:
         return None
-    return (model.ground or (PLANE if _floats(model) else None)) if ground is True else ground
+    return own_ground(model) if ground is True else ground
+
+
+def own_ground(model: Model) -> Ground | Heightfield | None:
+    """The ground of a model: what it says, or the plane z = 0 for one that could fall on it."""
+    return (model.ground or (PLANE if _floats(model) else None)) if model.contact_points else None
 
 
 def _floats(model: Model) -> bool:
