@@ -46,6 +46,7 @@ def step(
     contact_dissipation: Array | None = None,
     contact_friction: Array | None = None,
     creep: Any = None,
+    contact_accuracy: Any = None,
 ) -> tuple[Array, Array]:
     """The state (q, v) after a step of `dt` seconds, with `tau` and `f_ext` constant during the step.
 
@@ -76,7 +77,9 @@ def step(
     method = _METHODS[choice("integrator", integrator, *INTEGRATORS)]
     below = contact.resolved(model, ground, integrator, "step", constraints)
     if below is not None:
-        felt = Contact(below, contact_stiffness, contact_dissipation, contact_friction, creep)
+        felt = Contact(
+            below, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy
+        )
         servo = Servo(kp, kd, setpoint)
         return contact.touching_step(model, q, v, tau, f_ext, dt, servo, passive, limits, felt)[:2]
     tau = within_efforts(model, tau)[0] if limits else tau
