@@ -133,7 +133,7 @@ def test_gradients_of_a_step_with_bounds():
     q[6] -= 2e-3
     rng = np.random.default_rng(4)
     v, tau, dq, dv = 0.3 * rng.normal(size=18), np.zeros(18), rng.normal(size=18), rng.normal(size=18)
-    more = {"dt": 2e-3, "creep": 1e-2, "setpoint": q, **gains(model, 50.0)}
+    more = {"dt": 2e-3, "creep": 1e-2, "contact_accuracy": 1e-10, "setpoint": q, **gains(model, 50.0)}
     *_, slope = kt.jvp_of(kt.step)(model, q, v, tau, **more, d_q=dq, d_v=dv)
     e = 1e-6
     ahead, behind = (

@@ -37,7 +37,7 @@ def compared(
     for k in stiffness:
         run = kt.simulate(
             model, q, v, duration=steps * h, dt=h, contact_stiffness=k, contact_friction=mu, creep=1e-7,
-            contact_dissipation=0.0, limits=False,
+            contact_dissipation=0.0, contact_accuracy=1e-8, limits=False,
         )  # fmt: skip
         errors.append(float(abs(model.difference(x, run.q[-1])).max()))
     return errors

@@ -127,7 +127,7 @@ def test_a_tumbling_box_never_gains_energy(dt):
     q, v = at_rest(model, 0.5)
     q = np.repeat(q[None], 32, 0)
     v = rng.normal(size=(32, 6)) * [8, 8, 8, 1, 1, 1]
-    run = kt.simulate(model, q, v, duration=2.0, dt=dt)
+    run = kt.simulate(model, q, v, duration=2.0, dt=dt, contact_accuracy=1e-8)
     assert not run.failed
     gain = np.diff(energy(model, run), axis=-1)
     assert gain.max() < 1e-12, gain.max()
@@ -141,7 +141,7 @@ def test_a_passive_quadruped_with_damped_joints_never_gains_energy():
     q[:, 6] += 0.3
     v = rng.normal(size=(16, 18))
     for dt in (1e-3, 5e-3):
-        run = kt.simulate(model, q, v, duration=1.0, dt=dt, limits=False)
+        run = kt.simulate(model, q, v, duration=1.0, dt=dt, limits=False, contact_accuracy=1e-8)
         assert not run.failed
         assert np.diff(energy(model, run), axis=-1).max() < 1e-12
 
@@ -182,7 +182,8 @@ def test_what_presses_is_in_the_ground_at_the_end_of_the_step():
     q = np.repeat(standing(model)[None], 8, 0)
     q[:, 6] += 0.1
     v = np.random.default_rng(5).normal(size=(8, 18))
-    run = kt.simulate(model, q, v, duration=0.5, dt=2e-3, setpoint=standing(model), **gains(model))
+    more = {"setpoint": standing(model), "contact_accuracy": 1e-12, **gains(model)}
+    run = kt.simulate(model, q, v, duration=0.5, dt=2e-3, **more)
     T = kt.placements(model, run.q)
     heights = np.stack([T[..., p.body - 1, 2, :] @ (*p.position, 1.0) for p in model.contact_points], -1)
     end = heights + 2e-3 * run.contact_velocity[..., 2]

@@ -28,17 +28,16 @@ EARLY = 6  # steps in which the function may rise a little: later that could go 
 
 
 @algorithm(
-    "q, v, x, dt, contact_stiffness, contact_dissipation, contact_friction, creep, added?, rub?, "
-    "pulls?(bounded, 4) "
-    "-> change(nv), force(points, 3), velocity(points, 3)",
+    "q, v, x, dt, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy, "
+    "added?, rub?, pulls?(bounded, 4) -> change(nv), force(points, 3), velocity(points, 3), newton_steps",
     invariant=True,
     touching=True,
     listed=False,
 )
 def contact_response(
     tree: Sweep, q: Any, v: Any, x: Any, dt: Any, contact_stiffness: Any, contact_dissipation: Any,
-    contact_friction: Any, creep: Any, added: Any, rub: Any, pulls: Any, *, ground: Any,
-    rubbing: tuple[int, ...] = (), bounded: tuple[Bounds, ...] = (), fine: float = 1e-8,
+    contact_friction: Any, creep: Any, contact_accuracy: Any, added: Any, rub: Any, pulls: Any, *,
+    ground: Any, rubbing: tuple[int, ...] = (), bounded: tuple[Bounds, ...] = (),
 ) -> Any:  # fmt: skip
     """The change of velocity by the momentum `x` when points of the model touch the ground; their forces and
     velocities.
@@ -48,8 +47,8 @@ def contact_response(
     f are the forces of compliant contact with friction (in the results: in world axes) at the end of a step
     of length h = `dt`, and `rub`, dry friction of the joints whose velocities are in `rubbing`, and `pulls`,
     forces along the velocities in `bounded`: offset, slope, and bounds. The solution is unique, and follows
-    from the state alone; `fine` is the share of the forces that may be missing. Without `ground` nothing
-    touches. Cost O(N) for each of a few Newton steps.
+    from the state alone; `contact_accuracy` is the share of the forces that may be missing. Without `ground`
+    nothing touches. Cost O(N) for each of a few Newton steps.
 
     Reference: Castro and others (2023); Chan, Golub and Mulet (1999) for the duals.
     """
@@ -76,7 +75,7 @@ def contact_response(
     for i in nodes:
         rest.I[i], rest.p[i] = tree.inertia(i), tree.zero(i, Force)
     slack = rest.inward(i for i in reversed(nodes) if i not in on_paths)  # the same in all Newton steps
-    allowed = permitted(fine, next((y for i in nodes for y in v[i]), 0.0))
+    allowed = permitted(contact_accuracy, next((y for i in nodes for y in v[i]), 0.0))
     weight = tree.model.total_mass * 1e-3
 
     def newton(d: Any, s: Any, turn: Any, lack: Any) -> tuple:
@@ -118,7 +117,7 @@ def contact_response(
     for term in terms:
         term.begin()
     state = [0.0] * sum(len(v[i]) for i in loaded), 1.0, 0.0, 2.0
-    d, s, _, lack = tree.repeat(STEPS, newton, *state, until=lambda *state: is_over(state[-1], allowed))
+    d, s, turn, lack = tree.repeat(STEPS, newton, *state, until=lambda *state: is_over(state[-1], allowed))
     require_end(lack, tree.model)
     parts = iter(_cut(d, [len(v[i]) for i in loaded]))
     for i in nodes:
@@ -133,7 +132,9 @@ def contact_response(
     for (patch, k, place), end in zip(numbers, _cut(ends, [3] * len(numbers))):
         force[place, :] = (patch.worldly(k, patch.law(k, end).force),)
         velocity[place, :] = (patch.worldly(k, end),)
-    return change, force, velocity
+    count = tree.array()
+    count[()] = turn
+    return change, force, velocity, count
 
 
 def _cut(numbers: Sequence[Any], widths: Sequence[int]) -> list[Sequence[Any]]:

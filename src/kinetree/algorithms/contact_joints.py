@@ -21,7 +21,7 @@ class Bounded(Terms):
     One row for each velocity: (node, place among all joints of the node, velocity, what acts along it).
     """
 
-    duals = 0
+    duals, kept = 0, 2
 
     def __init__(self, tree: Sweep, joints: Sequence[tuple[Any, int, Any, list[Any]]], h: Any):
         super().__init__(tree, len(joints), h, False)
@@ -36,6 +36,12 @@ class Bounded(Terms):
             f, s = _cut_off(u[0], *part)
             force, slope = force + f, slope + s
         return Law((force,), (), 0, 1, slope)
+
+    def pack(self, law: Law) -> list[Any]:
+        return [*law.force, law.slope]
+
+    def unpack(self, k: Any, u: Numbers, row: Numbers) -> Law:
+        return Law((row[0],), (), 0, 1, row[1])
 
     def along(self, sweep: Any, k: Any) -> Numbers:
         node, place, *_ = self.joints[k]

@@ -57,6 +57,7 @@ def simulate(
     contact_stiffness: Any = None,
     contact_dissipation: Any = None,
     creep: Any = None,
+    contact_accuracy: Any = None,
 ) -> Trajectory:
     """The motion from (`q0`, `v0`) on, for `duration` seconds in steps of `dt`.
 
@@ -110,6 +111,8 @@ def simulate(
         contact_friction, contact_stiffness, contact_dissipation: instead of the model's own, also by state:
             one number, or (..., points).
         creep: speed below which points that touch hold, (...), m/s.
+        contact_accuracy: share of all contact forces that may be missing when the Newton steps for them end,
+            (...).
 
     Returns:
         A `Trajectory`.
@@ -140,6 +143,7 @@ def simulate(
             stacklevel=2,
         )
     given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint, "creep": creep}
+    given["contact_accuracy"] = contact_accuracy
     felt = contact_stiffness, contact_dissipation, contact_friction
     given |= contact.given(model, below, *felt)
     settings = {

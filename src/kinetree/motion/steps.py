@@ -46,6 +46,7 @@ def step(
     contact_dissipation: Array | None = None,
     contact_friction: Array | None = None,
     creep: Any = None,
+    contact_accuracy: Any = None,
 ) -> tuple[Array, Array]:
     """The state (q, v) after a step of `dt` seconds, with `tau` and `f_ext` constant during the step.
 
@@ -80,7 +81,9 @@ def step(
     servo = Servo(kp, kd, setpoint)
     has_bounds = limits and servo.is_there and integrator == "discrete" and bool(effort_limits(model))
     if below is not None or (has_bounds and not constraints):
-        felt = Contact(below, contact_stiffness, contact_dissipation, contact_friction, creep)
+        felt = Contact(
+            below, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy
+        )
         return contact.touching_step(model, q, v, tau, f_ext, dt, servo, passive, limits, felt)[:2]
     acting = Forces(tau, f_ext, servo, passive, limits, constraints)
     if not constraints:

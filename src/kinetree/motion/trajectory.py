@@ -254,11 +254,16 @@ class Trajectory:
         work."""
         return np.sum(self.contact_force * self.contact_velocity, -1)
 
+    @property
+    def newton_steps(self) -> Array:
+        """(..., T+1): how many Newton steps found the contact forces of that step; 3 or 4 are usual."""
+        return self._touched[2].astype(int)
+
     @cached_property
-    def _touched(self) -> tuple[Array, Array]:
+    def _touched(self) -> tuple[Array, ...]:
         if not self.ground:
             nothing = np.zeros((*self.shape, len(self.model.contact_points), 3))
-            return nothing, nothing
+            return nothing, nothing, np.zeros(self.shape)
         names = ("kp", "kd", "setpoint", *contact.INPUTS)
         given: dict[str, Any] = {name: self.extra[name] for name in names if name in self.extra}
         given |= self._model_inputs() | ({} if self.f_ext is None else {"f_ext": self.f_ext})

@@ -51,6 +51,7 @@ WORDS = {
         ("points",), "s/m", "the model's own"),
     "contact_friction": Word("of each such point, Coulomb's coefficient", ("points",), "", "the model's own"),
     "creep": Word("speed below which points that touch hold", (), "m/s", "1e-4"),
+    "contact_accuracy": Word("share of all contact forces that may be missing", (), "", "1e-4"),
     "rub": Word("dry friction along the velocity of each joint", ("nu",), "N m or N", "none"),
     "rubbing": Word("the velocities of joints at which `rub` counts", type="Sequence[int]"),
     "bounded": Word("the velocities of joints along which `pulls` act: (place, has bound below, above)",
