@@ -15,6 +15,7 @@ import kinetree as kt
 STATES, STEPS = 256, 200
 COUNT = 2_000  # 10^8 steps
 BLOCK = 5
+MOST = 14  # Newton steps with the default numbers
 
 
 def trial(seed: int) -> str:
@@ -43,11 +44,16 @@ def trial(seed: int) -> str:
             "creep": 10 ** rng.uniform(-5, -2, STATES),
             "parameters": model.parameters * rng.uniform(0.5, 2, (STATES, model.nbodies, 1)),
         }
-    run = kt.simulate(model, q, v, duration=STEPS * more["dt"], record=STEPS // 4, progress=False, **more)
+    record = STEPS // 4 if is_random else 1
+    run = kt.simulate(model, q, v, duration=STEPS * more["dt"], record=record, progress=False, **more)
     assert not run.failed, f"{robot}, state {run.failed[0].state}: {run.failed[0].reason}"
     assert np.isfinite(run.q).all() and np.isfinite(run.v).all()
     assert abs(run.q[..., 4:7]).max() < 100, f"{robot} was thrown"
-    return f"{robot}, {'random' if is_random else 'default'} numbers"
+    if is_random:
+        return f"{robot}, random numbers"
+    most = run.newton_steps.max()
+    assert most <= MOST, f"{robot} needs {most} Newton steps"
+    return f"{robot}, default numbers, {most} Newton steps at most"
 
 
 def _spread(model: kt.Model, rng: np.random.Generator) -> np.ndarray:
