@@ -308,6 +308,16 @@ def test_a_trajectory_knows_its_contacts(tmp_path):
     assert run.contact_power.shape == (151, 4)
     still = kt.forward_dynamics(model, run.q, run.v, run.joint_force)
     assert abs(run.acceleration - still)[:10].max() < 1e-9 and abs(run.acceleration - still)[-1].max() > 1
+    assert np.array_equal(run.touching, force[..., 2] > 0)
+    assert np.array_equal(run.slip > 0, run.touching & (run.slip > 0))
+    np.testing.assert_allclose(run.slip[-1], np.hypot(velocity[-1, :, 0], velocity[-1, :, 1]), rtol=1e-12)
+    assert abs(run.contact_work[-1] - (run.contact_power[:-1] * 2e-3).sum(0)).max() < 1e-12
+    assert np.array_equal(
+        run.force_on("rear_left_foot"), force[:, model.geometry_names.index("rear_left_foot")]
+    )
+    assert np.array_equal(run.force_on("rear_left_shank"), run.force_on("rear_left_foot"))
+    with pytest.raises(kt.errors.ArgumentError, match="'tail' is no geometry"):
+        run.force_on("tail")
     path = tmp_path / "run.npz"
     run.save(path)
     again = kt.Trajectory.load(path)

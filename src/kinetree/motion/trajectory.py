@@ -15,6 +15,7 @@ from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.motion import contact, group
 from kinetree.motion.joint_forces import SMOOTHING, Servo, driven, within_efforts
+from kinetree.motion.touching import Touching
 from kinetree.spanning import loop_matrix
 
 Array = np.ndarray
@@ -42,7 +43,7 @@ class Event(NamedTuple):
     terminal: bool
 
 
-class Trajectory:
+class Trajectory(Touching):
     """States over time: `t` (T+1,), `q` (..., T+1, nq), `v` (..., T+1, nv); batch axes lead.
 
     Units and frames are those of the model's functions. What follows from the states (energy, momentum, joint
