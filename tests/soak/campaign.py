@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 CAMPAIGNS = (
-    "trees", "loops", "files", "arguments", "fuzzer", "lifetimes", "interrupts", "caches", "exported",
-    "devices",
+    "trees", "loops", "stumbles", "files", "arguments", "fuzzer", "lifetimes", "interrupts", "caches",
+    "exported", "devices",
 )  # fmt: skip
 LIMIT = 600.0  # seconds that a trial may take, on a busy machine too
 BLOCK = 100  # seeds that a worker takes at a time

@@ -147,7 +147,7 @@ class Task:
         def one(q: Any, v: Any, force: Any, velocity: Any) -> tuple:
             if self.ground is None:
                 return *step(model, q, v, dt=dt, ground=False, **acting), points, points
-            return contact_step(model, q, v, dt=dt, ground=self.ground, **acting, **felt)
+            return contact_step(model, q, v, dt=dt, ground=self.ground, **acting, **felt)[:4]
 
         q, v, force, velocity = repeat(self.steps, one, given["q"], given["v"], points, points)
         after = {"q": q, "v": v, "force": force, "velocity": velocity, "action": action}

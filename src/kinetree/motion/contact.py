@@ -12,7 +12,7 @@ from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.model.ground import Ground, Heightfield
 from kinetree.motion import flight
-from kinetree.motion.joint_forces import Servo, slopes, within_efforts
+from kinetree.motion.joint_forces import Servo, joint_forces
 from kinetree.spatial import vector as vec
 from kinetree.stages import SweepFunction, function
 
@@ -20,11 +20,12 @@ Array = np.ndarray
 
 _response = SweepFunction(contact_response)
 CREEP = 1e-4  # m/s: below about this speed points that touch hold
+ACCURACY = 1e-4  # of all contact forces, what may be missing
 SIGNATURE = (
     "q, v, tau, f_ext?, dt, kp?, kd?, setpoint?, "
-    "contact_stiffness?, contact_dissipation?, contact_friction?, creep?"
+    "contact_stiffness?, contact_dissipation?, contact_friction?, creep?, contact_accuracy?"
 )
-INPUTS = ("contact_stiffness", "contact_dissipation", "contact_friction", "creep")
+INPUTS = ("contact_stiffness", "contact_dissipation", "contact_friction", "creep", "contact_accuracy")
 PLANE = Ground()
 
 
@@ -36,14 +37,16 @@ class Contact(NamedTuple):
     dissipation: Any = None
     friction: Any = None
     creep: Any = None
+    accuracy: Any = None
 
     def numbers(self, model: Model) -> list[Any]:
-        """Stiffness, dissipation and friction of each point, and the speed of creep."""
+        """Stiffness, dissipation and friction of each point, the speed of creep, and the accuracy."""
         points = model.contact_points
         own = [[getattr(p, name) for p in points] for name in ("stiffness", "dissipation", "friction")]
         given = (self.stiffness, self.dissipation, self.friction)
         found: list[Any] = [np.array(a) if x is None else x for a, x in zip(own, given, strict=True)]
-        return [*found, CREEP if self.creep is None else self.creep]
+        creep = CREEP if self.creep is None else self.creep
+        return [*found, creep, ACCURACY if self.accuracy is None else self.accuracy]
 
 
 def resolved(
@@ -66,7 +69,12 @@ def resolved(
         raise ArgumentError(f"{who}: {integrator} knows no ground: use integrator='discrete'")
     if integrator != "discrete" or not model.contact_points:
         return None
-    return (model.ground or (PLANE if _floats(model) else None)) if ground is True else ground
+    return own_ground(model) if ground is True else ground
+
+
+def own_ground(model: Model) -> Ground | Heightfield | None:
+    """The ground of a model: what it says, or the plane z = 0 for one that could fall on it."""
+    return (model.ground or (PLANE if _floats(model) else None)) if model.contact_points else None
 
 
 def _floats(model: Model) -> bool:
@@ -94,31 +102,34 @@ def given(model: Model, ground: Any, *felt: Any) -> dict[str, Any]:
 def touching_step(
     model: Model, q: Array, v: Array, tau: Array, f_ext: Any, h: Any, servo: Servo, passive: bool,
     limits: bool, contact: Contact,
-) -> tuple[Array, Array, Array, Array]:  # fmt: skip
-    """(q, v) after a step, and the forces and velocities of the points that can touch, (points, 3).
+) -> tuple[Array, ...]:  # fmt: skip
+    """(q, v) after a step, the forces and velocities of the points that can touch, (points, 3), and how many
+    Newton steps it took.
 
     The velocities of floating bases are those in fixed axes: their accelerations are counted from `steady`.
     """
-    tau = within_efforts(model, tau)[0] if limits else tau
+    joints = joint_forces(model, q, v, h, tau, servo, passive, limits, rubs=False)
+    span, tau, offset, slope, bounded = joints
     force = tau + flight.gyroscopic_difference(model, v, h)
-    joints = slopes(model, q, v, h, servo, passive, limits, rubs=False)
     tree, more = model.spanning_tree, dict[str, Any]()
-    if joints is not None:
-        span, offset, slope = joints
+    if not joints.is_nothing:
         force = force + span.force(offset - slope * span.velocities(v))
         more["added"] = slope * h
+    if bounded:
+        more["bounded"] = tuple((x.place, x.low is not None, x.high is not None) for x in bounded)
+        more["pulls"] = np.array([[0.0 if y is None else y for y in x[1:]] for x in bounded])
     rubbing = tuple(int(k) for k in np.flatnonzero(tree.friction)) if passive else ()
     if rubbing:
         more["rub"] = tree.friction
     start = flight.steady(model, v)
     x = h * (force - of.inverse_dynamics(model, q, v, start, f_ext))
-    change, forces, velocities = _response(
+    change, *felt = _response(
         model, q, v, x, h, *contact.numbers(model), **more, ground=contact.ground, rubbing=rubbing
     )
-    return *flight.advanced(model, q, v, change / h + start, h), forces, velocities
+    return *flight.advanced(model, q, v, change / h + start, h), *felt
 
 
-@function(f"{SIGNATURE} -> q, v, force(points, 3), velocity(points, 3)")
+@function(f"{SIGNATURE} -> q, v, force(points, 3), velocity(points, 3), newton_steps")
 def contact_step(
     model: Model,
     q: Array,
@@ -137,12 +148,16 @@ def contact_step(
     contact_dissipation: Array | None = None,
     contact_friction: Array | None = None,
     creep: Any = None,
+    contact_accuracy: Any = None,
 ) -> tuple[Array, ...]:
-    """`kt.step` with contact, and what the points feel: their forces and velocities in world axes."""
+    """`kt.step` with contact, and what the points feel: their forces and velocities in world axes; and how many
+    Newton steps it took."""
     below = resolved(model, ground, "discrete", "contact_step")
     if below is None:
         raise ArgumentError(f"model {model.name!r} touches nothing: it needs geometry, and a ground")
-    felt = Contact(below, contact_stiffness, contact_dissipation, contact_friction, creep)
+    felt = Contact(
+        below, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy
+    )
     return touching_step(model, q, v, tau, f_ext, dt, Servo(kp, kd, setpoint), passive, limits, felt)
 
 
@@ -181,6 +196,7 @@ def contact_forces(
     contact_dissipation: Array | None = None,
     contact_friction: Array | None = None,
     creep: Any = None,
+    contact_accuracy: Any = None,
 ) -> Array:
     """The force of the ground on each point of `model.contact_points` during a step, in world axes.
 
@@ -202,6 +218,7 @@ def contact_forces(
         return np.zeros((len(model.contact_points), 3))
     given: dict[str, Any] = {"kp": kp, "kd": kd, "setpoint": setpoint, "contact_stiffness": contact_stiffness}
     given |= {"contact_dissipation": contact_dissipation, "contact_friction": contact_friction}
-    given = {name: x for name, x in {**given, "creep": creep, "f_ext": f_ext}.items() if x is not None}
+    more = {"creep": creep, "contact_accuracy": contact_accuracy}
+    given = {name: x for name, x in {**given, **more, "f_ext": f_ext}.items() if x is not None}
     options = {"passive": passive, "limits": limits, "ground": ground}
     return contact_step(model, q, v, tau, dt=dt, **given, **options)[2]
