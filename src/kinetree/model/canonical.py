@@ -21,6 +21,7 @@ import math
 from collections.abc import Collection, Sequence
 
 from kinetree.joints import Joint
+from kinetree.model.carried import without_noise
 from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
 from kinetree.spatial import Inertia, Transform
 from kinetree.spatial import vector as vec
@@ -156,7 +157,7 @@ class _Rewriting:
         m = self.member(place)
         inverse = C.inverse()
         self.changes[place] = C @ self.changes[place] if place in self.changes else C
-        placement, inertia = _cleaned(C @ m.placement), m.inertia.congruence(inverse)
+        placement, inertia = _cleaned(C @ m.placement), _without_noise(m.inertia.congruence(inverse))
         self.set(place, m._replace(placement=placement, inertia=inertia, joint=joint or m.joint))
         for child in self.carried.get(place, []):
             c = self.member(child)
@@ -306,6 +307,12 @@ def _cleaned(X: Transform) -> Transform:
     if any(0 < abs(x) < 1e-15 for row in E for x in row):
         E = tuple(tuple(_snapped(x) for x in row) for row in E)  # type: ignore[assignment]
     return Transform.from_factors(r, factors(E))  # type: ignore[arg-type]
+
+
+def _without_noise(inertia: Inertia) -> Inertia:
+    """The same for an inertia."""
+    h, second = without_noise(inertia.first_moment), without_noise(inertia.second)
+    return Inertia.from_moments(inertia.mass, h, second)
 
 
 def _snapped(x: float) -> float:

@@ -11,11 +11,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kinetree import ops
+from kinetree.model.carried import PREDECESSOR, Jet, Motions
 from kinetree.model.coupling import Coupling, Own, Row, Rows, times
 from kinetree.model.elimination import Factors, is_zero
 from kinetree.model.node import Member, Node
-from kinetree.model.ties import PREDECESSOR, Jet, Motions, Tie
-from kinetree.spatial.vector import Number
+from kinetree.model.ties import Tie
+from kinetree.spatial import vector as vec
+from kinetree.spatial.transform import Transform
+from kinetree.spatial.vector import Matrix, Number
 
 if TYPE_CHECKING:
     from kinetree.model.loop import Closing
@@ -52,9 +55,20 @@ class Closed:
 
     def rows(self, *along: Sequence[Number]) -> tuple[list[Number], list[dict[int, Jet]]]:
         """phi and the rows of K, with derivatives along velocities of all joints."""
-        motions = Motions(self.node, self.members, self.q, *along)
-        found = [tie.row(motions) for tie in self.closing.rows]
+        found = self._rows(*along)
         return [jet[0] for jet, _ in found], [columns for _, columns in found]
+
+    def _rows(self, *along: Sequence[Number]) -> list[tuple[Jet, dict[int, Jet]]]:
+        """Each row in axes in which most of it is zero."""
+        by_ends = {tie.ends: tie.base for tie in self.closing.rows if tie.base is not None}
+        known: dict[Any, Motions] = {}
+        found = []
+        for tie in self.closing.rows:
+            axes = by_ends.get(tie.ends) if tie.carried else None
+            if axes not in known:
+                known[axes] = Motions(self.node, self.members, self.q, *along, base=_turn(axes))
+            found.append(tie.row(known[axes]))
+        return found
 
     @cached_property
     def _here(self) -> tuple[list[Number], list[dict[int, Jet]]]:
@@ -134,8 +148,8 @@ class Closed:
         return self._last[2]
 
     def _drift(self, w: Sequence[Number], x: Sequence[Number]) -> list[Number]:
-        motions = Motions(self.node, self.members, self.q, self.velocities(w), self.velocities(x))
-        found = self.factors.solved([tie.row(motions)[0][3] for tie in self.closing.rows])
+        rows = self._rows(self.velocities(w), self.velocities(x))
+        found = self.factors.solved([jet[3] for jet, _ in rows])
         rates: list[Number] = [0] * self.closing.width
         for j, value in zip(self.closing.dependent, found, strict=True):
             rates[j] = -value
@@ -208,6 +222,12 @@ class Through(Coupling):
 
     def among(self, q_place: Any, v_place: Any) -> Coupling:
         raise TypeError("a coupling through loops belongs to its node")
+
+
+def _turn(axes: Matrix | None) -> Transform | None:
+    """The rotation to some axes; None for none, and where they are not known while a program is made."""
+    known = axes is not None and all(ops.is_literal(x) for row in axes for x in row)
+    return Transform(axes) if axes is not None and known and axes != vec.IDENTITY else None
 
 
 def _times(rows: Sequence[dict[int, Jet]], mask: int, x: dict[int, Number]) -> list[Number]:

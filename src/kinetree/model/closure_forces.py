@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kinetree.model.carried import PREDECESSOR, Motions
 from kinetree.model.closed import Closed
-from kinetree.model.ties import PREDECESSOR, Motions
 from kinetree.spatial import Force
 from kinetree.spatial.vector import Number
 
