@@ -39,7 +39,6 @@ class Closed:
 
     def __init__(self, node: Node, closing: Closing, q: Sequence[Number], near: Closed | None = None):
         self.node, self.closing, self.q, self.near = node, closing, q, near
-        self.members = reached(node, closing.rows)
         self._last: tuple[Any, ...] = (None, None, None)
 
     def stepped(self, is_small: bool = False) -> list[Number]:
@@ -60,15 +59,14 @@ class Closed:
 
     def _rows(self, *along: Sequence[Number]) -> list[tuple[Jet, dict[int, Jet]]]:
         """Each row in axes in which most of it is zero."""
-        by_ends = {tie.ends: tie.base for tie in self.closing.rows if tie.base is not None}
-        known: dict[Any, Motions] = {}
-        found = []
-        for tie in self.closing.rows:
-            axes = by_ends.get(tie.ends) if tie.carried else None
-            if axes not in known:
-                known[axes] = Motions(self.node, self.members, self.q, *along, base=_turn(axes))
-            found.append(tie.row(known[axes]))
-        return found
+        rows = self.closing.rows
+        found: dict[int, tuple[Jet, dict[int, Jet]]] = {}
+        for axes, places in _by_axes(rows).items():
+            members = reached(self.node, [rows[k] for k in places])
+            turn = None if axes is None else Transform(axes)
+            motions = Motions(self.node, members, self.q, *along, base=turn)
+            found |= {k: rows[k].row(motions) for k in places}
+        return [found[k] for k in range(len(rows))]
 
     @cached_property
     def _here(self) -> tuple[list[Number], list[dict[int, Jet]]]:
@@ -224,10 +222,17 @@ class Through(Coupling):
         raise TypeError("a coupling through loops belongs to its node")
 
 
-def _turn(axes: Matrix | None) -> Transform | None:
-    """The rotation to some axes; None for none, and where they are not known while a program is made."""
-    known = axes is not None and all(ops.is_literal(x) for row in axes for x in row)
-    return Transform(axes) if axes is not None and known and axes != vec.IDENTITY else None
+def _by_axes(ties: Sequence[Tie]) -> dict[Matrix | None, list[int]]:
+    """Rows by the axes in which they are said, those of a closure in the same; None for those of the body
+    that carries the node, and where axes are not known while a program is made."""
+    by_ends = {tie.ends: tie.base for tie in ties if tie.base is not None}
+    found: dict[Matrix | None, list[int]] = {}
+    for k, tie in enumerate(ties):
+        axes = by_ends.get(tie.ends) if tie.carried else None
+        if axes is not None and not all(ops.is_literal(x) for row in axes for x in row):
+            axes = None
+        found.setdefault(None if axes == vec.IDENTITY else axes, []).append(k)
+    return found
 
 
 def _times(rows: Sequence[dict[int, Jet]], mask: int, x: dict[int, Number]) -> list[Number]:
