@@ -200,6 +200,20 @@ class _Rewriting:
                 if (x, y) != (1.0, 0.0) or slide != 0.0:
                     self.change_frame(place, Transform(_around_z((x, y)), (0, 0, slide)))
                 return
+        self.turn_to_anchor(place)
+
+    def turn_to_anchor(self, place: Place) -> None:
+        """The same for the sake of a point by which the body closes a loop: x leads to it."""
+        closing = self.nodes[place[0]].closing
+        if closing is None or self.member(place).joint.is_translation:
+            return
+        points = {
+            c.vector for tie in closing.rows for c in tie.carried if c.member == place[1] and c.is_point
+        }
+        for x, y, _ in points if len(points) == 1 else ():
+            length = math.hypot(x, y)
+            if length > 0.0 and 0 not in (x, y):
+                self.change_frame(place, Transform(_around_z((x / length, y / length))))
 
     def _last_cosine(self, place: Place, x: float, y: float) -> float:
         """The cosine of the last of the three turns to a body if its frame is turned about z to (x, y)."""
