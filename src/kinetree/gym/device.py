@@ -59,13 +59,27 @@ class DeviceRobots:
         self._uniforms = self._put(np.full((count, task.draws.width), 0.5, dtype))
         self._episode = cuda.Memory(self.where, 8 * count, kept=False)
         self._tables: dict[str, tuple[cuda.Memory, int]] = {}
-        self.total = 0
+        self.sow(0)
 
     # -- what an environment asks for
 
+    def snapshot(self) -> dict[str, Any]:
+        """Everything that decides how it goes on, as NumPy's arrays."""
+        self._wait()
+        arrays = {name: x.numpy() for name, x in self.arrays.items()}
+        episode = self._episode.get(np.empty(self.count, np.int64))
+        return {"arrays": arrays, "episode": episode, "total": self.total, "seed": self.seed}
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self.sow(kept["seed"])
+        self.arrays = {name: self._put(x) for name, x in kept["arrays"].items()}
+        self._episode.put(kept["episode"])
+        self.total = kept["total"]
+
     def sow(self, seed: int) -> None:
         """What is random from now on follows from the seed."""
-        self.total = 0
+        self.seed, self.total = seed, 0
         self._wait()
         self._episode.put(np.zeros(self.count, np.int64))
         for name, slots in (("u", self.task.draws.slots(seed)), (NAME, slots_of(seed, [(NAME, 1)]))):

@@ -99,6 +99,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         backend: str = "numpy",
         target: str = "cpu",
     ):
+        self._given = {name: x for name, x in locals().items() if name not in ("self", "__class__")}
         gymnasium = needed("gymnasium", "kt.gym.VectorEnv")
         if not isinstance(model, Model):
             raise ArgumentError(f"VectorEnv: model must be a kinetree Model, got a {type(model).__name__}")
@@ -160,6 +161,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         if seed is not None or self._seed is None:
             self._seed = secrets.randbits(63) if seed is None else _whole("seed", seed, 0)
             robots.sow(self._seed)
+            super().reset(seed=self._seed)  # Gymnasium's own generator, which nothing here uses
         robots.begin(mask, options)
         self._ready = True
         return robots.state("seen"), {}
@@ -201,10 +203,26 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         robots = self._open()
         return {name: robots.state(name) for name in self.task.drawn}
 
+    def __reduce__(self) -> tuple:
+        """Copies and pickles go on from where the robots are, with the same random numbers."""
+        kept = None if self._robots is None else self._robots.snapshot()
+        return _again, (self._given, kept, self._seed, self._ready)
+
     def _open(self) -> Any:
         if self._robots is None:
             raise ArgumentError("VectorEnv: the environment is closed: make another one")
         return self._robots
+
+
+def _again(given: dict[str, Any], kept: dict[str, Any] | None, seed: int | None, ready: bool) -> VectorEnv:
+    """An environment as it was."""
+    env = VectorEnv(**given)
+    env._seed, env._ready = seed, ready
+    if kept is None:
+        env.close()
+    else:
+        env._robots.restore(kept)
+    return env
 
 
 def _functions(given: dict[str, Function | None]) -> dict[str, Function]:

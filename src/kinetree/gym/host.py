@@ -39,6 +39,16 @@ class HostRobots:
         self.arrays["q"][:] = task.model.neutral()
         self.episode, self.total, self.seed = np.zeros(count, np.int64), 0, 0
 
+    def snapshot(self) -> dict[str, Any]:
+        """Everything that decides how it goes on, as NumPy's arrays."""
+        arrays = {name: x.copy() for name, x in self.arrays.items()}
+        return {"arrays": arrays, "episode": self.episode.copy(), "total": self.total, "seed": self.seed}
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self.sow(kept["seed"])
+        self.arrays, self.episode, self.total = kept["arrays"], kept["episode"], kept["total"]
+
     def sow(self, seed: int) -> None:
         """What is random from now on follows from the seed."""
         self.seed, self.total = seed, 0
@@ -98,7 +108,9 @@ class HostRobots:
 
     def out(self, array: Array, truths: bool = False) -> Any:
         """An array as the library has it; numbers, or truths."""
-        return tensors.handed_over(array > 0.5 if truths else array, self.backend)
+        if truths:
+            array = np.greater(array, 0.5, out=tensors.empty(array.shape, np.dtype(bool)))
+        return tensors.handed_over(array, self.backend)
 
     def _kernel(self, function: Any, given: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
         present = function.present(given)

@@ -6,7 +6,9 @@ arrays, and brings the uniform random numbers.
 
 from __future__ import annotations
 
+import hashlib
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -117,6 +119,18 @@ class Task:
         return {a.name: a for a in (*numbers[:2], Argument("seen", self._seen), *numbers[2:])}
 
     def advance(self) -> OwnFunction:
+        """`_advanced`, the same object for equal tasks: their kernels are found again."""
+        facts = self.drive, self.steps, self.dt, self.push, self.limit, self.waits, self.ground, self.drawn
+        key = "advance", *self.functions.items(), _digest(facts)
+        return self.model.memo(key, self._advanced)
+
+    def begin(self) -> OwnFunction:
+        """`_begun`, likewise."""
+        draws = self.draws
+        facts = self.drive.size, draws.start, draws.sources, self.ground, self.drawn
+        return self.model.memo(("begin", self.functions["observation"], _digest(facts)), self._begun)
+
+    def _advanced(self) -> OwnFunction:
         """An action of a robot: its state and what is seen after it, and how the episode goes on.
 
         Inputs: what is kept and drawn, the action (between -1 and 1), `bad` (above 0 if the action makes no
@@ -158,7 +172,7 @@ class Task:
             advanced_by_action, inputs, [*outputs, *arguments("reward, terminated, truncated, failed")]
         )
 
-    def begin(self) -> OwnFunction:
+    def _begun(self) -> OwnFunction:
         """A new episode, if `again` is above 0.5: what is kept and drawn, then.
 
         Inputs: again, what was kept and drawn (`old_...`), the uniform numbers of the episode, and `given_q`,
@@ -221,6 +235,11 @@ class Task:
     def _call(self, role: str, model: Model, known: dict[str, Any]) -> Any:
         function = self.functions[role]
         return function(model, **{a.name: known[a.name] for a in function.own_inputs if a.name in known})
+
+
+def _digest(facts: Any) -> bytes:
+    """A few bytes that tell settings apart."""
+    return hashlib.sha256(pickle.dumps(facts)).digest()
 
 
 def _both(a: Any, b: Any) -> Any:
