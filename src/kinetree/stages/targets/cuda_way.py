@@ -30,6 +30,7 @@ HELD = {"float64": 95, "float32": 215}  # numbers that stay in registers then
 PRICES = (3, 6, 12, 16)  # operations that a number may cost then, the fewest that suffice
 FULL = (8, 4)  # warps of a processor whose threads have all registers that they can have
 ROOM = ((48, 0), (100, 16), (180, 12), (1 << 30, 8))  # words that a thread keeps, and warps with such room
+DENSE, STAYING = 16, 57  # warps that are wanted where arithmetic waits; numbers that their threads keep
 
 
 def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:
@@ -47,6 +48,10 @@ def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:
     if pressure(one) > CROWDED[dtype]:
         return {"arriving": able, **_crowded(job, program, where.shared)}
     heavy = program.ops["flops"] > HEAVY * (inputs + outputs) and pressure(one) <= KEPT[dtype]
+    if heavy and size >= WAITING and pressure(one) > STAYING:
+        slots = thread_bytes(program, dtype, where.shared, DENSE) // size - 1
+        if pressure(one) <= STAYING + slots:
+            return {"strands": put_aside(one, program, STAYING, slots), "arriving": able, "warps": DENSE}
     words = pressure(one) * size // 4
     warps = next(count for most, count in ROOM if words <= most)
     ahead = bool(able) and heavy and size < WAITING
