@@ -105,3 +105,16 @@ def test_a_campaign_goes_on_where_it_stopped(sample):
     ledger = campaign.Ledger(200, done=[[0, 3], [4, 5]], tally={"odd": 4, "even": 4})
     campaign.run("sample", ledger, 11, 1, 60.0, lambda: None)
     assert ledger.done == [[0, 6]] and ledger.trials == 11 and not ledger.failures
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_what_failed_is_tried_again(sample, capsys):
+    """Seed 103 fails as before; 104 has been repaired."""
+    lines = [f"wrong\n  {campaign.again('sample', seed)}" for seed in (103, 104)]
+    ledger = campaign.Ledger(100, [[0, 3]], {"even": 2, "odd": 2, "failed": 2}, lines)
+    ledger.forgive()
+    assert ledger.late == [103, 104] and not ledger.failures and ledger.trials == 4
+    campaign.run("sample", ledger, 6, 1, 60.0, lambda: None)
+    assert ledger.tally == {"even": 3, "odd": 2, "failed": 1} and not ledger.late
+    assert [line.rsplit(" ", 1)[1] for line in ledger.failures] == ["103"]

@@ -88,8 +88,8 @@ def contact_response(
         step = now.outward(loaded)
         sums = _total(term.moved(now) for term in terms)
         rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(ops.less(turn, EARLY), 0.1, 1e-3))
-        a = least(tree, terms, dt, sums, decrement, rising)
-        a = ops.where(is_over(lack, allowed), 0.0, a)  # for the sake of others in a batch: nothing changes
+        full = ops.where(is_over(lack, allowed), 0.0, 1.0)  # over: only others in a batch go on
+        a = least(tree, terms, dt, sums, decrement, rising, full)
         missing, size = _total(term.advance(a) for term in terms)
         s = s - a * s
         lack = missing * (dt * dt) / (size * (dt * dt) + weight * weight) + s * s

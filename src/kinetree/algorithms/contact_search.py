@@ -13,8 +13,10 @@ COARSE = 3e-6  # of all forces, what may be missing with single numbers
 ROUGH = 1e-3  # what may be missing when no more steps are taken
 
 
-def least(tree: Any, terms: list[Any], h: Any, sums: tuple[Any, Any], decrement: Any, rising: Any) -> Number:
-    """How far to go along a step: 1, or about to where the function along it is least, if that is before.
+def least(
+    tree: Any, terms: list[Any], h: Any, sums: tuple[Any, Any], decrement: Any, rising: Any, full: Any
+) -> Number:
+    """How far to go along a step: `full` (1), or about to where the function along it is least, if that is before.
 
     Its slope is -d^T H d at 0, and that of the quadratic part follows from `sums` of the terms there, f . du
     and du . G du: regula falsi (Illinois) on [0, 1], until the slope has fallen to a tenth, or is less than
@@ -41,8 +43,8 @@ def least(tree: Any, terms: list[Any], h: Any, sums: tuple[Any, Any], decrement:
     def is_fine(a: Number, at: Number) -> Any:
         return ops.less_equal(ops.where(ops.less(at, 0.0), -10.0 * rising * at, at), rising * decrement)
 
-    end = ops.max(slope(1.0), 0.0)
-    state = 0.0, -decrement, 1.0, end, 1.0, end, 0.0
+    end = ops.max(slope(full), 0.0)
+    state = 0.0, -decrement, full, end, full, end, 0.0
     return tree.repeat(SEARCH, narrowed, *state, until=lambda *state: is_fine(*state[4:6]))[4]
 
 
