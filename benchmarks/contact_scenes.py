@@ -129,9 +129,8 @@ def in_drake(solver: str) -> Callable[[Scene], Motion]:
         simulator = drake.Simulator(diagram)
         context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
         plant.SetFreeBodyPose(context, body, drake.RigidTransform([0.0, 0.0, scene.height]))
-        plant.SetFreeBodySpatialVelocity(
-            body, drake.SpatialVelocity(np.zeros(3), np.array([scene.speed, 0.0, 0.0])), context
-        )
+        start = drake.SpatialVelocity(np.zeros(3), np.array([scene.speed, 0.0, 0.0]))
+        plant.SetFreeBodySpatialVelocity(context, body, start)
         x, v, normal = [np.array([0.0, 0.0, scene.height])], [np.array([scene.speed, 0.0, 0.0])], []
         port = plant.get_contact_results_output_port()
         for k in range(scene.steps):
@@ -159,11 +158,18 @@ ENGINES: dict[str, tuple[str, Callable[[Scene], Motion]]] = {
 
 STEEP = np.radians(10.0)
 DROP = 0.1  # m
+LINES = ("-", "--", ":", "-", "--", ":")
 
-HEAD = """\
-| | creep on a slope of 10°, um/s | slide on it with μ = 0.1: error of the acceleration | stop from 2 m/s with μ = 0.5: error of \
-the way | it lifts, um | standing: Σ f_n / weight - 1 | depth at rest, mm | drop from 10 cm: speed that comes back | largest force, kN |
-|---|--:|--:|--:|--:|--:|--:|--:|--:|"""
+MEASURES = (
+    "creep on a slope of 10°, um/s",
+    "slide on it, μ = 0.1: error of the acceleration",
+    "stop from 2 m/s, μ = 0.5: error of the way",
+    "height to which it lifts there, mm",
+    "standing: sum of normal forces / weight - 1",
+    "depth at rest, mm",
+    "drop from 10 cm: speed that comes back",
+    "largest force there, kN",
+)
 
 
 def row(run: Callable[[Scene], Motion]) -> list[str]:
@@ -185,7 +191,7 @@ def row(run: Callable[[Scene], Motion]) -> list[str]:
     first = int(np.argmin(fallen.v[:, 2]))
     back = max(0.0, float(fallen.v[first:, 2].max())) / np.sqrt(2 * G * DROP)
     return [
-        f"{1e6 * creep:.3g}", f"{abs(slope / wanted - 1):.1g}", f"{100 * way:+.2f} %", f"{1e6 * lifted:.3g}",
+        f"{1e6 * creep:.3g}", f"{abs(slope / wanted - 1):.0e}", f"{100 * way:+.2f} %", f"{1e3 * lifted:.2f}",
         f"{balance:.0e}", f"{1e3 * (HALF - rest):.3f}", f"{back:.2f}", f"{fallen.normal.max() / 1e3:.2f}",
     ]  # fmt: skip
 
@@ -196,25 +202,35 @@ def known() -> dict[str, Callable[[Scene], Motion]]:
 
 
 def table() -> str:
-    lines = [f"| {name} | {' | '.join(row(run))} |" for name, run in known().items()]
-    return "\n".join([HEAD, *lines])
+    """What is measured, one engine a column."""
+    engines = known()
+    lines = [f"| | {' | '.join(engines)} |", "|---|" + "--:|" * len(engines)]
+    columns = [row(run) for run in engines.values()]
+    lines += [f"| {' | '.join(cells)} |" for cells in zip(MEASURES, *columns, strict=True)]
+    return "\n".join(lines)
 
 
 def picture(path: str) -> None:
-    """How a block that should hold creeps, and how one comes down and to rest."""
+    """How fast a block that should hold creeps, how one that slides lifts, and how one comes down."""
     from matplotlib import pyplot as plt
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.4), layout="constrained")
-    for name, run in known().items():
-        held, fallen = run(Scene(STEEP)), run(Scene(height=HALF + DROP, duration=0.5))
-        times = 2e-3 * np.arange(1, len(held.x))
-        moved = np.linalg.norm(held.x[1:, :2] - held.x[0, :2], axis=1)
-        left.loglog(times[5:], 1e6 * np.maximum(moved[5:], 1e-9), label=name)
-        right.plot(2e-3 * np.arange(len(fallen.x)), 1e3 * (fallen.x[:, 2] - HALF), label=name)
-    left.set(xlabel="time, s", ylabel="way down a slope of 10°, μm", title="a block that should hold")
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11.5, 3.6), layout="constrained")
+    styles = [{"color": "black", "linewidth": 2.5}, *({"linewidth": 1.3, "linestyle": x} for x in LINES)]
+    for (name, run), style in zip(known().items(), styles):
+        rest = float(run(Scene()).x[-1, 2])
+        held = run(Scene(STEEP, height=rest))
+        slid = run(Scene(friction=0.5, speed=2.0, height=rest, duration=0.6))
+        fallen = run(Scene(height=HALF + DROP, duration=0.4))
+        times = [2e-3 * np.arange(len(motion.x)) for motion in (held, slid, fallen)]
+        left.semilogy(times[0][1:], 1e6 * np.abs(held.v[1:, 0]), label=name, **style)
+        middle.plot(times[1], 1e3 * (slid.x[:, 2] - rest), **style)
+        right.plot(times[2], 1e3 * (fallen.x[:, 2] - HALF), **style)
+    left.set(xlabel="time, s", ylabel="speed, μm/s", title="holds on a slope of 10°", ylim=(0.5, 1e5))
+    middle.set(xlabel="time, s", ylabel="height over where it stands, mm", title="slides with 2 m/s, μ = 0.5")
     right.set(xlabel="time, s", ylabel="height, mm", title="dropped from 10 cm")
-    left.legend(fontsize=7)
-    figure.savefig(path, dpi=90)
+    right.set(ylim=(-12, 40), xlim=(0.1, 0.4))
+    figure.legend(loc="outside lower center", ncols=4, fontsize=8)
+    figure.savefig(path, dpi=80)
 
 
 if __name__ == "__main__":
