@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from itertools import product
 
 import numpy as np
@@ -190,6 +191,18 @@ def test_capsules_are_given_back(monkeypatch):
     assert len(dlpack._held) == before + 1
     del nobody
     assert len(dlpack._held) == before
+
+
+def test_arrays_that_outlive_python_call_nobody(monkeypatch):
+    monkeypatch.setattr(dlpack, "_held", {})
+    array = np.arange(6.0)
+    one = dlpack.capsule(array, array.ctypes.data, (6,), (1,), array.dtype, 0)
+    (held,) = dlpack._held.values()
+    users = sys.getrefcount(held)
+    dlpack.let_go()
+    assert not held[1].deleter and held[1].tensor.data == array.ctypes.data
+    assert sys.getrefcount(held) == users and not dlpack._held  # one more, and the table's less
+    del one
 
 
 @pytest.mark.parametrize(("count", "ahead"), [(1, False), (1, True), (3, False)])
