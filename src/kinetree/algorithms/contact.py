@@ -14,10 +14,11 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from kinetree import ops
+from kinetree.algorithms.contact_pairs import pair_patches
 from kinetree.algorithms.contact_patch import by_node, patches_of
 from kinetree.algorithms.contact_search import is_over, least, permitted, require_end
 from kinetree.algorithms.contact_terms import Rubs
-from kinetree.algorithms.freed import Freed
+from kinetree.algorithms.knots import freeing
 from kinetree.spatial import Coordinates, Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
@@ -61,13 +62,18 @@ def contact_response(
             rubs.append((i, k, tree.spread(i, q[i], v[i])[k], rub[i][k]))
     given = list(zip(contact_stiffness, contact_dissipation, contact_friction, strict=True))
     patches = patches_of(tree, given, P, V, ground, creep, dt)
-    terms: list[Any] = [*(patch for patch, _ in patches), *([Rubs(tree, rubs, dt)] if rubs else [])]
-    on_paths = tree.paths([*(patch.body for patch, _ in patches), *(i for i, *_ in rubs)])
+    pairs = pair_patches(tree, given, X, S, P, V, creep, dt)
+    bodies_apart = [pair for pair, _ in pairs]
+    terms: list[Any] = [*(patch for patch, _ in patches), *bodies_apart]
+    terms += [Rubs(tree, rubs, dt)] if rubs else []
+    ends_of_pairs = [i for pair in bodies_apart for i in (pair.body, pair.other)]
+    on_paths = tree.paths([*(patch.body for patch, _ in patches), *ends_of_pairs, *(i for i, *_ in rubs)])
     loaded = [i for i in nodes if i in on_paths]
     carried = by_node(tree, loaded, patches)
     extended = [i for i in nodes if not all(ops.is_literal(y) and y == 0 for y in added[i])]
     inertia = {i: tree.reflected(i, q[i], added[i]) for i in extended}
-    rest = Freed(tree, q, X, S, {i: x[i] for i in nodes}, inertia)
+    free = freeing(tree, nodes, bodies_apart)
+    rest = free(tree, q, X, S, {i: x[i] for i in nodes}, inertia)
     for i in nodes:
         rest.I[i], rest.p[i] = tree.inertia(i), tree.zero(i, Force)
     slack = rest.inward(i for i in reversed(nodes) if i not in on_paths)  # the same in all Newton steps
@@ -75,7 +81,7 @@ def contact_response(
     weight = tree.model.total_mass * 1e-3
 
     def newton(d: Any, s: Any, turn: Any, lack: Any) -> tuple:
-        now = Freed(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
+        now = free(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
         for i in loaded:
             now.I[i], now.p[i] = rest.I[i], rest.p[i] * s
         for term in terms[len(patches) :]:
@@ -94,7 +100,7 @@ def contact_response(
 
     def corrected(found: list[Any]) -> list[Any]:
         """What one more Newton step makes of the minimum: how it changes with all that it depends on."""
-        now = Freed(tree, q, X, S, {i: x[i] for i in nodes}, dict(inertia))
+        now = free(tree, q, X, S, {i: x[i] for i in nodes}, dict(inertia))
         for i, part in zip(nodes, _cut(found, [len(v[i]) for i in nodes])):
             now.move(i, Coordinates(part))
             now.I[i], now.p[i] = tree.inertia(i), tree.inertia(i) @ now.A[i]
@@ -124,7 +130,7 @@ def contact_response(
     *changes, ends = _cut(found, [*(len(v[i]) for i in nodes), len(velocities)])
     for i, part in zip(nodes, changes):
         change[i] = part
-    numbers = [(patch, k, place) for patch, places in patches for k, place in enumerate(places)]
+    numbers = [(patch, k, place) for patch, places in (*patches, *pairs) for k, place in enumerate(places)]
     for (patch, k, place), end in zip(numbers, _cut(ends, [3] * len(numbers))):
         force[place, :] = (patch.worldly(k, patch.law(k, end).force),)
         velocity[place, :] = (patch.worldly(k, end),)

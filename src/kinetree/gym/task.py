@@ -18,7 +18,7 @@ from kinetree.motion.steps import step
 from kinetree.ops.control import repeat, trust
 from kinetree.stages.function import Function
 from kinetree.stages.own import OwnFunction
-from kinetree.sweep.signature import MODEL_INPUTS, Argument, arguments
+from kinetree.sweep.signature import MODEL_INPUTS, SIZES, Argument, arguments
 
 Array = np.ndarray
 
@@ -115,7 +115,7 @@ class Task:
         """The observation of a robot that nothing has happened to."""
 
         def observation_at_start(model: Model, **given: Any) -> Any:
-            points = np.zeros((len(self.model.contact_points), 3))
+            points = np.zeros((SIZES["points"](self.model), 3))
             none = np.zeros(self.drive.size)
             still = {"t": 0.0, "action": none, "last_action": none, "tau": np.zeros(model.nv)}
             still |= {"force": points, "velocity": points, "last_q": given["q"], "last_v": given["v"]}
@@ -142,7 +142,7 @@ class Task:
         gains = [given[name] if name in given else getattr(self.drive, name) for name in GAINS]
         acting = self.drive.acting(model, action, *gains)
         felt = {name: given[name] for name in CONTACT if name in given}
-        points, dt = np.zeros((len(self.model.contact_points), 3)), given["dt"]
+        points, dt = np.zeros((SIZES["points"](self.model), 3)), given["dt"]
 
         def one(q: Any, v: Any, force: Any, velocity: Any) -> tuple:
             if self.ground is None:

@@ -6,7 +6,7 @@ negative where shapes overlap: how deep the deepest point is below the surface o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from kinetree import ops
 from kinetree.errors import ModelError
@@ -14,9 +14,6 @@ from kinetree.model.shapes import Box, Capsule, Cylinder, Point, Shape, Sphere
 from kinetree.spatial import vector as vec
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
-
-if TYPE_CHECKING:
-    from kinetree.model.model import Model
 
 ROUND = (Point, Sphere, Capsule)  # balls around a point or a line
 SOLID = (Box, Cylinder)
@@ -32,29 +29,6 @@ class Closest(NamedTuple):
     normal: Vector  # unit vector from the second to the first
     point: Vector  # of the surface of the first
     other: Vector  # of the surface of the second
-
-
-def contact_pairs(model: Model) -> tuple[tuple[str, str], ...]:
-    """The geometries that could touch each other, by name, each pair once.
-
-    Not those of one body, of a body and the one that carries it, of bodies that are fixed to each other, nor
-    of two that cannot move.
-    """
-    return model.memo("contact pairs", lambda: _pairs(model))
-
-
-def _pairs(model: Model) -> tuple[tuple[str, str], ...]:
-    rigid = [0]  # the body that each one is fixed to in the end
-    for i, body in enumerate(model.bodies, 1):
-        rigid.append(i if body.joint.nv else rigid[body.parent])
-    above = [0, *(rigid[body.parent] for body in model.bodies)]
-    found = []
-    for k, a in enumerate(model.geometries):
-        for b in model.geometries[k + 1 :]:
-            i, j = rigid[a.body], rigid[b.body]
-            if i != j and above[i] != j and above[j] != i:
-                found.append((a.name, b.name))
-    return tuple(found)
 
 
 def between(a: Shape, at: Pose, b: Shape, to: Pose) -> Closest:

@@ -16,6 +16,7 @@ from kinetree.model import Model
 from kinetree.motion import contact, group
 from kinetree.motion.joint_forces import SMOOTHING, within_efforts
 from kinetree.spanning import loop_matrix
+from kinetree.sweep.signature import SIZES
 
 Array = np.ndarray
 
@@ -260,7 +261,7 @@ class Trajectory:
     @cached_property
     def _touched(self) -> tuple[Array, Array]:
         if not self.ground:
-            nothing = np.zeros((*self.shape, len(self.model.contact_points), 3))
+            nothing = np.zeros((*self.shape, SIZES["points"](self.model), 3))
             return nothing, nothing
         names = ("kp", "kd", "setpoint", *contact.INPUTS)
         given: dict[str, Any] = {name: self.extra[name] for name in names if name in self.extra}
