@@ -19,9 +19,9 @@ from kinetree.model.closures import (
 )
 from kinetree.model.geometry import DISSIPATION, FRICTION, Geometry, free_name, geometry
 from kinetree.model.ground import Ground, Heightfield, refuse_no_ground
-from kinetree.model.pairs import Pair, checked_pairs
 from kinetree.model.grouping import refuse_undrivable
 from kinetree.model.model import Model
+from kinetree.model.pairs import Pair, checked_pairs
 from kinetree.model.parts import Body, Frame, Rotor
 
 GRAVITY = (0.0, 0.0, -9.81)
