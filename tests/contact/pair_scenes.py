@@ -13,11 +13,14 @@ from kinetree.model.manifold import touches
 __all__ = ["G", "dense", "placed", "solid", "things"]
 
 
-def things(*parts: tuple[Any, float], pairs: Any = "all", gravity: Any = (0, 0, -G), **contact: Any) -> kt.Model:
+def things(
+    *parts: tuple[Any, float], pairs: Any = "all", gravity: Any = (0, 0, -G), **contact: Any
+) -> kt.Model:
     """Bodies that fly freely: shapes with their masses."""
     builder = kt.ModelBuilder("things", gravity)
     for k, (shape, mass) in enumerate(parts):
-        builder.add_body(f"thing_{k}", joint=kt.Free(), inertia=kt.zoo.solid(shape, mass=mass).bodies[0].inertia)
+        inertia = kt.zoo.solid(shape, mass=mass).bodies[0].inertia
+        builder.add_body(f"thing_{k}", joint=kt.Free(), inertia=inertia)
         builder.add_geometry(f"thing_{k}", shape, **contact)
     return builder.build().replace(pairs=pairs)
 

@@ -1,7 +1,7 @@
 """Points at which two bodies can touch each other.
 
-Velocities are those of the first body against the second: a pair enters as J_a - J_b. All points of two bodies
-together are one matrix h G of the six velocities between them.
+Velocities are those of the first body against the second: a pair enters as J_a - J_b. All points of two
+bodies together are one matrix h G of the six velocities between them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from kinetree.algorithms.contact_patch import Patch
 from kinetree.algorithms.contact_terms import Terms
 from kinetree.model.manifold import touches
 from kinetree.spatial import Force, Motion
-from kinetree.spatial import vector as vec
 from kinetree.spatial.articulated import ArticulatedInertia
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.transform import Transform

@@ -62,7 +62,7 @@ def knots_of(tree: Sweep, nodes: Sequence[Any], pairs: Sequence[Any]) -> list[Kn
 
 def _order(tree: Sweep, nodes: Sequence[Any], found: set[Any], pairs: Sequence[Any]) -> tuple[Any, ...]:
     """An order of elimination that leaves few entries: of the nodes, the one with the fewest neighbours."""
-    near: dict[Any, set[Any]] = {i: tree.paths([i]) & found for i in nodes if i in found}
+    near: dict[Any, set[Any]] = {i: set(tree.paths([i])) & found for i in nodes if i in found}
     for i, above in list(near.items()):
         for j in above:
             near[j] = near[j] | {i}

@@ -1,9 +1,9 @@
 """Two boxes: the direction in which they overlap least, and the points at which they touch then.
 
-The faces that look at each other are seen along that direction, as two parallelograms. The corners of each are
-drawn towards the middle of what they have in common until they lie in the other one as well: eight points, all
-of which are part of both faces, and which move without jumps when the boxes do. Where two edges cross there is
-a ninth.
+The faces that look at each other are seen along that direction, as two parallelograms. The corners of each
+are drawn towards the middle of what they have in common until they lie in the other one as well: eight
+points, all of which are part of both faces, and which move without jumps when the boxes do. Where two edges
+cross there is a ninth.
 """
 
 from __future__ import annotations
@@ -183,7 +183,8 @@ def _shared(a: Side, b: Side) -> tuple[Any, Any]:
                     start, end = at[k], at[(k + 1) % 4]
                     slope = end[m] - start[m]
                     t = (side - start[m]) / ops.where(ops.less(ops.abs(slope), 1e-9), 1.0, slope)
-                    beyond = ops.max(ops.abs(2.0 * t - 1.0), ops.abs(start[1 - m] + t * (end[1 - m] - start[1 - m])))
+                    other = start[1 - m] + t * (end[1 - m] - start[1 - m])
+                    beyond = ops.max(ops.abs(2.0 * t - 1.0), ops.abs(other))
                     beyond = ops.where(ops.less(ops.abs(slope), 1e-9), 2.0, beyond)
                     found.append(((px + t * (qx - px), py + t * (qy - py)), beyond))
         for (u, v), beyond in found:

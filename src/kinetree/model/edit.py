@@ -114,7 +114,8 @@ def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) ->
     """Set one field of the bodies or joints named in the mapping `values`."""
     fields = validate.BODY_FIELDS | validate.JOINT_FIELDS
     if field not in fields:
-        known = ("name", "gravity", "rotors", "check", "configurations", "geometries", "ground", "pairs", *fields)
+        others = ("name", "gravity", "rotors", "check", "configurations", "geometries", "ground", "pairs")
+        known = (*others, *fields)
         raise validate.unknown(field, "argument", known, f"model '{model.name}': replace")
     by_joint = field in validate.JOINT_FIELDS
     if not isinstance(values, Mapping):

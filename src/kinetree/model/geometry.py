@@ -151,7 +151,7 @@ def weights(model: Model) -> list[Any]:
 
     Trees that can touch each other may carry each other: they count together.
     """
-    roots = _roots(model)
+    roots = roots_of(model)
     own = {root: _weight(model, root, roots) for root in set(roots) if root}
     bodies = {part.name: part.body for part in model.geometries}
     linked = {root: {root} for root in own}
@@ -167,12 +167,12 @@ def stiffness_of(model: Model, part: Geometry) -> Any:
     """The stiffness of each point of a geometry; None for one that is rigid: it cannot move."""
     if part.stiffness is not None:
         return part.stiffness
-    root = _roots(model)[part.body]
+    root = roots_of(model)[part.body]
     return _defaults(model)[root] if root else None
 
 
 def _points(model: Model) -> tuple[ContactPoint, ...]:
-    roots, resolved = _roots(model), _defaults(model)
+    roots, resolved = roots_of(model), _defaults(model)
     found = [(part, roots[part.body], s) for part in model.geometries for s in part.shape.supports]
     found = [(part, root, s.moved(part.placement)) for part, root, s in found if root]
     return tuple(
@@ -186,12 +186,12 @@ def _points(model: Model) -> tuple[ContactPoint, ...]:
 
 def _defaults(model: Model) -> dict[int, Any]:
     """The stiffness of points for which none is given, by the body that begins their tree."""
-    roots, weight = _roots(model), weights(model)
+    roots, weight = roots_of(model), weights(model)
     counts = Counter(roots[part.body] for part in model.geometries for _ in part.shape.supports)
     return {root: weight[root] / (min(count, _FEET) * SINK) for root, count in counts.items()}
 
 
-def _roots(model: Model) -> list[int]:
+def roots_of(model: Model) -> list[int]:
     """For each body, the world first, the one that begins its tree: the first that moves; 0 for none."""
     roots = [0]
     for i, body in enumerate(model.bodies, 1):

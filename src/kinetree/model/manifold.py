@@ -95,7 +95,8 @@ def _capsules(a: Capsule, at: Pose, b: Capsule, to: Pose) -> list[Touch]:
 
     Where they are parallel the last point could be anywhere: then the ends carry them alone.
     """
-    one, other = line_of(a, at), line_of(b, to)
+    one: Any = line_of(a, at)
+    other: Any = line_of(b, to)
     found = []
     for s in (-1.0, 1.0):
         here = (along_line(one, s), None)
@@ -116,7 +117,7 @@ def _of(found: Any, share: Any) -> Touch:
 def _capsule_on_box(a: Capsule, at: Pose, b: Box, to: Pose) -> list[Touch]:
     """Both ends, the ends of what is over the face below, and where the line is next to an edge."""
     inner = to.inverse() @ at
-    line = line_of(a, inner)
+    line: Any = line_of(a, inner)
     p, u = line
     apart = [ops.abs(x) - h - ops.abs(y) for x, y, h in zip(p, u, b.half_extents, strict=True)]
     widest = ops.max(apart[0], ops.max(apart[1], apart[2]))
@@ -187,8 +188,8 @@ def _placed(touch: Touch, pose: Pose) -> Touch:
 def _corners(a: Shape, at: Pose, b: Shape, to: Pose) -> list[Touch]:
     """The points of either shape, and the face of the other one that looks at it.
 
-    The normal is that of the face that keeps them farthest apart. A point touches if it is below the face, and
-    not beyond its rim.
+    The normal is that of the face that keeps them farthest apart. A point touches if it is below the face,
+    and not beyond its rim.
     """
     n = widest(a, at, b, to)
     here = _resting(a, at, b, to, n)

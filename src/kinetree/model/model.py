@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.model import closed_positions, configuration, drive, edit, geometry, pairs, postures
+from kinetree.model import closed_positions, configuration, drive, edit, geometry, postures
 from kinetree.model.geometry import Geometry
 from kinetree.model.ground import Ground, Heightfield
 from kinetree.model.grouping import Grouping, Location
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
-from kinetree.model.pairs import Pair
+from kinetree.model.pairs import Pair, pair_points, possible_pairs
 from kinetree.model.parts import Body, Frame, Loop, Numbers, Posture, Rotor
 from kinetree.model.sparsity import mass_sparsity, paths_of
 from kinetree.model.table import html_table, table
@@ -233,7 +233,7 @@ class Model:
     assemble, spanning = closed_positions.assemble, closed_positions.spanning
     closure_names = property(closed_positions.closure_names)
     geometry_names, contact_points = property(geometry.names), property(geometry.contact_points)
-    contact_pairs, pair_points = property(pairs.possible_pairs), property(pairs.pair_points)
+    contact_pairs, pair_points = property(possible_pairs), property(pair_points)
 
     # --- tree --------------------------------------------------------------------------------------
     @cached_property
@@ -394,11 +394,7 @@ class Model:
     def __hash__(self) -> int:
         return self._hash
 
-    def __repr__(self) -> str:
-        return table(self)
-
-    def _repr_html_(self) -> str:
-        return html_table(self)
+    __repr__, _repr_html_ = table, html_table
 
     def __reduce__(self) -> tuple:
         return Model, tuple(getattr(self, name) for name in PARTS)

@@ -21,9 +21,15 @@ POINTS = 2048  # points of all of them
 class Pair(NamedTuple):
     """Two geometries that can touch each other. What is None follows from both.
 
-    Friction is sqrt(mu_a mu_b); springs are in series, k = k_a k_b / (k_a + k_b), and dissipation is shared as
-    the springs give, d = (k_b d_a + k_a d_b) / (k_a + k_b). What cannot move and has no stiffness of its own is
-    rigid.
+    Friction is sqrt(mu_a mu_b); springs are in series, k = k_a k_b / (k_a + k_b), and dissipation is shared
+    as the springs give, d = (k_b d_a + k_a d_b) / (k_a + k_b). What cannot move and has no stiffness of its
+    own is rigid.
+
+    Args:
+        geometry, other: their names.
+        friction: Coulomb's coefficient.
+        stiffness: of each point, N/m.
+        dissipation: s/m.
     """
 
     geometry: str
@@ -83,14 +89,14 @@ def possible_pairs(model: Model) -> tuple[tuple[str, str], ...]:
     """The geometries that could touch each other, by name, each pair once.
 
     Not those of one body, of a body and the one that carries it, of bodies that are fixed to each other, nor
-    of two that cannot move.
+    of two that cannot move. The world carries nothing that flies freely.
     """
     return model.memo("possible pairs", lambda: tuple(_possible(model)))
 
 
 def _possible(model: Model) -> Iterable[tuple[str, str]]:
     rigid = _fixed_to(model)
-    above = [0, *(rigid[body.parent] for body in model.bodies)]
+    above = [-1, *(-1 if body.joint.is_free else rigid[body.parent] for body in model.bodies)]
     for k, a in enumerate(model.geometries):
         for b in model.geometries[k + 1 :]:
             i, j = rigid[a.body], rigid[b.body]
@@ -114,12 +120,10 @@ def pair_of(given: Any, owner: str) -> Pair:
     what = f"{owner}: pair of {validate.shown(pair.geometry)} and {validate.shown(pair.other)}"
     least = {"friction": 0.0, "stiffness": None, "dissipation": 0.0}
     own = {name: getattr(pair, name) for name in least}
-    return pair._replace(
-        **{
-            name: None if x is None else number_at_least(least[name], x, f"{what}: {name}")
-            for name, x in own.items()
-        }
+    checked = (
+        None if x is None else number_at_least(least[name], x, f"{what}: {name}") for name, x in own.items()
     )
+    return Pair(pair.geometry, pair.other, *checked)
 
 
 def checked_pairs(model: Model, given: Iterable[Any], owner: str) -> tuple[Pair, ...]:
@@ -150,8 +154,8 @@ def _refuse_many(parts: dict[str, Geometry], pairs: Any, owner: str) -> None:
     points = sum(count(parts[p.geometry].shape, parts[p.other].shape) for p in pairs)
     if len(pairs) > MOST or points > POINTS:
         raise ModelError(
-            f"{owner}: {len(pairs)} pairs with {points} points are asked for, more than {MOST} with {POINTS}: "
-            "each of them costs time in every step. Name those that will touch (add_pair), or leave out "
+            f"{owner}: {len(pairs)} pairs with {points} points are asked for, more than {MOST} with "
+            f"{POINTS}: each costs time in every step. Name those that will touch (add_pair), or leave out "
             "geometries that will not"
         )
 

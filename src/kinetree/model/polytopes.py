@@ -29,7 +29,7 @@ def triangles(shape: Vertices) -> np.ndarray:
     try:
         corners = points[convex_hull(points)]
     except FlatError:
-        raise ModelError("vertices that lie in one plane cannot touch other bodies: give them volume") from None
+        raise ModelError("vertices that lie in one plane cannot touch bodies: give them volume") from None
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     return np.concatenate([normals, corners.reshape(-1, 9)], axis=1)
@@ -115,6 +115,7 @@ def _faces(a: Shape, at: Pose, b: Shape, to: Pose) -> tuple[Any, Vector]:
     if isinstance(a, Box):
         sides = [separation(n, a.half_extents[k // 2]) for k, n in enumerate(units)]
     else:
+        assert isinstance(a, Cylinder)
         where = vec.mat_t_vec(at.R, vec.sub(to.p, at.p))
         square = where[0] * where[0] + where[1] * where[1]
         some = ops.less(1e-24, square)

@@ -200,7 +200,7 @@ def _posed(poses: Array, part: Geometry) -> tuple[Shape, Pose]:
     if not part.body:
         return part.shape, part.placement
     T = poses[part.body - 1]
-    return part.shape, Pose._given(tuple(map(tuple, T[:3, :3])), tuple(T[:3, 3])) @ part.placement
+    return part.shape, Pose._given(tuple(map(tuple, T[:3, :3])), tuple(T[:3, 3])) @ part.placement  # type: ignore[arg-type]
 
 
 @function(f"{SIGNATURE} -> force(points, 3)")

@@ -22,8 +22,8 @@ class Argument:
     """An input or output array: its name, core shape, and whether it is optional.
 
     A dimension is a number, or nq, nv, nu (velocities of all joints), nb (bodies), nr (rotors), nc (what
-    closes loops), points (that can touch the ground, or another body), triples (of velocities on one path), or the name of an
-    option whose length it is ("frames"), or a multiple of one ("6 frames").
+    closes loops), points (that can touch the ground, or another body), triples (of velocities on one path),
+    or the name of an option whose length it is ("frames"), or a multiple of one ("6 frames").
     """
 
     name: str

@@ -152,8 +152,8 @@ class Sweep(ABC):
 
     @property
     def pairs(self) -> Sequence[tuple[Any, Any, Any, int]]:
-        """The pairs that can touch: the handles of both bodies, (shape, pose, shape, pose), and how many points
-        they have."""
+        """The pairs that can touch: the handles of both bodies, (shape, pose, shape, pose), and how many
+        points they have."""
         raise TraceError("contact cannot be traced as loops over the tree")
 
     def paths(self, bodies: Sequence[Any]) -> Collection[Any]:
