@@ -42,7 +42,7 @@ def test_two_free_bodies_keep_their_momentum_and_lose_energy():
     q = placed(model, (0, 0, 0), (0.25, 0.03, 0.02))
     v = np.array([0.5, 2, -1, 2, 0, 0, 0, 0, 0, -1, 0, 0])
     run = kt.simulate(model, q, v, duration=0.2, dt=1e-3, ground=False)
-    assert run.contact_force.max() > 100
+    assert abs(run.contact_force).max() > 100
     assert abs(run.momentum - run.momentum[0]).max() < 1e-12
     k, apart = model.pair_points[0].stiffness, np.linalg.norm(run.q[:, 4:7] - run.q[:, 11:14], axis=1)
     total = run.energy + 0.5 * k * np.maximum(0, 0.2 - apart) ** 2

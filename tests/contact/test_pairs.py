@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.contact.pair_scenes import dense, placed, things
 from tests.derivatives.cases import tree
 from tests.loops.mechanisms import ankle, four_bar
@@ -22,8 +23,8 @@ def numbers(model: kt.Model) -> np.ndarray:
     return np.array([[p.stiffness, p.dissipation, p.friction] for p in felt]).T
 
 
-def agrees(model, q, v, x, h=2e-3, ground=None, creep=1e-4, added=None, target="cpu") -> np.ndarray:
-    """The forces, which are those of dense steps."""
+def agrees(model, q, v, x, h=2e-3, ground=None, creep=1e-4, added=None, target="cpu", place=0.0) -> np.ndarray:
+    """The forces, which are those of dense steps; `place` is what a search leaves of where points are, m."""
     more = {} if added is None else {"added": added}
     given = (model, q, v, x, h, *numbers(model), creep)
     change, force, velocity = _response(
@@ -35,8 +36,8 @@ def agrees(model, q, v, x, h=2e-3, ground=None, creep=1e-4, added=None, target="
     steepest = k.max() * h + mu.max() * abs(forces).max() / creep + 1  # N for each m/s
     M = kt.mass_matrix(model, q) + np.diag(np.zeros(model.nv) if added is None else added)
     stiff = steepest * h / M.diagonal().min()
-    assert abs(change - wanted).max() < (1e-12 + 2e-16 * stiff) * scale
-    assert abs(force - forces).max() < (1e-12 + 2e-16 * stiff) * steepest * scale
+    assert abs(change - wanted).max() < (1e-12 + 2e-16 * stiff + 10 * place) * scale
+    assert abs(force - forces).max() < (1e-12 + 2e-16 * stiff + 10 * place) * steepest * scale
     assert velocity.shape == force.shape
     return forces
 
@@ -113,3 +114,37 @@ def test_the_same_bits_in_any_batch_and_single_numbers():
     single = kt.compile(_response, model, dtype="float32", ground=PLANE)
     change = single(*(np.float32(x) for x in (q, v, x, *given)))[0]
     assert abs(change - together[0]).max() < 1e-3 * abs(together[0]).max()
+
+
+SHAPES = {
+    "ball": kt.Sphere(0.1), "capsule": kt.Capsule(0.06, 0.1), "box": kt.Box((0.1, 0.12, 0.08)),
+    "can": kt.Cylinder(0.1, 0.1), "prism": kt.Vertices([(x, y, z) for z in (-0.1, 0.1)
+                                                        for x, y in ((0.1, 0), (-0.1, 0.1), (-0.1, -0.1))]),
+}  # fmt: skip
+COUPLES = [(a, b) for k, a in enumerate(SHAPES) for b in list(SHAPES)[k:]]
+
+
+@pytest.mark.parametrize("couple", share(COUPLES, 5))
+def test_every_two_shapes(couple):
+    model = things(*((SHAPES[name], 1.0 + k) for k, name in enumerate(couple)), stiffness=2e4, friction=0.5)
+    rng, pressed = np.random.default_rng(7), 0
+    place = 1e-8 if couple in (("capsule", "can"), ("capsule", "prism")) else 0.0
+    for _ in range(4):
+        q = placed(model, (0, 0, 0), 0.12 * rng.normal(size=3) / 3**0.5 + (0, 0, 0.1))
+        q[7:11] = rng.normal(size=4)
+        q = model.normalize(q)
+        forces = agrees(model, q, rng.normal(size=12), 0.01 * rng.normal(size=12), place=place)
+        pressed += np.count_nonzero(forces)
+    assert pressed
+
+
+@pytest.mark.parametrize("name", share(list(SHAPES), 2))
+def test_shapes_of_the_world(name):
+    """A body on a shape that stands still, and its twin on one that cannot be moved."""
+    shape = SHAPES[name]
+    model = things((kt.Box((0.05, 0.05, 0.05)), 1.0), pairs=(), stiffness=2e4)
+    model = model.add_geometry(None, shape, name="still").add_pair("still", "thing_0", friction=0.7)
+    assert model.pair_points[0].stiffness == 2e4 and model.pair_points[0].friction == 0.7
+    rng = np.random.default_rng(8)
+    q = placed(model, (0.01, 0.02, 0.125 if name != "box" else 0.12))
+    agrees(model, q, 0.2 * rng.normal(size=6), 0.01 * rng.normal(size=6))

@@ -102,7 +102,7 @@ class Geometry:
     dissipation: float = DISSIPATION
     sink: float | None = None  # m: how far the robot sinks in that stands on one such point
     groups: tuple[int, int] = (1, 1)  # bits: what it is, and what it meets
-    owner: str | None = ""  # the robot that it belongs to; None: the tree that it is part of
+    owner: str = ""  # the robot that it belongs to
     surface: Any = None  # with a method `on` that says how rough it is on another one
     home: str = ""  # its link in the file
 

@@ -82,6 +82,7 @@ class _Reader:
     def __init__(self, found: Collisions, root: Element) -> None:
         self.found, self.robot = found, found.robot
         self.fall = hypot(*self.robot.gravity) or EARTH
+        self.above = {joint.child: joint.parent for joint in self.robot.joints.values()}
         self.below: tuple[str, Surface] | None = None  # the geom that is the ground
         self.fields = {e.get("name"): e for section in root.all("asset") for e in section.all("hfield")}
         self.pairs: dict[frozenset[str], Element] = {}
@@ -125,9 +126,15 @@ class _Reader:
         if (contact.condim or 3) > 3:
             found.note("contact-parameter", where, "torsional and rolling friction (condim 4 and 6)")
         if shape is not None:
-            more = {"groups": (own.contype, own.conaffinity), "owner": None, "surface": own}
+            more = {"groups": (own.contype, own.conaffinity), "owner": self._owner(link), "surface": own}
             numbers = self._numbers(contact)
             found.add(element.get("name"), link, where, shape, frame @ placement, **numbers, **more)
+
+    def _owner(self, link: str) -> str:
+        """The body of the world that carries a link."""
+        while (above := self.above.get(link, WORLD)) != WORLD:
+            link = above
+        return link
 
     def _pair(self, element: Element) -> Element | None:
         """What `<pair>` says about a geom and the ground."""

@@ -1,18 +1,22 @@
 """Which geometries of a file touch each other.
 
-Those of different trees (MJCF) or models (SDF) do, if the masks of the file let them; those of one robot only
-where the file says so, or on request. Neighbours in a tree never do, unless the file names the pair.
+Those of different robots do, if the masks of the file let them and they are not many; those of one robot only
+where the file says so, or on request. Neighbours in a tree never do, unless the file names the pair. A robot
+is a body of the world (MJCF), a model (SDF), or the whole file (URDF).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from kinetree.errors import ModelError
 from kinetree.io.description import Description, Geometry
 from kinetree.io.report import Log, Where
 from kinetree.model import Model
-from kinetree.model.geometry import roots_of
 from kinetree.model.manifold import count
-from kinetree.model.pairs import MOST, POINTS, Pair, checked_pairs, kept_pairs
+from kinetree.model.pairs import MOST, Pair, checked_pairs, kept_pairs
+
+MANY, MANY_POINTS = 32, 256  # pairs that are not asked for, at most
 
 
 def pairs_of(robot: Description, model: Model, within: bool, log: Log) -> tuple[Pair, ...]:
@@ -28,28 +32,28 @@ def pairs_of(robot: Description, model: Model, within: bool, log: Log) -> tuple[
             found[frozenset(pair[:2])] = pair
     if within:
         return checked_pairs(model, found.values(), f"model '{model.name}'")
-    shapes = {part.name: part.shape for part in model.geometries}
-    points = sum(count(shapes[pair.geometry], shapes[pair.other]) for pair in found.values())
-    if len(found) > MOST or points > POINTS:
-        problem = f"{len(found)} pairs of shapes with {points} points could touch each other: none does"
+    for chosen in (tuple(found.values()), named, ()):
+        points = _points(model, chosen)
+        if len(chosen) <= MANY and points <= MANY_POINTS:
+            break
+        problem = f"{len(chosen)} pairs of shapes with {points} points could touch each other: too many"
         log.add("contact-pairs", where, problem)
-        return named
-    return tuple(found.values())
+    return chosen
+
+
+def _points(model: Model, pairs: Iterable[Pair]) -> int:
+    shapes = {part.name: part.shape for part in model.geometries}
+    return sum(count(shapes[pair.geometry], shapes[pair.other]) for pair in pairs)
 
 
 def _possible(robot: Description, model: Model, within: bool) -> list[Pair]:
     """What the owners and masks of the file allow."""
-    parts, roots = {part.name: part for part in robot.geometries}, roots_of(model)
-    bodies = {part.name: part.body for part in model.geometries}
+    parts = {part.name: part for part in robot.geometries}
     if len(parts) > MOST and not within:
         return []
 
     def are_apart(a: Geometry, b: Geometry) -> bool:
-        if within or (a.owner in robot.collide and a.owner == b.owner):
-            return True
-        if a.owner is None or b.owner is None:
-            return roots[bodies[a.name]] != roots[bodies[b.name]]
-        return a.owner != b.owner
+        return within or a.owner != b.owner or a.owner in robot.collide
 
     found = []
     for name, other in model.contact_pairs:
