@@ -22,7 +22,8 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gpu import FUNCTIONS, Clock, Prepared, copy_speed, model_of, states_for
+from benchmarks.gpu import FUNCTIONS, Prepared, copy_speed, model_of, states_for
+from benchmarks.gpu_clock import Clock
 from kinetree.compiler.emit.llvm import gpu_plan
 from kinetree.compiler.passes.strands import put_aside, strands
 from kinetree.compiler.runtime import cuda
@@ -35,34 +36,23 @@ LOCK, PATIENCE = Path(tempfile.gettempdir()) / "kinetree-gpu-variants", 20  # se
 ROBOT = {"arm": "7-axis arm", "quadruped": "quadruped", "humanoid": "humanoid"}
 RULES = cuda_code.way_of
 CHUNKS = {"arriving": "chunks"}
+PARKED = {"held": 57, "slots": 33, "warps": 16}
 WAYS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
-    ("humanoid", "FD", "float64"): [
-        {}, CHUNKS, *({"most": k, "price": 16, "held": k, "slots": 113} for k in (85, 75)),
-    ],
-    ("humanoid", "FD", "float32"): [{}, CHUNKS, {"most": 195, "price": 6, "held": 195, "slots": 100}],
-    ("humanoid", "ID", "float32"): [{}, CHUNKS, {"tile": 128}, {"tile": 32}, {"warps": 12}],
-    ("humanoid", "ID", "float64"): [{}, CHUNKS, {"tile": 64}],
-    ("quadruped", "FD", "float32"): [
-        {}, CHUNKS, {"tile": 128}, {"tile": 32}, {"ahead": False}, {"most": 180, "price": 6},
-    ],
     ("quadruped", "FD", "float64"): [
-        {}, CHUNKS, {"most": 95, "price": 6, "held": 108, "slots": 60}, {"tile": 128},
-        {"most": 85, "price": 6, "held": 90, "slots": 60},
+        {}, {"most": 108, "price": 3, "held": 108, "slots": 70}, {"price": 0, "held": 108, "slots": 100},
+        {"most": 108, "price": 6, "held": 108, "slots": 70},
+        {"most": 95, "price": 3, "held": 104, "slots": 70, "tile": 32},
     ],
-    ("quadruped", "ID", "float32"): [
-        {}, CHUNKS, {"tile": 64}, {"ahead": True}, {"warps": 20}, {"waves": 8},
-    ],
-    ("quadruped", "ID", "float64"): [{}, CHUNKS, {"tile": 32}, {"ahead": True}, {"waves": 8}],
     ("arm", "FD", "float64"): [
-        {}, CHUNKS, {"ahead": True}, {"warps": 8}, {"tile": 64}, {"tile": 128}, {"waves": 8},
+        {}, PARKED, PARKED | {"tile": 32}, {"tile": 64}, PARKED | {"held": 52}, {"ahead": True, "tile": 32},
+        PARKED | {"tile": 128}, PARKED | {"waves": 8}, {"waves": 8}, PARKED | {"waves": 32}, CHUNKS,
+        PARKED | CHUNKS, PARKED | {"tile": 32, "ahead": True},
     ],
     ("arm", "FD", "float32"): [
-        {}, CHUNKS, {"ahead": False}, {"warps": 20}, {"tile": 64}, {"tile": 128},
-        {"ahead": False, "warps": 20},
+        {}, {"held": 70, "slots": 40, "warps": 24}, {"held": 90, "slots": 40, "warps": 20}, {"tile": 64},
+        {"ahead": False, "held": 70, "slots": 40, "warps": 24},
     ],
-    ("arm", "ID", "float32"): [{}, CHUNKS, {"waves": 8}, {"waves": 32}, {"tile": 64}],
-    ("arm", "ID", "float64"): [{}, CHUNKS, {"waves": 8}],
-    **{(robot, "M", dtype): [{}, CHUNKS] for robot in ROBOT for dtype in ("float32", "float64")},
+    ("quadruped", "ID", "float64"): [{}, {"held": 57, "slots": 30, "warps": 16}, {"tile": 32}],
 }  # fmt: skip
 
 

@@ -60,11 +60,12 @@ def fallen(model, q):
 
 def robots(count, **options):
     """Robots that stand, each a little different."""
+    given = {"autoreset_mode": AutoresetMode.DISABLED} | options
     return kt.gym.VectorEnv(
         robot, seen, progress, terminated=fallen, num_envs=count, time_limit=None, dt=ACTION / 5, steps=5,
-        kp=100.0, kd=3.0, action_scale=0.4, start=stance, autoreset_mode=AutoresetMode.DISABLED,
+        kp=100.0, kd=3.0, action_scale=0.4, start=stance,
         randomize={"q": (-0.03, 0.03), "contact_friction": (0.5, 1.0)},
-        push=kt.gym.Push("trunk", impulse=5.0, every=2.0), **options,
+        push=kt.gym.Push("trunk", impulse=5.0, every=2.0), **given,
     )  # fmt: skip
 
 

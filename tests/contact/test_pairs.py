@@ -23,13 +23,13 @@ def numbers(model: kt.Model) -> np.ndarray:
     return np.array([[p.stiffness, p.dissipation, p.friction] for p in felt]).T
 
 
-def agrees(model, q, v, x, h=2e-3, ground=None, creep=1e-4, added=None, target="cpu", place=0.0) -> np.ndarray:
+def agrees(
+    model, q, v, x, h=2e-3, ground=None, creep=1e-4, added=None, target="cpu", place=0.0
+) -> np.ndarray:
     """The forces, which are those of dense steps; `place` is what a search leaves of where points are, m."""
     more = {} if added is None else {"added": added}
-    given = (model, q, v, x, h, *numbers(model), creep)
-    change, force, velocity = _response(
-        *given, ground=ground or NoGround(), fine=1e-12, target=target, **more
-    )
+    given = (model, q, v, x, h, *numbers(model), creep, 1e-12)
+    change, force, velocity, _ = _response(*given, ground=ground or NoGround(), target=target, **more)
     wanted, forces = dense(model, q, v, x, h, ground, creep, added)
     scale = 1 + abs(wanted).max() + abs(v).max()
     k, _, mu = numbers(model)
@@ -106,7 +106,7 @@ def test_the_same_bits_in_any_batch_and_single_numbers():
     rng = np.random.default_rng(6)
     q = np.array([placed(model, *(0.1 * rng.normal(size=3) for _ in range(2))) for _ in range(21)])
     v, x = rng.normal(size=(2, 21, 12)) * np.array([1.0, 0.01])[:, None, None]
-    given = (2e-3, *numbers(model), 1e-4)
+    given = (2e-3, *numbers(model), 1e-4, 1e-8)
     together = _response(model, q, v, x, *given, ground=PLANE)
     for i in (0, 5, 20):
         alone = _response(model, q[i], v[i], x[i], *given, ground=PLANE)

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.conftest import share
 from tests.meta.sources import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -115,12 +116,12 @@ FIGURES = {
 
 
 def runs() -> list:
-    """All examples; what takes long is for soak."""
+    """All examples, of which each run takes a share; what takes long is for soak."""
     soak = {"humanoid_lqr": pytest.mark.soak}
     return [pytest.param(path, id=path.stem, marks=soak.get(path.stem, ())) for path in EXAMPLES]
 
 
-@pytest.mark.parametrize("path", runs())
+@pytest.mark.parametrize("path", share(runs(), 3))
 def test_example(path: Path, tmp_path):
     for package in imported(path):
         pytest.importorskip(package)

@@ -31,7 +31,7 @@ class PairPatch(Patch):
     ):  # fmt: skip
         a, b = bodies
         Terms.__init__(self, tree, len(given), h, len(given) > FEW)
-        self.body, self.other, self.creep, self.pose = a, b, creep, P[a]
+        self.bodies, self.creep, self.pose = bodies, creep, P[a]
         self.across = P[a] @ P[b].inverse()  # from the second body to the first
         self.columns = relative(tree, a, b, X, S, self.across)
         self.facts, self.start = tree.rows(self.count, 5), tree.rows(self.count, 3)
@@ -49,7 +49,12 @@ class PairPatch(Patch):
 
     def moving(self, sweep: Any) -> Motion:
         """How the first body moves against the second in a step."""
-        return sweep.A[self.body] - self.across @ sweep.A[self.other]
+        a, b = self.bodies
+        return sweep.A[a] - self.across @ sweep.A[b]
+
+    def moved(self, sweep: Any) -> tuple[Any, Any]:
+        self.moving(sweep)  # known before the loop over the points
+        return super().moved(sweep)
 
     def along(self, sweep: Any, k: Any) -> Any:
         return (self.way(k) @ self.moving(sweep)).linear

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kinetree.algorithms.contact_law import Law, Numbers, axes_along, leaving_of, pressure, touched
+from kinetree.algorithms.contact_law import Law, Numbers, axes_along, gripped, leaving_of, pressure, touched
 from kinetree.algorithms.contact_terms import Terms
 from kinetree.model.ground import NoGround
 from kinetree.model.shapes import offset
@@ -21,7 +21,7 @@ FEW, MANY = 8, 24  # points of a body that are not worth a loop, if a model has 
 class Patch(Terms):
     """Points of one body that can touch. Velocities in the axes (t1, t2, n) of the ground."""
 
-    width, duals = 3, 2
+    width, duals, kept = 3, 2, 3
 
     def __init__(
         self, tree: Sweep, body: Any, points: Sequence[Any], given: Sequence[Any], P: Any, V: Any,
@@ -55,6 +55,12 @@ class Patch(Terms):
     def law(self, k: Any, u: Numbers) -> Law:
         *pressing, bound = self.facts[k]
         return touched(u, pressing, bound, self.creep, self.h)
+
+    def pack(self, law: Law) -> list[Any]:
+        return [law.inverse, law.force[2], law.slope]
+
+    def unpack(self, k: Any, u: Numbers, row: Numbers) -> Law:
+        return gripped(u, self.facts[k][-1], *row)
 
     def along(self, sweep: Any, k: Any) -> Numbers:
         return (self.way(k) @ sweep.A[self.body]).linear

@@ -13,8 +13,10 @@ COARSE = 3e-6  # of all forces, what may be missing with single numbers
 ROUGH = 1e-3  # what may be missing when no more steps are taken
 
 
-def least(tree: Any, terms: list[Any], h: Any, sums: tuple[Any, Any], decrement: Any, rising: Any) -> Number:
-    """How far to go along a step: 1, or about to where the function along it is least, if that is before.
+def least(
+    tree: Any, terms: list[Any], h: Any, sums: tuple[Any, Any], decrement: Any, rising: Any, full: Any
+) -> Number:
+    """How far to go along a step: `full` (1), or about to where the function along it is least, if that is before.
 
     Its slope is -d^T H d at 0, and that of the quadratic part follows from `sums` of the terms there, f . du
     and du . G du: regula falsi (Illinois) on [0, 1], until the slope has fallen to a tenth, or is less than
@@ -25,29 +27,32 @@ def least(tree: Any, terms: list[Any], h: Any, sums: tuple[Any, Any], decrement:
     def slope(a: Number) -> Number:
         return work - decrement + a * rest - h * sum(term.felt(a) for term in terms)
 
-    def narrowed(low: Number, at_low: Number, high: Number, at_high: Number, a: Number, at: Number) -> tuple:
+    def narrowed(
+        low: Number, at_low: Number, high: Number, at_high: Number, a: Number, at: Number, turn: Number
+    ) -> tuple:
         new = low + (high - low) * at_low / (at_low - at_high)
+        new = ops.where(ops.less(low * (SEARCH - 1.5), low * turn), low, new)  # at last, where it still falls
+        new = ops.where(is_fine(a, at), a, new)  # what was tried last is where a step goes
         there = slope(new)
         before, again = ops.less(there, 0.0), ops.where(ops.less(0.0, there * at), 0.5, 1.0)
         return (
             ops.where(before, new, low), ops.where(before, there, at_low * again),
-            ops.where(before, high, new), ops.where(before, at_high * again, there), new, there,
+            ops.where(before, high, new), ops.where(before, at_high * again, there), new, there, turn + 1,
         )  # fmt: skip
 
-    def is_fine(*state: Number) -> Any:
-        at = state[-1]
+    def is_fine(a: Number, at: Number) -> Any:
         return ops.less_equal(ops.where(ops.less(at, 0.0), -10.0 * rising * at, at), rising * decrement)
 
-    end = ops.max(slope(1.0), 0.0)
-    state = tree.repeat(SEARCH, narrowed, 0.0, -decrement, 1.0, end, 1.0, end, until=is_fine)
-    return ops.where(is_fine(*state), state[4], ops.where(ops.less(0.0, state[0]), state[0], state[4]))
+    end = ops.max(slope(full), 0.0)
+    state = 0.0, -decrement, full, end, full, end, 0.0
+    return tree.repeat(SEARCH, narrowed, *state, until=lambda *state: is_fine(*state[4:6]))[4]
 
 
 def permitted(fine: Number, some: Number) -> Number:
     """The share of all forces that may be missing, squared: more with single numbers, as a number tells."""
     size = 1.0 + some * some
     is_double = ops.less(0.0, (size + size * 1e-9) - size)
-    return ops.where(is_double, fine * fine, COARSE * COARSE)
+    return ops.max(fine * fine, ops.where(is_double, 0.0, COARSE * COARSE))
 
 
 def is_over(lack: Number, allowed: Number) -> Number:

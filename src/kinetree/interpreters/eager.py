@@ -291,7 +291,9 @@ def eager_input(tree: EagerSweep, argument: Any, value: Any) -> Any:
         return CoordinateInput(tree, value, "v_index")
     if argument.shape == ("nu",):
         return CoordinateInput(tree, value, "u_index")
-    return (0,) * argument.shape[0] if value is None else value
+    if value is not None:
+        return value
+    return (0,) * argument.shape[0] if isinstance(argument.shape[0], int) else ()
 
 
 def run(

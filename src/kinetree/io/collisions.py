@@ -223,10 +223,11 @@ def _ball() -> Points:
 
 
 def read_collisions(
-    robot: Description, read: Callable[[Collisions, Element], None] | None, reach: Reach, log: Log
+    robot: Description, read: Callable[[Collisions, Any], None] | None, reach: Reach, log: Log
 ) -> None:
     """Give a robot the collision shapes of its file, and the ground that it stands on; `read` finds them."""
-    if read is not None and robot.document is not None:
+    source = robot.colliders if robot.document is None else robot.document
+    if read is not None and source is not None:
         found = Collisions(robot, reach, log)
-        read(found, robot.document)
+        read(found, source)
         found.finish()

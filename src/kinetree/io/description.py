@@ -175,6 +175,7 @@ class Description:
     gravity: Vector = (0.0, 0.0, -9.81)
     file_order: bool = False  # bodies come in the order of the file, not depth first
     document: Element | None = None
+    colliders: Any = None  # what collisions are read from, where there is no document
 
     def parent_joints(self) -> dict[str, Joint]:
         """The joint that carries each link."""

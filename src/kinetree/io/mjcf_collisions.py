@@ -31,10 +31,12 @@ from kinetree.model.shapes import Shape
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import dot, mat_vec
 
-SOLREF, SOLIMP = (0.02, 1.0), (0.9, 0.95)  # MuJoCo's own
+SOLREF, SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's own
 FRICTION = 1.0
 _GROUNDS = ("plane", "hfield")
+FEET = 4  # points that a robot stands on
 _LOWEST, _HIGHEST = 1e-4, 0.9999  # of impedances, as MuJoCo bounds them
+_NARROW = 1e-15  # m: a width below which it takes the mean of both
 
 
 class Surface(NamedTuple):
@@ -42,8 +44,8 @@ class Surface(NamedTuple):
 
     friction: float | None = None
     condim: int | None = None
-    solref: tuple[float, float] | None = None
-    solimp: tuple[float, float] | None = None
+    solref: tuple[float, ...] | None = None
+    solimp: tuple[float, ...] | None = None
     priority: int = 0
     contype: int = 1
     conaffinity: int = 1
@@ -270,29 +272,53 @@ def surface_of(element: Element) -> Surface:
     return Surface(
         friction[0] if friction else None,
         whole("condim", 3) if element.get("condim") else None,
-        (solref[0], solref[1]) if len(solref) > 1 else None,
-        (solimp[0], solimp[1]) if len(solimp) > 1 else None,
+        (*solref, *SOLREF[len(solref) :]) if solref else None,
+        (*solimp, *SOLIMP[len(solimp) :]) if solimp else None,
         whole("priority", 0),
         whole("contype", 1),
         whole("conaffinity", 1),
     )
 
 
-def sink(solref: tuple[float, float], solimp: tuple[float, float], fall: float) -> tuple[float, float]:
+def sink(solref: tuple[float, ...], solimp: tuple[float, ...], fall: float) -> tuple[float, float]:
     """How far a robot that stands still on one point sinks in, m, and the damping ratio.
 
-    At rest MuJoCo balances d k r = (1 - d) g at the impedance d = solimp[0], with the stiffness for unit mass
-    k = d / (dmax timeconst dampratio)^2, or k = -solref[0] d / dmax^2 in its direct form.
+    At rest on n points MuJoCo balances n d k r = (1 - d) g at the impedance d of the depth r, with the
+    stiffness for unit mass k = d / (dmax timeconst dampratio)^2, or k = -solref[0] d / dmax^2 in its direct
+    form. The impedance is taken where four points carry the robot; on one of the same stiffness it is at n r.
     """
-    d, most = (min(max(x, _LOWEST), _HIGHEST) for x in solimp)
-    first, second = solref
+    first, second = solref[:2]
+    most = _bounded(solimp[1])
     if first > 0 and second > 0:
-        k, ratio = d / (most * first * second) ** 2, second
+        stiff, ratio = 1 / (most * first * second) ** 2, second
     elif first < 0:
-        k, ratio = -first * d / most**2, max(-second, 0.0) / (2 * (-first) ** 0.5)
+        stiff, ratio = -first / most**2, max(-second, 0.0) / (2 * (-first) ** 0.5)
     else:
         return sink(SOLREF, solimp, fall)
-    return (1 - d) * fall / (d * k), ratio
+    low, high = 0.0, fall / (_LOWEST**2 * stiff)
+    for _ in range(200):  # what presses grows with the depth, and what is left of the weight falls
+        depth = (low + high) / 2
+        d = impedance(solimp, depth)
+        low, high = (depth, high) if FEET * d * d * stiff * depth < (1 - d) * fall else (low, depth)
+    return FEET * (low + high) / 2, ratio
+
+
+def impedance(solimp: tuple[float, ...], depth: float) -> float:
+    """MuJoCo's impedance at a depth: a smooth step from dmin at the surface to dmax at `width`."""
+    least, most, width, middle, power = solimp[:5]
+    least, most, middle, power = _bounded(least), _bounded(most), _bounded(middle), max(power, 1.0)
+    if width <= _NARROW:
+        return (least + most) / 2
+    x = min(depth / width, 1.0)
+    if x <= middle:
+        y = x**power / middle ** (power - 1)
+    else:
+        y = 1 - (1 - x) ** power / (1 - middle) ** (power - 1)
+    return least + y * (most - least)
+
+
+def _bounded(x: float) -> float:
+    return min(max(x, _LOWEST), _HIGHEST)
 
 
 def _kind(element: Element) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.io.description import Names
-from kinetree.io.mjcf_collisions import SOLIMP
+from kinetree.io.mjcf_collisions import FEET, SOLIMP, impedance
 from kinetree.io.placement import from_z
 from kinetree.io.save_touching import touching_texts
 from kinetree.io.text import CUSTOM, element, number, numbers, place_of
@@ -90,8 +90,8 @@ class Geoms:
         if part.stiffness is None or not weight:
             return found
         depth, fall = weight / part.stiffness, hypot(*self.model.gravity) or EARTH
-        ratio, (d, most) = max(part.dissipation / DISSIPATION, _LEAST), SOLIMP
-        time = sqrt(depth / ((1 - d) * fall)) * d / (most * ratio)
+        ratio, d = max(part.dissipation / DISSIPATION, _LEAST), impedance(SOLIMP, depth / FEET)
+        time = sqrt(depth / ((1 - d) * fall)) * d / (SOLIMP[1] * ratio)
         return found | {"solref": numbers((time, ratio))}
 
     def _add_ground(self, ground: Ground | Heightfield) -> None:

@@ -285,7 +285,7 @@ def attach(
         rotors.append(rotor._replace(joint=prefix + rotor.joint, placement=pose))
     _refuse_duplicates(model, other, [b.name for b in bodies] + [f.name for f in frames], "body or frame")
     _refuse_duplicates(model, other, [b.joint_name for b in bodies], "joint")
-    loops = (*model.loops, *edit_loops.attached(other.loops, shift, carrier, where, prefix))
+    loops = (*model.loops, *edit_loops.attached(other, shift, carrier, where, prefix))
     _refuse_duplicates(model, other, [c.name for loop in loops for c in loop.closures], "loop")
     _refuse_duplicates(model, other, [part.name for part in geometries], "geometry")
     parts: dict[str, Any] = {"rotors": (*model.rotors, *rotors), "frames": tuple(frames), "loops": loops}

@@ -198,13 +198,6 @@ class TileOfRows(GpuKernel):
                 self._other = value = self._fetch(here)
                 self._look_at(value)
 
-    def _upper(self, value: str) -> str:
-        """A number as a float32: the upper half of a float64."""
-        if self.number.bytes == 4:
-            return value
-        bits = self._fresh(f"lshr i64 {self._fresh(f'bitcast double {value} to i64')}, 32")
-        return self._fresh(f"bitcast i32 {self._fresh(f'trunc i64 {bits} to i32')} to float")
-
     def _look(self, number: int, array: Array) -> None:
         """Look at the rows of an input that stays where it is: each thread at its share."""
         if all((array, k) in self.tells for k in range(array.size)):
