@@ -1,4 +1,4 @@
-"""Derivatives of steps with contact: against complex steps through plain Python, and backwards as forwards."""
+"""Derivatives of steps with contact: against complex steps through plain Python; backwards as forwards."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def backward(program: Program, wrt: Sequence[str]) -> Backward | None:
     """The adjoint of a program with loops; None if derivatives lead through a loop."""
     left = _left(program)
     size = sum(array.size for arrays in left.values() for array in arrays)
-    if not size:
+    if not size or any(array in program.outputs for arrays in left.values() for array in arrays):
         return None
     first = _Keeping(program, left, Array(FOUND, "output", size)).run()
     try:
@@ -44,7 +44,7 @@ def backward(program: Program, wrt: Sequence[str]) -> Backward | None:
     return None if adjoint.places(adjoint.outputs[-1]) else Backward(first, adjoint)
 
 
-Left = dict[Statement, list[Array]]  # of each loop, the arrays that it writes and that are read after it
+Left = dict[Statement, list[Array]]  # of each loop, what it writes that is read after it, or an output
 
 
 def _left(program: Program) -> Left:
@@ -54,7 +54,8 @@ def _left(program: Program) -> Left:
             bodies = loop.cases if isinstance(loop, Switch) else [loop.body]
             written = {s.array for body in bodies for s in walk(body) if isinstance(s, Store)}
             read = {a for s in statements[k:] if isinstance(s, Expr) for a in s.args if isinstance(a, Array)}
-            found[loop] = [array for array in program.work if array in written & read]
+            read |= set(program.outputs)
+            found[loop] = [a for a in (*program.work, *program.outputs) if a in written & read]
     return found
 
 
