@@ -126,7 +126,7 @@ def touching_step(
     change, *felt = _response(
         model, q, v, x, h, *contact.numbers(model), **more, ground=contact.ground, rubbing=rubbing
     )
-    return *flight.advanced(model, q, v, change / h + start, h), *felt
+    return *flight.advanced(model, q, v, change * (1.0 / h) + start, h), *felt
 
 
 @function(f"{SIGNATURE} -> q, v, force(points, 3), velocity(points, 3), newton_steps")
