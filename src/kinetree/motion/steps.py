@@ -81,7 +81,8 @@ def step(
             below, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy
         )
         servo = Servo(kp, kd, setpoint)
-        return contact.touching_step(model, q, v, tau, f_ext, dt, servo, passive, limits, felt)[:2]
+        q, v, *_ = contact.touching_step(model, q, v, tau, f_ext, dt, servo, passive, limits, felt)
+        return q, v
     tau = within_efforts(model, tau)[0] if limits else tau
     acting = Forces(tau, f_ext, Servo(kp, kd, setpoint), passive, limits, constraints)
     if not constraints:
