@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.conftest import share
 from tests.meta.sources import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -110,17 +111,23 @@ FIGURES = {
         "standing after 10 s": (0.8, 1),
         "walked in 10 s on average, m": (1, 12),
     },
+    "walking_ppo": {
+        "reward of an action with the first policies": (-1, 0),
+        "and with the last": (-0.2, 1.7),
+        "standing after 10 s": (0.5, 1),
+        "walked in 10 s on average, m": (-1, 12),
+    },
     "humanoid_lqr": {"deviation at the end, rad": (0, 1e-3), "fastest growth without control, 1/s": (2, 100)},
 }
 
 
 def runs() -> list:
-    """All examples; what takes long is for soak."""
+    """All examples, of which each run takes a share; what takes long is for soak."""
     soak = {"humanoid_lqr": pytest.mark.soak}
     return [pytest.param(path, id=path.stem, marks=soak.get(path.stem, ())) for path in EXAMPLES]
 
 
-@pytest.mark.parametrize("path", runs())
+@pytest.mark.parametrize("path", share(runs(), 3))
 def test_example(path: Path, tmp_path):
     for package in imported(path):
         pytest.importorskip(package)

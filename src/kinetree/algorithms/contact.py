@@ -3,8 +3,9 @@
     d = argmin 1/2 d^T (M + A) d - x . d + sum h N(u)        u = J (v + d) of each point, and joint that rubs
 
 What touches the ground enlarges the inertia of its body alone, so that a Newton step is one sweep inward and
-one outward. Where minus the gradient is s x + h J^T (f - z), a step of length a leaves s (1 - a) of s and
-z + a (f - G du - z) of z: after one full step only the remainder f - z of the forces counts.
+one outward; what touches another body ties two paths to a knot (`knots.py`). Where minus the gradient is
+s x + h J^T (f - z), a step of length a leaves s (1 - a) of s and z + a (f - G du - z) of z: after one full
+step only the remainder f - z of the forces counts.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from kinetree import ops
+from kinetree.algorithms.contact_joints import Bounded, Bounds, bounded_joints
+from kinetree.algorithms.contact_pairs import pair_patches
 from kinetree.algorithms.contact_patch import by_node, patches_of
 from kinetree.algorithms.contact_search import SEARCH, SHORT, is_over, least, permitted, require_end
 from kinetree.algorithms.contact_terms import Rubs
-from kinetree.algorithms.freed import Freed
+from kinetree.algorithms.knots import freeing
 from kinetree.spatial import Coordinates, Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
@@ -29,25 +32,26 @@ EARLY = 6  # steps in which the function may rise a little: later that could go 
 
 @algorithm(
     "q, v, x, dt, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy, "
-    "added?, rub? -> change(nv), force(points, 3), velocity(points, 3), newton_steps",
+    "added?, rub?, pulls?(bounded, 4) -> change(nv), force(points, 3), velocity(points, 3), newton_steps",
     invariant=True,
     touching=True,
     listed=False,
 )
 def contact_response(
     tree: Sweep, q: Any, v: Any, x: Any, dt: Any, contact_stiffness: Any, contact_dissipation: Any,
-    contact_friction: Any, creep: Any, contact_accuracy: Any, added: Any, rub: Any, *, ground: Any,
-    rubbing: tuple[int, ...] = (),
+    contact_friction: Any, creep: Any, contact_accuracy: Any, added: Any, rub: Any, pulls: Any, *,
+    ground: Any, rubbing: tuple[int, ...] = (), bounded: tuple[Bounds, ...] = (),
 ) -> Any:  # fmt: skip
-    """The change of velocity by the momentum `x` when points of the model touch the ground; their forces and
-    velocities.
+    """The change of velocity by the momentum `x` when points of the model touch the ground or each other;
+    their forces and velocities.
 
         (M + diag(added)) d = x + h J^T f(J (v + d))
 
     f are the forces of compliant contact with friction (in the results: in world axes) at the end of a step
-    of length h = `dt`, and `rub`, dry friction of the joints whose velocities are in `rubbing`. The solution
-    is unique, and follows from the state alone; `contact_accuracy` is the share of the forces that may be
-    missing. Cost O(N) for each of a few Newton steps.
+    of length h = `dt`, and `rub`, dry friction of the joints whose velocities are in `rubbing`, and `pulls`,
+    forces along the velocities in `bounded`: offset, slope, and bounds. The solution is unique, and follows
+    from the state alone; `contact_accuracy` is the share of the forces that may be missing. Without `ground`
+    nothing touches. Cost O(N) for each of a few Newton steps.
 
     Reference: Castro and others (2023); Chan, Golub and Mulet (1999) for the duals.
     """
@@ -61,14 +65,20 @@ def contact_response(
         for k in tree.places_among(i, rubbing):
             rubs.append((i, k, tree.spread(i, q[i], v[i])[k], rub[i][k]))
     given = list(zip(contact_stiffness, contact_dissipation, contact_friction, strict=True))
-    patches = patches_of(tree, given, P, V, ground, creep, dt)
-    terms: list[Any] = [*(patch for patch, _ in patches), *([Rubs(tree, rubs, dt)] if rubs else [])]
-    on_paths = tree.paths([*(patch.body for patch, _ in patches), *(i for i, *_ in rubs)])
+    patches = patches_of(tree, given, P, V, ground, creep, dt) if ground is not None else []
+    pairs = pair_patches(tree, given, X, S, P, V, creep, dt) if ground is not None else []
+    limited = bounded_joints(tree, nodes, q, v, bounded, pulls)
+    terms: list[Any] = [*(patch for patch, _ in patches), *(pair for pair, _ in pairs)]
+    terms += [Rubs(tree, rubs, dt)] if rubs else []
+    terms += [Bounded(tree, limited, dt)] if limited else []
+    touched = [patch.body for patch, _ in patches] + [i for pair, _ in pairs for i in pair.bodies]
+    on_paths = tree.paths([*touched, *(i for i, *_ in (*rubs, *limited))])
     loaded = [i for i in nodes if i in on_paths]
     carried = by_node(tree, loaded, patches)
     extended = [i for i in nodes if not all(ops.is_literal(y) and y == 0 for y in added[i])]
     inertia = {i: tree.reflected(i, q[i], added[i]) for i in extended}
-    rest = Freed(tree, q, X, S, {i: x[i] for i in nodes}, inertia)
+    free = freeing(tree, nodes, [pair for pair, _ in pairs])
+    rest = free(tree, q, X, S, {i: x[i] for i in nodes}, inertia)
     for i in nodes:
         rest.I[i], rest.p[i] = tree.inertia(i), tree.zero(i, Force)
     slack = rest.inward(i for i in reversed(nodes) if i not in on_paths)  # the same in all Newton steps
@@ -76,7 +86,7 @@ def contact_response(
     weight = tree.model.total_mass * 1e-3
 
     def newton(d: Any, s: Any, turn: Any, lack: Any) -> tuple:
-        now = Freed(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
+        now = free(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
         for i in loaded:
             now.I[i], now.p[i] = rest.I[i], rest.p[i] * s
         for term in terms[len(patches) :]:
@@ -98,7 +108,7 @@ def contact_response(
 
     def corrected(found: list[Any]) -> list[Any]:
         """What one more Newton step makes of the minimum: how it changes with all that it depends on."""
-        now = Freed(tree, q, X, S, {i: x[i] for i in nodes}, dict(inertia))
+        now = free(tree, q, X, S, {i: x[i] for i in nodes}, dict(inertia))
         for i, part in zip(nodes, _cut(found, [len(v[i]) for i in nodes])):
             now.move(i, Coordinates(part))
             now.I[i], now.p[i] = tree.inertia(i), tree.inertia(i) @ now.A[i]
@@ -128,7 +138,7 @@ def contact_response(
     *changes, ends = _cut(found, [*(len(v[i]) for i in nodes), len(velocities)])
     for i, part in zip(nodes, changes):
         change[i] = part
-    numbers = [(patch, k, place) for patch, places in patches for k, place in enumerate(places)]
+    numbers = [(patch, k, place) for patch, places in (*patches, *pairs) for k, place in enumerate(places)]
     for (patch, k, place), end in zip(numbers, _cut(ends, [3] * len(numbers))):
         force[place, :] = (patch.worldly(k, patch.law(k, end).force),)
         velocity[place, :] = (patch.worldly(k, end),)

@@ -13,14 +13,15 @@ import numpy as np
 
 from kinetree.errors import AssemblyError, ModelError
 from kinetree.joints import CoordinateJoint
+from kinetree.model.carried import Motions
 from kinetree.model.closed import reached
 from kinetree.model.coupling import Own
 from kinetree.model.node import Node
-from kinetree.model.ties import Motions, Tie
+from kinetree.model.pivoting import Choice
+from kinetree.model.ties import Tie
 
 Array = np.ndarray
 
-RANK_TOLERANCE = 1e-4  # singular values below this part of the largest one are taken for zero
 CLOSED = 1e-12  # in units of the loop's size
 SLACK = 1e-3  # more than this, and rows that seemed redundant contradict the others
 SAMPLES, TRIES, ITERATIONS, SOON = 24, 40, 80, 20  # samples that do not close soon are left out
@@ -32,7 +33,6 @@ LONGEST = 0.3  # of a step towards a closed position, rad or sizes
 WILLING = 10.0  # of the velocities of balls, which are no rates of coordinates: dependent unless much worse
 UNWILLING = 1e-6  # preferred joints are independent unless there are no others
 ALIVE = 1e-2  # a reference has pivots of this part of what they usually are
-GOOD_ENOUGH = 0.2  # pivots above this part of the largest one are as good
 NEAR_BASE = 0.3  # joints next to the base are independent unless others are so much better
 
 
@@ -148,47 +148,6 @@ class Assembly:
         u = rng.uniform(-1.0, 1.0, (SAMPLES, len(self.node.v_index))) * reach
         q, error = self.closed(self.moved(np.repeat(reference[None], SAMPLES, axis=0), u), iterations=SOON)
         return q[(error < 0.1 * SLACK) | (np.arange(SAMPLES) == 0)]
-
-
-class Choice:
-    """Which rows and which velocities are eliminated, by complete pivoting over samples of K."""
-
-    def __init__(self, K: Array, weights: Array):
-        singular = np.linalg.svd(K, compute_uv=False)
-        largest = np.maximum(singular[:, :1], 1.0)  # rows are in units of the loop: less of them all is noise
-        self.rank = int(np.median((singular > RANK_TOLERANCE * largest).sum(axis=1)))
-        self.rows: list[int] = []
-        self.columns: list[int] = []
-        self.pivots: list[float] = []
-        A = K.copy()
-        least = RANK_TOLERANCE * float(np.median(largest))
-        for _ in range(self.rank):
-            typical = np.quantile(np.abs(A), 0.25, axis=0)
-            score = np.where(typical > least, typical * weights, 0.0)
-            if score.size == 0 or score.max() <= 0.0:
-                return
-            r, c = _sparsest(np.abs(A).max(axis=0) > 1e-12 * least, score)
-            self.rows.append(r)
-            self.columns.append(c)
-            self.pivots.append(float(np.median(np.abs(A[:, r, c]))))
-            pivot = A[:, r, c]
-            sound = np.abs(pivot) > 1e-3 * self.pivots[-1]  # the others stand near dead points
-            A = A[sound]
-            A = A - A[:, :, c, None] * A[:, r, None, :] / A[:, r, c, None, None]
-            A[:, r, :] = 0.0
-            A[:, :, c] = 0.0
-        self.is_complete = True
-
-    is_complete = False
-
-
-def _sparsest(pattern: Array, score: Array) -> tuple[int, int]:
-    """Of the pivots that are good enough, the one whose elimination touches least (Markowitz)."""
-    touched = (pattern.sum(axis=1)[:, None] - 1) * (pattern.sum(axis=0)[None] - 1)
-    best = np.where(score >= GOOD_ENOUGH * score.max(), -touched, -np.inf)
-    best = best + score / (2 * score.max())
-    r, c = np.unravel_index(int(np.argmax(best)), best.shape)
-    return int(r), int(c)
 
 
 class RigidError(ModelError):

@@ -11,6 +11,7 @@ on others: (M + h G^T slope G) a = ...
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ Array = np.ndarray
 
 SMOOTHING = 1e-3  # rad/s or m/s: where friction changes its sign in explicit steps
 STOP = 10.0  # stiffness of a joint's stop, in units of (the inertia that it can feel) / (step length)^2
+LEAVING = 1.0  # rad/s or m/s: the most with which a stop pushes back a joint that is beyond it
 
 
 class Servo(NamedTuple):
@@ -39,6 +41,11 @@ class Servo(NamedTuple):
     @property
     def is_there(self) -> bool:
         return self.kp is not None or self.kd is not None
+
+    @staticmethod
+    def among(acting: Mapping[str, Any]) -> Servo:
+        """The servo that is among what acts, by name."""
+        return Servo(*(acting.get(name) for name in Servo._fields))
 
 
 def effort_limits(model: Model) -> dict[int, Any]:
@@ -77,15 +84,67 @@ def loop_force(model: Model, q: Array, efforts: Array, *, limits: bool = True) -
     return span.force(within_efforts(span.tree, efforts)[0] if limits else efforts)
 
 
-def slopes(
-    model: Model, q: Array, v: Array, h: Any, servo: Servo, passive: bool, limits: bool, rubs: bool = True
-) -> tuple[Span, Array, Array] | None:
-    """(span, offset, slope) of the forces at all joints; None if there are none.
+class Bounded(NamedTuple):
+    """A force offset - slope u along the velocity u of a joint, cut off at its bounds (None: there is none).
+
+    It falls with u: a term of a convex minimum.
+    """
+
+    place: int  # among the velocities of all joints
+    offset: Any
+    slope: Any
+    low: Any
+    high: Any
+
+    def line(self, u: Any) -> tuple[Any, Any]:
+        """Offset and slope of the line that it follows at u; a stop acts also where its joint is beyond it,
+        whatever u."""
+        if self.low is None or self.high is None:
+            u = ops.max(u, 0.0) if self.low is None else ops.min(u, 0.0)
+        force, offset, slope = self.offset - self.slope * u, self.offset, self.slope
+        if self.low is not None:
+            beyond = ops.less(force, self.low)
+            offset, slope = ops.where(beyond, self.low, offset), ops.where(beyond, 0.0, slope)
+        if self.high is not None:
+            beyond = ops.less(self.high, force)
+            offset, slope = ops.where(beyond, self.high, offset), ops.where(beyond, 0.0, slope)
+        return offset, slope
+
+
+class JointForces(NamedTuple):
+    """What acts at all joints at the end of a step: offset - slope u, and what is cut off at bounds."""
+
+    span: Span
+    tau: Array  # what acts besides, whatever the velocities: generalised forces
+    offset: Array
+    slope: Array
+    bounded: tuple[Bounded, ...] = ()
+
+    @property
+    def is_nothing(self) -> bool:
+        """True if there is only `tau`."""
+        flat = all(ops.is_literal(x) and x == 0 for x in (*self.offset, *self.slope))
+        return flat and not self.bounded
+
+    def straightened(self, v: Array) -> JointForces:
+        """The same, with the line that each force with bounds follows at the velocities of the model."""
+        u, offset, slope = self.span.velocities(v), self.offset.copy(), self.slope.copy()
+        for part in self.bounded:
+            a, b = part.line(u[part.place])
+            offset[part.place], slope[part.place] = offset[part.place] + a, slope[part.place] + b
+        return self._replace(offset=offset, slope=slope, bounded=())
+
+
+def joint_forces(
+    model: Model, q: Array, v: Array, h: Any, tau: Array, servo: Servo, passive: bool, limits: bool,
+    rubs: bool = True,
+) -> JointForces:  # fmt: skip
+    """The forces at all joints at the end of a step of length h.
 
     Springs and gains act on the position at the end of the step, q + h v+. Friction is lagged: the force
     f v / sqrt(v^2 + s^2) with the denominator from the beginning of the step opposes every motion and never
-    more than stops it; not if `rubs` is false. A stop acts if the joint is beyond it, or would be at the end
-    of the step.
+    more than stops it; not if `rubs` is false. With `limits` a drive gives no more than its effort limit, its
+    servo and `tau` together, and a stop pushes back a joint that would be beyond it.
     """
     span = spanned(model, q)
     tree, q, v = span.tree, span.q, span.velocities(v)
@@ -97,46 +156,71 @@ def slopes(
         slope = slope + tree.damping
         for k in np.flatnonzero(tree.friction) if rubs else ():
             slope[k] = slope[k] + tree.friction[k] / ops.sqrt(v[k] * v[k] + STICTION**2)
+    bounded: list[Bounded] = []
+    if servo.is_there:
+        held, falls = _servo(model, tree, q, h, servo)
+        tau = np.array(tau)
+        for own, effort in effort_limits(model).items() if limits else ():
+            at = int(independent(model)[own])
+            bounded.append(Bounded(at, held[at] + tau[own], falls[at], -effort, effort))
+            held[at], falls[at], tau[own] = 0.0, 0.0, 0.0
+        offset, slope = offset + held, slope + falls
+    elif limits:
+        tau = within_efforts(model, tau)[0]
+    if limits:
+        bounded += _stops(tree, q, h)
+    return JointForces(span, tau, offset, slope, tuple(bounded))
+
+
+def _servo(model: Model, tree: Model, q: Array, h: Any, servo: Servo) -> tuple[Array, Array]:
+    """Offset and slope of a servo, along the velocities of all joints."""
+    held: Array = np.zeros(tree.nv, np.result_type(q, float))
+    falls = held.copy()
     if servo.kp is not None:
         setpoint = model.neutral() if servo.setpoint is None else servo.setpoint
-        offset, slope = _spring(tree, q, setpoint, among_all(model, servo.kp), h, offset, slope)
+        held, falls = _spring(tree, q, setpoint, among_all(model, servo.kp), h, held, falls)
     if servo.kd is not None:
-        slope = slope + among_all(model, servo.kd)
-    if limits:
-        offset, slope = _stops(tree, q, v, h, offset, slope)
-    nothing = all(ops.is_literal(x) and x == 0 for x in (*offset, *slope))
-    return None if nothing else (span, offset, slope)
+        falls = falls + among_all(model, servo.kd)
+    return held, falls
 
 
 def _spring(tree: Model, q: Array, rest: Any, k: Any, h: Any, offset: Array, slope: Array) -> Any:
     return offset + k * tree.difference(q, rest), slope + k * h
 
 
-def _stops(tree: Model, q: Array, v: Array, h: Any, offset: Array, slope: Array) -> tuple[Array, Array]:
-    """Springs that are all but rigid over one step, where a joint is at a limit."""
+def _stops(tree: Model, q: Array, h: Any) -> Iterator[Bounded]:
+    """Springs that are all but rigid over one step, and only push; from beyond a joint comes slowly."""
     limits, inertia = tree.limits, inertia_bounds(tree)
     places, _ = tree.coordinate_places
     for i, k in zip(places["q"], places["v"], strict=True):
+        stiffness = STOP * float(inertia[k]) / (h * h)
         for limit, side in ((limits.upper[k], 1.0), (limits.lower[k], -1.0)):
             if ops.is_literal(limit) and not np.isfinite(limit):
                 continue
-            beyond = ops.max(side * (q[i] - limit), side * (q[i] + h * v[k] - limit))
-            stiffness = ops.where(ops.less(0.0, beyond), STOP * float(inertia[k]) / (h * h), 0.0)
-            offset[k] = offset[k] + stiffness * (limit - q[i])
-            slope[k] = slope[k] + stiffness * h
-    return offset, slope
+            room = ops.max(side * (limit - q[i]), -h * LEAVING)
+            bounds = (None, 0.0) if side > 0 else (0.0, None)
+            yield Bounded(int(k), side * stiffness * room, stiffness * h, *bounds)
 
 
-def explicit(model: Model, q: Array, v: Array, servo: Servo, passive: bool) -> Any:
-    """The forces at the joints as they are now, without stops; 0 if there are none."""
-    total: Any = 0.0
-    tree = model.spanning_tree
+def explicit(
+    model: Model, q: Array, v: Array, tau: Array, servo: Servo, passive: bool, limits: bool
+) -> Array:
+    """The generalised forces at the joints as they are now: `tau` and a servo within the effort limits, and
+    passive forces; without stops."""
+    tree, total = model.spanning_tree, driven(model, q, v, tau, servo)
+    total = within_efforts(model, total)[0] if limits else total
     if passive and (np.any(tree.damping) or np.any(tree.friction) or np.any(tree.stiffness)):
-        total = passive_force(model, q, v, smoothing=SMOOTHING)
+        total = total + passive_force(model, q, v, smoothing=SMOOTHING)
+    return total
+
+
+def driven(model: Model, q: Array, v: Array, tau: Any, servo: Servo) -> Any:
+    """What is asked of the drives: `tau` and what the servo wants."""
+    total = tau
     if servo.kp is not None:
         setpoint = model.neutral() if servo.setpoint is None else servo.setpoint
-        gap = tree.difference(q, setpoint)
-        total = total + servo.kp * (gap[independent(model)] if model.loops else gap)
+        gap = model.spanning_tree.difference(q, np.broadcast_to(setpoint, np.shape(q)))
+        total = total + servo.kp * (gap[..., independent(model)] if model.loops else gap)
     return total if servo.kd is None else total - servo.kd * v
 
 

@@ -8,12 +8,14 @@ of counters at once. No state is carried from run to run, so runs may be made in
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import numpy as np
 
 ROUNDS = 10
-_MULTIPLIERS = np.array([0xD2E7470EE14C6C93, 0xCA5A826395121157], np.uint64)
-_WEYL = np.array([0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B], np.uint64)
+BITS = {"float64": 53, "float32": 23}  # of a uniform number
+MULTIPLIERS = np.array([0xD2E7470EE14C6C93, 0xCA5A826395121157], np.uint64)
+WEYL = np.array([0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B], np.uint64)
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
@@ -32,10 +34,11 @@ def words(key: np.ndarray, runs: np.ndarray, count: int) -> np.ndarray:
     return np.moveaxis(philox(counters, key), 0, -1).reshape(len(runs), 4 * blocks)[:, :count]
 
 
-def uniform(key: np.ndarray, runs: np.ndarray, count: int) -> np.ndarray:
-    """(len(runs), count) numbers in (0, 1), both ends excluded, 53 bits each."""
-    top = words(key, runs, count) >> np.uint64(11)
-    return (top.astype(np.float64) + 0.5) * 2.0**-53
+def uniform(key: np.ndarray, runs: np.ndarray, count: int, dtype: Any = np.float64) -> np.ndarray:
+    """(len(runs), count) numbers in (0, 1), both ends excluded, of as many bits as the type has room for."""
+    kind = np.dtype(dtype)
+    top = words(key, runs, count) >> np.uint64(64 - BITS[str(kind)])
+    return (top.astype(kind) + kind.type(0.5)) * kind.type(2.0 ** -BITS[str(kind)])
 
 
 def philox(counters: np.ndarray, key: np.ndarray) -> np.ndarray:
@@ -44,10 +47,10 @@ def philox(counters: np.ndarray, key: np.ndarray) -> np.ndarray:
     k0, k1 = np.uint64(key[0]), np.uint64(key[1])
     with np.errstate(over="ignore"):
         for _ in range(ROUNDS):
-            high0, low0 = _product(_MULTIPLIERS[0], a)
-            high1, low1 = _product(_MULTIPLIERS[1], c)
+            high0, low0 = _product(MULTIPLIERS[0], a)
+            high1, low1 = _product(MULTIPLIERS[1], c)
             a, b, c, d = high1 ^ b ^ k0, low1, high0 ^ d ^ k1, low0
-            k0, k1 = k0 + _WEYL[0], k1 + _WEYL[1]
+            k0, k1 = k0 + WEYL[0], k1 + WEYL[1]
     return np.stack([a, b, c, d])
 
 
