@@ -2893,6 +2893,7 @@ def step(
     contact_dissipation: _Numbers | None = None,
     contact_friction: _Numbers | None = None,
     creep: _Numbers | None = None,
+    contact_accuracy: _Numbers | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -2940,6 +2941,7 @@ def step(
         contact_dissipation (..., points): of each such point, growth of its force with the speed into the ground, s/m; the model's own if left out.
         contact_friction (..., points): of each such point, Coulomb's coefficient; the model's own if left out.
         creep (...): speed below which points that touch hold, m/s; 1e-4 if left out.
+        contact_accuracy (...): share of all contact forces that may be missing; 1e-4 if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2968,6 +2970,7 @@ def contact_forces(
     contact_dissipation: _Numbers | None = None,
     contact_friction: _Numbers | None = None,
     creep: _Numbers | None = None,
+    contact_accuracy: _Numbers | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -3004,6 +3007,7 @@ def contact_forces(
         contact_dissipation (..., points): of each such point, growth of its force with the speed into the ground, s/m; the model's own if left out.
         contact_friction (..., points): of each such point, Coulomb's coefficient; the model's own if left out.
         creep (...): speed below which points that touch hold, m/s; 1e-4 if left out.
+        contact_accuracy (...): share of all contact forces that may be missing; 1e-4 if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from kinetree import ops
@@ -33,7 +34,7 @@ class Bounded(Terms):
         force: Any = 0
         slope: Any = 0
         for part in self.joints[k][3]:
-            f, s = _cut_off(u[0], *part)
+            f, s = part(u[0])
             force, slope = force + f, slope + s
         return Law((force,), (), 0, 1, slope)
 
@@ -53,7 +54,7 @@ class Bounded(Terms):
             sweep.brake(node, place, self.h * law.slope, self.h * (law.force[0] - self.z[k][0]))
 
 
-def _cut_off(u: Any, offset: Any, slope: Any, low: Any, high: Any) -> tuple[Any, Any]:
+def _cut_off(offset: Any, slope: Any, low: Any, high: Any, u: Any) -> tuple[Any, Any]:
     """A force at a velocity, and by how much it falls there; no bound where it is None."""
     force = offset - slope * u
     if low is not None:
@@ -63,13 +64,34 @@ def _cut_off(u: Any, offset: Any, slope: Any, low: Any, high: Any) -> tuple[Any,
     return force, slope
 
 
+def _stopped(lower: Any, upper: Any, slope: Any, u: Any) -> tuple[Any, Any]:
+    """The same for stops on both sides of a joint: there is no force in between."""
+    inside = slope * u
+    force = ops.min(ops.max(inside, lower), upper) - inside
+    return force, ops.where(ops.less(0.0, force * force), slope, 0.0)
+
+
 def bounded_joints(
     tree: Sweep, nodes: Iterable[Any], q: Any, v: Any, bounded: Sequence[Bounds], pulls: Any
 ) -> list[tuple[Any, int, Any, list[Any]]]:
-    """The velocities along which `bounded` forces act, in the order of the nodes."""
+    """The velocities along which `bounded` forces act, in the order of the nodes.
+
+    What has a bound on one side alone is a stop: it only pushes, and those of a joint are alike.
+    """
     found: dict[int, list[Any]] = {}
+    stops: dict[int, dict[bool, Any]] = {}
     for (place, below, above), (offset, slope, low, high) in zip(bounded, pulls):
-        found.setdefault(place, []).append((offset, slope, low if below else None, high if above else None))
+        own = found.setdefault(place, [])
+        if below and above:
+            own.append(partial(_cut_off, offset, slope, low, high))
+        else:
+            stops.setdefault(place, {})[above] = offset, slope
+    for place, sides in stops.items():
+        if len(sides) == 2:
+            found[place].append(partial(_stopped, sides[False][0], *sides[True]))
+        else:
+            ((above, side),) = sides.items()
+            found[place].append(partial(_cut_off, *side, *((None, 0.0) if above else (0.0, None))))
     joints = []
     for i in nodes:
         for k in tree.places_among(i, found):
