@@ -150,8 +150,8 @@ def contact_step(
     creep: Any = None,
     contact_accuracy: Any = None,
 ) -> tuple[Array, ...]:
-    """`kt.step` with contact, and what the points feel: their forces and velocities in world axes; and how many
-    Newton steps it took."""
+    """`kt.step` with contact, and what the points feel: their forces and velocities in world axes; and how
+    many Newton steps it took."""
     below = resolved(model, ground, "discrete", "contact_step")
     if below is None:
         raise ArgumentError(f"model {model.name!r} touches nothing: it needs geometry, and a ground")
