@@ -6,10 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.contact.scenes import G, gains, quadruped, standing
+from tests.contact.scenes import G, energy, gains, quadruped, standing
 from tests.loops.mechanisms import four_bar
 
 import kinetree as kt
+from kinetree.motion.joint_forces import LEAVING, STOP
+from kinetree.sweep.bounds import inertia_bounds
 
 
 def lever(**limits: float) -> kt.Model:
@@ -106,6 +108,25 @@ def test_a_standing_robot_at_its_effort_limits_sinks_and_stands_when_it_is_stron
         assert abs(run.joint_force[..., 6:]).max() <= effort * (1 + 1e-12)
         ends.append(run.q[-1, 6])
     assert ends[0] < 0.6 * q[6] < 0.9 * q[6] < ends[1]
+
+
+def test_stops_give_nothing():
+    """With the energy that is in stops and ground, that of a passive robot never grows."""
+    plain = quadruped(True, stiffness=4e4, dissipation=0.1)
+    names = plain.joint_names[1:]
+    model = plain.replace(damping=dict.fromkeys(names, 0.1), limits=dict.fromkeys(names, (-1.7, 0.9)))
+    rng, h = np.random.default_rng(2), 2e-3
+    q = np.repeat(standing(model)[None], 16, 0)
+    q[:, 6] += 0.3
+    run = kt.simulate(model, q, rng.normal(size=(16, 18)), duration=1.0, dt=h, contact_accuracy=1e-8)
+    total = energy(model, run)
+    stiffness = STOP * inertia_bounds(model)[6:] / h**2
+    for beyond in (run.q[..., 7:] - 0.9, -1.7 - run.q[..., 7:]):
+        beyond = np.maximum(0.0, beyond)
+        springy = np.minimum(beyond, h * LEAVING)
+        total = total + (stiffness * springy * (beyond - springy / 2)).sum(-1)
+    assert (run.q[..., 7:].max(-1) > 0.899).any() and not run.failed
+    assert np.diff(total, axis=-1).max() < 1e-9
 
 
 def test_dependent_joints_of_loops_have_stops():
