@@ -60,6 +60,18 @@ def test_a_servo_at_its_limit_does_not_chatter():
     assert abs(final) < 1e-3
 
 
+def test_a_servo_within_constraints_has_its_effort_limit_too():
+    model = kt.zoo.double_pendulum()
+    first, second = model.joint_names
+    model = model.replace(limits={first: {"effort": 0.5}})
+    held = [kt.JointConstraint(second)]
+    q = np.array([0.3, 0.0])
+    servo = {"kp": np.array([1e4, 0.0]), "kd": np.array([100.0, 0.0]), "setpoint": np.array([1.5, 0.0])}
+    run = quiet(model, q, 0 * q, duration=0.1, dt=1e-3, constraints=held, **servo)
+    same = kt.simulate(model, q, 0 * q, duration=0.1, dt=1e-3, constraints=held, control=np.array([0.5, 0.0]))
+    assert abs(run.q - same.q).max() < 1e-12 and run.extra["saturated"][:-1, 0].all()
+
+
 @pytest.mark.parametrize("integrator", ["rk4", "variational", "dopri5"])
 def test_other_integrators_know_the_limit_of_a_servo(integrator):
     weak = lever(effort=3.0)
