@@ -10,7 +10,8 @@ from tests.contact.scenes import G, energy, gains, quadruped, standing
 from tests.loops.mechanisms import four_bar
 
 import kinetree as kt
-from kinetree.motion.joint_forces import LEAVING, STOP
+from kinetree.algorithms.contact_joints import _felt
+from kinetree.motion.joint_forces import LEAVING, STOP, Bounded
 from kinetree.sweep.bounds import inertia_bounds
 
 
@@ -81,6 +82,18 @@ def test_other_integrators_know_the_limit_of_a_servo(integrator):
         weak, [0.0], [0.0], duration=0.1, dt=1e-3, integrator=integrator, control=np.array([3.0])
     )
     assert abs(run.q - same.q).max() < 1e-9
+
+
+def test_a_stop_is_two_springs_that_push():
+    """What is beyond the bounds of a line, as one law and as two."""
+    for u in np.linspace(-2, 2, 41):
+        force, slope = _felt(u, 0.1, 3.0, -2.0, 1.5, True)
+        above, falls = _felt(u, 0.1 + 2.0, 3.0, None, 0.0, False)
+        below, drops = _felt(u, 0.1 - 1.5, 3.0, 0.0, None, False)
+        assert abs(force - above - below) < 1e-15 and slope == falls + drops
+        part = Bounded(0, 0.1, 3.0, -2.0, 1.5, True)
+        offset, fall = part.line(u)
+        assert abs(offset - fall * u - force) < 1e-12 or (force == 0 and offset == 0)
 
 
 def test_a_stop_only_pushes():
