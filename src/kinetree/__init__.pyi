@@ -2913,7 +2913,9 @@ def step(
 
     A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
     joints. `limits`: with stops at the limits of the joints (discrete only), which take all the energy out of
-    an impact; and `tau` is cut off at the effort limits of the joints (a servo is not). `constraints` are
+    an impact; and drives give no more than the effort limits of their joints, `tau` and servo together.
+    Where there is a ground, or a servo with effort limits, all of these are terms of one convex minimum
+    (`kt.contact_forces`); else stops are those that the velocity at the beginning leads to. `constraints` are
     kept to rounding: the step is made with `constrained_dynamics`, then the state is put back (`project`).
     Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 

@@ -79,6 +79,35 @@ def test_parameters_of_each_state_and_states_that_start_again(fake):
     assert not np.allclose(alike.v, here.v)
 
 
+def hopper() -> kt.Model:
+    """A box with a leg on a joint that has stops, a weak drive and dry friction."""
+    builder = kt.ModelBuilder("hopper")
+    builder.add_body("trunk", joint=kt.Free(), inertia=scenes.solid(3.0, (0.2, 0.2, 0.1)))
+    limits = {"lower": -0.4, "upper": 0.4, "effort": 2.0}
+    inertia = kt.Inertia(0.5, (0, 0, -0.1), np.diag([2e-3, 2e-3, 1e-4]))
+    builder.add_body("leg", "trunk", kt.Revolute((0, 1, 0)), inertia=inertia, limits=limits, friction=0.3)
+    builder.add_geometry("leg", kt.Sphere(0.02), kt.Pose(p=(0.0, 0.0, -0.2)), stiffness=2e4)
+    return builder.build()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.filterwarnings("ignore:.*effort limit")
+def test_stops_efforts_and_friction_of_joints(fake, dtype):
+    model = hopper()
+    q, v = dropped(model, 10)
+    q[:, 7] = np.linspace(-0.45, 0.45, 10)
+    driven = np.arange(7) == 6
+    more = {"kp": 40.0 * driven, "kd": 1.0 * driven, "setpoint": np.array([*model.neutral()[:7], 0.6])}
+    q, v = q.astype(dtype), v.astype(dtype)
+    here = kt.simulate(model, q, v, **more, **RUN)
+    there = kt.simulate(model, kt.cuda.array(q), kt.cuda.array(v), **more, **RUN).numpy()
+    assert same_bits(there.q, here.q) and same_bits(there.v, here.v)
+    assert here.extra["saturated"].any() and not here.failed
+    if dtype == "float32":
+        exact = kt.simulate(model, q.astype(float), v.astype(float), **more, **RUN)
+        assert np.median(abs(exact.v - here.v)) < 1e-4 and abs(exact.q - here.q).max() < 1e-2
+
+
 def test_rough_divisions_are_near_and_need_single_precision(fake):
     model = scenes.box().replace(name="there")
     q, v = (x.astype("float32") for x in dropped(model, 12))
