@@ -117,6 +117,12 @@ FIGURES = {
         "standing after 10 s": (0.8, 1),
         "walked in 10 s on average, m": (1, 12),
     },
+    "walking_ppo": {
+        "reward of an action with the first policies": (-1, 0),
+        "and with the last": (-0.2, 1.7),
+        "standing after 10 s": (0.5, 1),
+        "walked in 10 s on average, m": (-1, 12),
+    },
     "humanoid_lqr": {"deviation at the end, rad": (0, 1e-3), "fastest growth without control, 1/s": (2, 100)},
 }
 

@@ -137,7 +137,7 @@ def loops_table(found: dict[str, dict[str, dict[str, int]]]) -> str:
 def write_page(found: dict[str, dict[str, dict[str, int]]]) -> None:
     """Put the table where the page has one that begins as it does."""
     before, rest = PAGE.read_text().split(START, 1)
-    rows, after = rest.split("\n\n", 1)
+    _, after = rest.split("\n\n", 1)
     PAGE.write_text(before + loops_table(found) + "\n" + after)
 
 

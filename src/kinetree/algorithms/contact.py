@@ -18,7 +18,7 @@ from kinetree import ops
 from kinetree.algorithms.contact_joints import Bounded, Bounds, bounded_joints
 from kinetree.algorithms.contact_pairs import pair_patches
 from kinetree.algorithms.contact_patch import by_node, patches_of
-from kinetree.algorithms.contact_search import is_over, least, permitted, require_end
+from kinetree.algorithms.contact_search import SEARCH, SHORT, is_over, least, permitted, require_end
 from kinetree.algorithms.contact_terms import Rubs
 from kinetree.algorithms.knots import freeing
 from kinetree.spatial import Coordinates, Force, Motion, Subspace, Transform
@@ -26,6 +26,7 @@ from kinetree.sweep import Sweep, algorithm
 
 STEPS = 30  # Newton steps at most; 3 to 4 are usual
 NEAR = 1e-4  # of all forces, what may be missing for a full step to be taken unseen
+FEW, STEADY = 1.5, 1e4  # after so few steps what is missing counts more: in steady motion it adds up
 EARLY = 6  # steps in which the function may rise a little: later that could go on for ever
 
 
@@ -93,12 +94,15 @@ def contact_response(
         decrement = now.inward(reversed(loaded), carried) + s * s * slack
         step = now.outward(loaded)
         sums = _total(term.moved(now) for term in terms)
-        rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(ops.less(turn, EARLY), 0.1, 1e-3))
+        is_early = ops.less(turn, EARLY)
+        rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(is_early, 0.1, 1e-3))
         full = ops.where(is_over(lack, allowed), 0.0, 1.0)  # over: only others in a batch go on
-        a = least(tree, terms, dt, sums, decrement, rising, full)
+        limits = full, ops.where(is_early, float(SHORT), float(SEARCH))
+        a = least(tree, terms, dt, sums, decrement, rising, limits)
         missing, size = _total(term.advance(a) for term in terms)
         s = s - a * s
         lack = missing * (dt * dt) / (size * (dt * dt) + weight * weight) + s * s
+        lack = ops.where(ops.less(turn, FEW), STEADY * lack, lack)
         lack = ops.where(ops.less(decrement, 1e-3 * weight * allowed), 0.0, lack)  # it was the minimum before
         return [x + a * y for x, y in zip(d, step)], s, turn + 1, lack
 
@@ -124,7 +128,7 @@ def contact_response(
         term.begin()
     state = [0.0] * sum(len(v[i]) for i in loaded), 1.0, 0.0, 2.0
     d, s, turn, lack = tree.repeat(STEPS, newton, *state, until=lambda *state: is_over(state[-1], allowed))
-    require_end(lack, tree.model)
+    require_end(lack, allowed, tree.model)
     parts = iter(_cut(d, [len(v[i]) for i in loaded]))
     for i in nodes:
         rest.move(i, Coordinates(next(parts))) if i in on_paths else rest.answer(i, 1 - s)

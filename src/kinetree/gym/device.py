@@ -20,7 +20,7 @@ from kinetree.compiler.runtime.on_device import is_on_device, kind_of
 from kinetree.errors import ArgumentError
 from kinetree.gym.draws import BLOCK, slots_of
 from kinetree.gym.host import rows
-from kinetree.gym.pushes import NAME
+from kinetree.gym.pushes import NAME, NEEDED
 from kinetree.gym.task import Task
 from kinetree.scale import philox
 from kinetree.stages.job import Job
@@ -56,6 +56,7 @@ class DeviceRobots:
         self._after = {name: self._empty(shapes[name]) for name in ("q", "v", "seen", "count", "over")}
         self._bad, self._dt = self._empty(()), self._put(np.asarray(task.dt, dtype))
         self._pushes = self._put(np.full((count, BLOCK), 0.5, dtype))
+        self._pushed = View(_at(self._pushes), (count, NEEDED), (BLOCK, 1), dtype.str)
         self._uniforms = self._put(np.full((count, task.draws.width), 0.5, dtype))
         self._episode = cuda.Memory(self.where, 8 * count, kept=False)
         self._tables: dict[str, tuple[cuda.Memory, int]] = {}
@@ -118,7 +119,7 @@ class DeviceRobots:
         given: dict[str, Any] = self.arrays | {"action": cleaned, "bad": self._bad, "dt": self._dt}
         if self.task.push is not None:
             self._draw(NAME, self._pushes, None, stream)
-            given["push"] = self._first(self._pushes, 3)
+            given["push"] = self._pushed
         self._held = taken  # until the next action: the device may not have read it yet
         made = {a.name: a.sizes(self.task.model) for a in self._advance.outputs if a.name not in self._after}
         out = {name: arrays_of.empty(self.library, (self.count,), s, self.dtype, self.where)
@@ -193,10 +194,6 @@ class DeviceRobots:
     def _put(self, array: np.ndarray) -> cuda.DeviceArray:
         return cuda.array(array, self.where.number)
 
-    def _first(self, array: cuda.DeviceArray, count: int) -> View:
-        """The first numbers of each row."""
-        return View(_at(array), (self.count, count), (array.shape[1], 1), self.dtype.str)
-
     def _there(self, what: str, value: Any, shape: tuple[int, ...], rule: str) -> Any:
         """An array of a caller: on the device, unless host arrays are what was asked for."""
         if not is_on_device(value):
@@ -254,7 +251,7 @@ class DeviceRobots:
         if key not in self._kernels:
             job = Job(function, self.task.model, present, {}, str(self.dtype))
             self._kernels[key] = TARGETS["cuda"].executable(job)
-        views = [given[name] if isinstance(given[name], View) else View.of(given[name]) for name in present]
+        views = [x if type(x) is View else View.of(x) for x in (given[name] for name in present)]
         targets = [View.of(out[a.name]) for a in function.outputs]
         self._kernels[key].start(views, targets, self.where, stream)
 

@@ -44,6 +44,8 @@ class Draws:
     def __init__(self, model: Model, start: Any, given: Mapping[str, Any] | None, ground: Any):
         self.model, self.ground = model, ground
         self.start = _state(model, start)
+        if given is not None and not isinstance(given, Mapping):
+            raise ArgumentError(f"VectorEnv: randomize must be a dictionary by name, got {given!r}")
         self.sources = {name: _source(name, value) for name, value in (given or {}).items()}
         if {"mass", "parameters"} <= set(self.sources):
             raise ArgumentError("VectorEnv: randomize has mass and parameters: give one of them")

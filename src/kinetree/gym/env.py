@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -61,8 +61,10 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             end of an episode starts a new one and ignores the action; the same step does, with the last
             observation in infos["final_obs"]; or `reset(options={"reset_mask": ...})` does.
         dtype: "float32" or "float64", of the simulation and of all arrays.
-        backend: "numpy", or "torch" or "jax" for tensors that share the memory of these arrays.
-        target: "cpu", or "cuda" to move the robots on a GPU; states and results go there and back.
+        backend: the library of all arrays: "numpy", "torch" or "jax". Tensors share the memory of the
+            results.
+        target: "cpu", or "cuda" for robots that live on a GPU: with "torch" and "jax" actions are taken from
+            there and results stay there; with "numpy" both are copied.
 
     The functions see, by the names of their inputs: q, v after the action; t, s since the start of the
     episode; action and last_action, cut off; last_q and last_v before it; force and velocity (points, 3) of
@@ -70,7 +72,8 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
     what is drawn for them.
 
     A robot whose motion diverges ends its episode: infos["failed"] tells which, their reward is 0, and their
-    last observation is that before the action.
+    last observation is that before the action. On a GPU, where nobody looks at actions, one with NaN does so
+    too; on a processor it is an error.
     """
 
     def __init__(
@@ -84,7 +87,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         time_limit: float | None = 20.0,
         dt: float = 0.002,
         steps: int = 10,
-        control: str = "position",
+        control: Literal["position", "effort"] = "position",
         joints: Sequence[str] | None = None,
         pose: Any = None,
         action_scale: Any = 1.0,
@@ -95,9 +98,9 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         push: Push | None = None,
         ground: Any = True,
         autoreset_mode: Any = "next_step",
-        dtype: str = "float32",
-        backend: str = "numpy",
-        target: str = "cpu",
+        dtype: Literal["float32", "float64"] = "float32",
+        backend: Literal["numpy", "torch", "jax"] = "numpy",
+        target: Literal["cpu", "cuda"] = "cpu",
     ):
         self._given = {name: x for name, x in locals().items() if name not in ("self", "__class__")}
         gymnasium = needed("gymnasium", "kt.gym.VectorEnv")
@@ -111,9 +114,13 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         self.mode = _chosen("autoreset_mode", named.lower() if isinstance(named, str) else named, MODES)
         self.dt = _positive("dt", dt) * _whole("steps", steps)  # of an action
         limit = math.inf if time_limit is None else round(_positive("time_limit", time_limit) / self.dt)
+        if not limit:
+            raise ArgumentError(f"VectorEnv: time_limit is {time_limit} s, but an action lasts {self.dt:g} s")
         draws = Draws(model, start, randomize, ground)
         rest = draws.start[0] if pose is None else Draws(model, pose, None, ground).start[0]
         driven = drive.read(model, control, joints, rest, action_scale, kp, kd)
+        if push is not None and not isinstance(push, Push):
+            raise ArgumentError(f"VectorEnv: push must be a kt.gym.Push, got {push!r}")
         pushed = None if push is None else push.checked(model)
         waits = self.mode == "next_step"
         self.task = Task(model, driven, functions, steps, dt, draws, pushed, limit, waits)
@@ -149,6 +156,8 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             options: {"reset_mask": (num_envs,) truths} for some environments only; "q" and "v" for states to
                 start from, one or a row for each environment, instead of those drawn.
         """
+        if options is not None and not isinstance(options, Mapping):
+            raise ArgumentError(f"VectorEnv: options must be a dictionary, got {options!r}")
         options, robots = dict(options or {}), self._open()
         mask = options.pop("reset_mask", None)
         mask = mask if mask is None or hasattr(mask, "all") else np.asarray(mask)
@@ -173,17 +182,18 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             raise ArgumentError("VectorEnv: call reset() before step()")
         found = robots.act(robots.taken(actions))
         infos: dict[str, Any] = {}
+        flags = ("failed", "terminated", "truncated")
+        failed, terminated, truncated = (robots.out(found[name], True) for name in flags)
         if not robots.asks or found["failed"].any():
-            infos = {name: robots.out(found["failed"], True) for name in ("failed", "_failed")}
+            infos = {"failed": failed, "_failed": failed}
         if self.mode == "same_step":
             over = robots.arrays["over"]
             if not robots.asks or over.any():
-                infos |= {"final_obs": robots.state("seen"), "_final_obs": robots.out(over, True)}
+                infos |= {"final_obs": robots.state("seen"), "_final_obs": terminated | truncated}
             robots.begin(over, {})
         elif self.mode == "next_step":
             robots.begin(robots.waited, {})
-        flags = (robots.out(found[name], True) for name in ("terminated", "truncated"))
-        return robots.state("seen"), robots.out(found["reward"]), *flags, infos
+        return robots.state("seen"), robots.out(found["reward"]), terminated, truncated, infos
 
     def close_extras(self, **kwargs: Any) -> None:
         """Give the memory back; nothing can be done with the environment any more."""

@@ -136,7 +136,7 @@ def touching_step(
     change, *felt = _response(
         model, q, v, x, h, *contact.numbers(model), **more, ground=contact.ground, rubbing=rubbing
     )
-    return *flight.advanced(model, q, v, change / h + start, h), *felt
+    return *flight.advanced(model, q, v, change * (1.0 / h) + start, h), *felt
 
 
 @function(f"{SIGNATURE} -> q, v, force(points, 3), velocity(points, 3), newton_steps")
@@ -160,8 +160,8 @@ def contact_step(
     creep: Any = None,
     contact_accuracy: Any = None,
 ) -> tuple[Array, ...]:
-    """`kt.step` with contact, and what the points feel: their forces and velocities in world axes; and how many
-    Newton steps it took."""
+    """`kt.step` with contact, and what the points feel: their forces and velocities in world axes; and how
+    many Newton steps it took."""
     below = resolved(model, ground, "discrete", "contact_step")
     if below is None:
         raise ArgumentError(f"model {model.name!r} touches nothing: it needs geometry, and a ground")

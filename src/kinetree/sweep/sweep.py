@@ -361,9 +361,7 @@ def _is_common(node: Node) -> bool:
 
 def _each(value: Any, function: Any, frames: tuple[Frame, ...]) -> Any:
     """`function(value, frame)` for each member."""
-    if isinstance(value, Stack):
-        return Stack(function(v, f) for v, f in zip(value.values, frames, strict=True))
-    return function(value, frames[0])
+    return value.each(function, frames) if isinstance(value, Stack) else function(value, frames[0])
 
 
 def _back(P: Any, S: Any) -> Any:
