@@ -16,7 +16,16 @@ from kinetree import ops
 from kinetree.algorithms.contact_joints import Bounded, Bounds, bounded_joints
 from kinetree.algorithms.contact_pairs import pair_patches
 from kinetree.algorithms.contact_patch import by_node, patches_of
-from kinetree.algorithms.contact_search import cut, is_over, least, permitted, require_end, total
+from kinetree.algorithms.contact_search import (
+    SEARCH,
+    SHORT,
+    cut,
+    is_over,
+    least,
+    permitted,
+    require_end,
+    total,
+)
 from kinetree.algorithms.contact_terms import Rubs
 from kinetree.algorithms.knotted import freeing
 from kinetree.spatial import Coordinates, Force, Motion, Subspace, Transform
