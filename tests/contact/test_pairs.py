@@ -148,3 +148,33 @@ def test_shapes_of_the_world(name):
     rng = np.random.default_rng(8)
     q = placed(model, (0.01, 0.02, 0.125 if name != "box" else 0.12))
     agrees(model, q, 0.2 * rng.normal(size=6), 0.01 * rng.normal(size=6))
+
+
+@pytest.mark.parametrize("target", ["cpu", "eager"])
+def test_bodies_on_fixed_joints(target):
+    """Bodies without velocities in the middle of a knot, at its end, and on the world."""
+    builder, rng = kt.ModelBuilder("fixed"), np.random.default_rng(9)
+    inertia = kt.Inertia(1.0, inertia=(0.1, 0.1, 0.1))
+    builder.add_body("post", None, kt.Fixed(), inertia=inertia)
+    for k, joint in enumerate((kt.Revolute((0, 1, 0)), kt.Fixed(), kt.Revolute((1, 0, 0)), kt.Fixed())):
+        above = "post" if k == 0 else f"link_{k - 1}"
+        builder.add_body(f"link_{k}", above, joint, kt.Pose(p=(0.1, 0, 0.1)), inertia)
+    builder.add_body("stone", None, kt.Free(), inertia=inertia)
+    model = builder.build()
+    q, v = model.random_state(rng)
+    T = kt.placements(model, q)
+    for body in ("post", "link_3", "stone"):
+        at = kt.Pose(T[model.body_index(body) - 1]).inverse().apply(0.03 * rng.normal(size=3))
+        model = model.add_geometry(body, kt.Sphere(0.05), kt.Pose(p=at), stiffness=2e4)
+    model = model.replace(pairs="all")
+    assert len(model.pairs) == 3
+    x = 0.01 * rng.normal(size=model.nv)
+    if target == "eager":
+        agrees(model, q, v, x, target=target)
+    else:
+        f_ext = np.zeros((model.nbodies, 6))  # then the bodies are those of the model, as they are
+        tau, h = np.zeros(model.nv), 1e-3
+        given = {"dt": h, "ground": False, "contact_accuracy": 1e-12}
+        one, other = kt.step(model, q, v, tau, f_ext, **given), kt.step(model, q, v, tau, **given)
+        np.testing.assert_allclose(one[1], other[1], atol=1e-9)
+        agrees(model, q, v, x)

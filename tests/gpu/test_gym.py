@@ -12,7 +12,7 @@ import kinetree as kt
 from kinetree.compiler.emit.llvm.random import THREADS, Generator, random_rows
 from kinetree.compiler.runtime import cuda, cuda_kernels
 from kinetree.errors import ArgumentError
-from kinetree.gym.draws import runs_of, slots_of
+from kinetree.gym.draws import runs_of
 from kinetree.scale import philox
 
 pytest.importorskip("gymnasium")
@@ -70,7 +70,7 @@ def test_random_numbers_are_those_of_the_host(fake, dtype, masked):
     text = random_rows(Generator(*words, philox.ROUNDS, philox.BITS[dtype]), dtype, masked)
     where, count = cuda.device(), THREADS + 7
     launcher = cuda_kernels.Launcher(text, where, 4, THREADS, 0)
-    slots = slots_of(3, [("q", 2), ("other", 1)])
+    slots = philox.slots([("q", 2), ("other", 1)], 3)
     table, numbers = (cuda.Memory(where, 8 * n, kept=False) for n in (slots.size, count))
     table.put(slots)
     before = np.arange(count) % 5

@@ -81,7 +81,7 @@ def relative(tree: Sweep, a: Any, b: Any, X: Any, S: Any, across: Transform) -> 
             break
         node, J = i._replace(member=None), Y @ S[i]
         columns[node] = columns[node] - J if node in columns else -J
-    return {i: J for i, J in columns.items() if J.columns}
+    return columns
 
 
 def pair_patches(

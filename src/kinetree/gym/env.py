@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,10 +19,13 @@ from kinetree.gym.task import Task
 from kinetree.model import Model
 from kinetree.stages.function import Function
 
-try:
+if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv as Base
-except ModuleNotFoundError:  # an environment cannot be made then, but the rest of kt.gym can be read
-    Base = object  # type: ignore[assignment, misc]
+else:
+    try:
+        from gymnasium.vector import VectorEnv as Base
+    except ModuleNotFoundError:  # an environment cannot be made then, but the rest of kt.gym can be read
+        Base = object
 
 MODES = ("next_step", "same_step", "disabled")
 

@@ -15,7 +15,7 @@ from kinetree.model.ground import Ground, Heightfield, NoGround
 from kinetree.model.manifold import Touch, touches
 from kinetree.model.shapes import Shape
 from kinetree.motion import flight
-from kinetree.motion.joint_forces import Servo, joint_forces
+from kinetree.motion.joint_forces import Servo, carrying, joint_forces
 from kinetree.spatial import vector as vec
 from kinetree.spatial.pose import Pose
 from kinetree.stages import SweepFunction, function
@@ -119,6 +119,9 @@ def touching_step(
     The velocities of floating bases are those in fixed axes: their accelerations are counted from `steady`.
     """
     joints = joint_forces(model, q, v, h, tau, servo, passive, limits, rubs=False)
+    bodies = [point.body for point in model.contact_points] if contact.ground is not None else []
+    drives = [part.place for part in joints.bounded if not part.beyond]
+    joints = joints.straightened(v, carrying(model, bodies, drives))
     span, tau, offset, slope, bounded = joints
     force = tau + flight.gyroscopic_difference(model, v, h)
     tree, more = model.spanning_tree, dict[str, Any]()
@@ -126,8 +129,8 @@ def touching_step(
         force = force + span.force(offset - slope * span.velocities(v))
         more["added"] = slope * h
     if bounded:
-        more["bounded"] = tuple((x.place, x.low is not None, x.high is not None) for x in bounded)
-        more["pulls"] = np.array([[0.0 if y is None else y for y in x[1:]] for x in bounded])
+        more["bounded"] = tuple(part.kind for part in bounded)
+        more["pulls"] = np.array([part.numbers for part in bounded])
     rubbing = tuple(int(k) for k in np.flatnonzero(tree.friction)) if passive else ()
     if rubbing:
         more["rub"] = tree.friction
