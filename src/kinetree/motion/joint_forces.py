@@ -86,8 +86,8 @@ def loop_force(model: Model, q: Array, efforts: Array, *, limits: bool = True) -
 
 
 class Bounded(NamedTuple):
-    """A force offset - slope u along the velocity u of a joint, within bounds (None: there is none); or, as at
-    a stop, what of it is beyond them.
+    """A force offset - slope u along the velocity u of a joint, within bounds (None: there is none); or, as
+    at a stop, what of it is beyond them.
 
     It falls with u: a term of a convex minimum.
     """

@@ -54,7 +54,7 @@ WORDS = {
     "contact_accuracy": Word("share of all contact forces that may be missing", (), "", "1e-4"),
     "rub": Word("dry friction along the velocity of each joint", ("nu",), "N m or N", "none"),
     "rubbing": Word("the velocities of joints at which `rub` counts", type="Sequence[int]"),
-    "bounded": Word("velocities of joints along which `pulls` act: (place, has bound below, above, is a stop)",
+    "bounded": Word("velocities of joints along which `pulls` act: (place, bound below, above, is a stop)",
         type="Sequence[tuple[int, bool, bool, bool]]"),
     "ground": Word("what the model stands on: True for its own ground, False for nothing",
         type="Ground | Heightfield | bool"),
