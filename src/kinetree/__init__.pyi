@@ -65,6 +65,7 @@ from kinetree.model import Model as Model
 from kinetree.model import ModelBuilder as ModelBuilder
 from kinetree.model.ground import Ground as Ground
 from kinetree.model.ground import Heightfield as Heightfield
+from kinetree.model.pairs import Pair as Pair
 from kinetree.model.shapes import Box as Box
 from kinetree.model.shapes import Capsule as Capsule
 from kinetree.model.shapes import Cylinder as Cylinder

@@ -1,6 +1,6 @@
 """Operation counts of every algorithm on a few robots: a measure of the compiler without noise.
 
-python -m tests.golden.counts          # rewrite counts.json, on purpose, and show what changed
+python -m tests.golden.counts      # rewrite counts.json and the table of docs/loops.md, and show what changed
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import subprocess
 import numpy as np
 import pytest
 from tests.contact import scenes
+from tests.contact.pair_scenes import placed, things
 
 import kinetree as kt
 from kinetree.compiler.emit.llvm.gpu import emit_gpu
@@ -48,6 +49,19 @@ def test_the_same_bits(fake, dtype, ground):
     assert same_bits(found.q, here.q) and same_bits(found.v, here.v)
     free = kt.simulate(model, q, v, ground=False, **RUN)
     assert 10 < np.sum(np.abs(free.v[:, -1] - here.v[:, -1]).max(-1) > 1e-3) < 40
+
+
+def test_bodies_against_each_other(fake):
+    ball, box = kt.Sphere(0.05), kt.Box((0.1, 0.1, 0.05))
+    model = things((box, 2.0), (ball, 0.5), (kt.Capsule(0.03, 0.06), 0.3), stiffness=2e4)
+    rng = np.random.default_rng(3)
+    places = [0, 0, 0.05] + 0.07 * rng.normal(size=(9, 3, 3))
+    q = np.array([placed(model, *row) for row in places])
+    v = rng.normal(size=(9, 18))
+    here = kt.simulate(model, q, v, **RUN)
+    found = kt.simulate(model, kt.cuda.array(q), kt.cuda.array(v), **RUN).numpy()
+    assert same_bits(found.q, here.q) and same_bits(found.v, here.v)
+    assert np.count_nonzero(here.touching[..., -7:]) > 5
 
 
 @kt.function("q, v, home(nq), far -> over, q_start(nq), v_start(nv)")

@@ -18,7 +18,7 @@ from kinetree.compiler.runtime import cuda_arrays as arrays_of
 from kinetree.compiler.runtime.cuda_arrays import View
 from kinetree.compiler.runtime.on_device import is_on_device, kind_of
 from kinetree.errors import ArgumentError
-from kinetree.gym.draws import BLOCK, slots_of
+from kinetree.gym.draws import BLOCK
 from kinetree.gym.host import rows
 from kinetree.gym.pushes import NAME, NEEDED
 from kinetree.gym.task import Task
@@ -83,7 +83,7 @@ class DeviceRobots:
         self.seed, self.total = seed, 0
         self._wait()
         self._episode.put(np.zeros(self.count, np.int64))
-        for name, slots in (("u", self.task.draws.slots(seed)), (NAME, slots_of(seed, [(NAME, 1)]))):
+        for name, slots in (("u", self.task.draws.slots(seed)), (NAME, philox.slots([(NAME, 1)], seed))):
             memory = cuda.Memory(self.where, max(slots.nbytes, 8), kept=False)
             memory.put(slots)
             self._tables[name] = memory, len(slots)
