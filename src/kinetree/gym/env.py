@@ -193,9 +193,9 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             over = robots.arrays["over"]
             if not robots.asks or over.any():
                 infos |= {"final_obs": robots.state("seen"), "_final_obs": terminated | truncated}
-            robots.begin(over, {})
+            robots.begin(over)
         elif self.mode == "next_step":
-            robots.begin(robots.waited, {})
+            robots.begin(robots.waited)
         return robots.state("seen"), robots.out(found["reward"]), terminated, truncated, infos
 
     def close_extras(self, **kwargs: Any) -> None:

@@ -83,15 +83,15 @@ class HostRobots:
         self.total += 1
         return out
 
-    def begin(self, again: Array, given: dict[str, Any]) -> None:
-        """New episodes of some robots; `given` q and v are states to start from."""
+    def begin(self, again: Array, given: dict[str, Any] | None = None) -> None:
+        """New episodes of some robots; `given` q and v are states to start from, if a caller asks for it."""
         index = np.flatnonzero(again > 0.5)
         if not len(index):
             return
         parts = {f"old_{name}": x[index] for name, x in self.arrays.items()}
         parts |= {"again": np.ones((), self.dtype)}
         parts["u"] = self._drawn("u", index, self.episode[index])
-        for name, value in given.items():
+        for name, value in (given or {}).items():
             width = self.arrays[name].shape[1]
             parts[f"given_{name}"] = rows(name, value, self.count, width, self.dtype)[index]
         kernel, present = self._kernel(self._begin, tuple(parts))
