@@ -1,6 +1,6 @@
 """`make bench-gpu`: functions, simulations and calls on a GPU, with the bytes and operations that they move.
 
-    python -m benchmarks.gpu [functions simulations calls batches contact] [--save gpu.json] [--jobs 4]
+    python -m benchmarks.gpu [functions simulations batches calls contact] [--save gpu.json] [--jobs 4]
 
 Kernels are timed by the device's own clock, on arrays that are there; calls by the processor's.
 """
@@ -178,7 +178,7 @@ def copy_speed(clock: Clock) -> float:
             )
             cuda.check(status, "a copy")
 
-    return 2 * size / clock.seconds(copy)
+    return 2 * size / clock.seconds_of_copies(copy)
 
 
 def simulation_row(
@@ -326,8 +326,8 @@ def time_contact(clock: Clock, found: Results) -> None:
 
 
 PARTS = {
-    "functions": time_functions, "simulations": time_simulations, "calls": time_calls,
-    "batches": time_batches, "contact": time_contact,
+    "functions": time_functions, "simulations": time_simulations, "batches": time_batches,
+    "calls": time_calls, "contact": time_contact,
 }  # fmt: skip
 
 
