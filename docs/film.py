@@ -35,7 +35,7 @@ def quadruped() -> Looks:
 def main() -> None:
     run = kt.Trajectory.load(sys.argv[1])
     path = Path(sys.argv[2]) if len(sys.argv) > 2 else FILM
-    print(kt.pictures.film(run[:301], path, looks=quadruped(), size=(560, 300), rate=20, distance=1.45))
+    print(kt.pictures.film(run[:251], path, looks=quadruped(), size=(540, 280), rate=20, distance=1.45))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ def agrees(
 ) -> np.ndarray:
     more = {name: value for name, value in {"added": added, "rub": rub}.items() if value is not None}
     if pulls:
-        more["bounded"] = tuple((int(k), np.isfinite(a), np.isfinite(b)) for k, _, _, a, b in pulls)
+        more["bounded"] = tuple((int(k), np.isfinite(a), np.isfinite(b), False) for k, _, _, a, b in pulls)
         more["pulls"] = np.nan_to_num(np.array(pulls)[:, 1:], posinf=0, neginf=0)
     rubbing = () if rub is None else tuple(int(k) for k in np.flatnonzero(rub))
     change, force, velocity, _ = _response(

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from tests.conftest import share
-from tests.contact.scenes import G, box, gains, quadruped, standing, thing, tilted
+from tests.contact.scenes import G, box, energy, gains, quadruped, standing, thing, tilted
 
 import kinetree as kt
 from kinetree.motion.contact import contact_step
@@ -108,16 +108,6 @@ def test_friction_stays_in_its_cone_and_opposes_slip():
     bound = np.linalg.norm(along, axis=-1)[sliding]
     np.testing.assert_allclose(bound, 0.6 * before[sliding], rtol=1e-3, atol=1e-6)
     assert sliding.any() and (normal > 1).any() and (normal == 0).any()
-
-
-def energy(model: kt.Model, run: kt.Trajectory) -> np.ndarray:
-    """Of motion, weight and of what is pressed in."""
-    T = kt.placements(model, run.q)
-    total = run.energy.copy()
-    for p in model.contact_points:
-        depth = np.maximum(0, -(T[..., p.body - 1, 2, :] @ np.array([*p.position, 1.0])))
-        total = total + 0.5 * p.stiffness * depth**2
-    return total
 
 
 @pytest.mark.parametrize("dt", share([1e-3, 2e-3, 5e-3], 3))

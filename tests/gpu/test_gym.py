@@ -12,7 +12,7 @@ import kinetree as kt
 from kinetree.compiler.emit.llvm.random import THREADS, Generator, random_rows
 from kinetree.compiler.runtime import cuda, cuda_kernels
 from kinetree.errors import ArgumentError
-from kinetree.gym.draws import runs_of, slots_of
+from kinetree.gym.draws import runs_of
 from kinetree.scale import philox
 
 pytest.importorskip("gymnasium")
@@ -51,6 +51,18 @@ def test_robots_move_as_on_the_cpu(fake, mode):
         np.testing.assert_array_equal(numbers, there.drawn[name])
 
 
+def test_robots_on_hills(fake):
+    hills = kt.Heightfield(0.2 * np.random.default_rng(0).random((9, 9)), 0.3)
+    options = {"randomize": {"q": kt.scale.uniform(-0.5, 0.5)}, "ground": hills, "time_limit": 0.04}
+    here, there = (environment(5, target=target, model=hopper(), **options) for target in ("cpu", "cuda"))
+    found = [env.reset(seed=0)[0] for env in (here, there)]
+    assert np.ptp(found[0][:, 6]) > 0.02
+    for action in actions(5, 3):
+        np.testing.assert_array_equal(*found)
+        found = [env.step(action)[0] for env in (here, there)]
+    np.testing.assert_array_equal(*found)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("masked", [False, True])
 def test_random_numbers_are_those_of_the_host(fake, dtype, masked):
@@ -58,7 +70,7 @@ def test_random_numbers_are_those_of_the_host(fake, dtype, masked):
     text = random_rows(Generator(*words, philox.ROUNDS, philox.BITS[dtype]), dtype, masked)
     where, count = cuda.device(), THREADS + 7
     launcher = cuda_kernels.Launcher(text, where, 4, THREADS, 0)
-    slots = slots_of(3, [("q", 2), ("other", 1)])
+    slots = philox.slots([("q", 2), ("other", 1)], 3)
     table, numbers = (cuda.Memory(where, 8 * n, kept=False) for n in (slots.size, count))
     table.put(slots)
     before = np.arange(count) % 5

@@ -10,7 +10,7 @@ import pytest
 from tests.gym.robots import ROBOT, START, actions, environment, forward, low, seen
 
 import kinetree as kt
-from kinetree.errors import ArgumentError, MissingPackageError
+from kinetree.errors import ArgumentError, MissingPackageError, TraceError
 
 gymnasium = pytest.importorskip("gymnasium")
 
@@ -258,6 +258,9 @@ BAD = [
     ({"target": "eager"}, "choose from cpu, cuda"),
     ({"push": kt.gym.Push("trunk", -1.0, 1.0)}, "Push: impulse must be a positive number"),
     ({"ground": "grass"}, "ground must be"),
+    ({"time_limit": 0.001}, "time_limit is 0.001 s, but an action lasts 0.02 s"),
+    ({"push": 3.0}, "push must be a kt.gym.Push"),
+    ({"randomize": ["mass"]}, "randomize must be a dictionary"),
 ]
 
 
@@ -274,6 +277,7 @@ def test_calls_that_do_not_fit_are_refused():
         (lambda: env.reset(options={"reset_mask": np.array([True, False])}), "first reset must be of all"),
         (lambda: env.reset(seed=-1), "seed must be a whole number"),
         (lambda: env.reset(options={"colour": 1}), "unknown options"),
+        (lambda: env.reset(options=3), "options must be a dictionary"),
         (lambda: env.reset(options={"q": np.full(9, np.nan)}), "holds NaN"),
         (lambda: env.reset(options={"v": np.zeros(5)}), r"\(8,\) or \(2, 8\)"),
     ):
@@ -284,9 +288,22 @@ def test_calls_that_do_not_fit_are_refused():
         (np.zeros((3, 2)), r"actions have shape \(3, 2\), but \(2, 2\)"),
         (np.array([[0.0, 0.0], [0.0, np.nan]]), "environment 1 holds NaN"),
         ("left", "must be numbers"),
+        (np.zeros((2, 2), complex), "must be numbers"),
+        (None, "actions have shape"),
     ):
         with pytest.raises(ArgumentError, match=message):
             env.step(action)
+
+
+def test_functions_of_numpy_are_named():
+    @kt.function("q -> reward")
+    def sines(model, q):
+        return sum(np.sin(q[7:]))
+
+    env = environment(2, reward=sines)
+    env.reset(seed=0)
+    with pytest.raises(TraceError, match=r"sines: .* use those of kinetree\.ops"):
+        env.step(np.zeros((2, 2)))
 
 
 def test_without_gymnasium(monkeypatch):

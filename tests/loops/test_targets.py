@@ -44,7 +44,7 @@ def check(machine: str, name: str, way: str) -> None:
     assert worst <= 1.0, f"{setting}: {way} is off by {worst:.3g} tolerances"
 
 
-@pytest.mark.parametrize("name", share(NAMES, 2))
+@pytest.mark.parametrize("name", share(NAMES, 4))
 def test_every_algorithm_on_one_machine_in_one_way(name):
     """Each pair of machine and way gets its share; the soak tests run all of them."""
     k = NAMES.index(name)

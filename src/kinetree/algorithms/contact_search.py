@@ -1,7 +1,9 @@
-"""How far to go along a Newton step of a convex function, and when to end."""
+"""How far to go along a Newton step of a convex function, and when to end; pieces and sums of numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 from kinetree import ops
@@ -70,3 +72,17 @@ def require_end(lack: Number, allowed: Number, model: Any) -> None:
         "too fast, for a step of this length; shorten dt, or lower contact_stiffness",
         SimulationError,
     )
+
+
+def cut(numbers: Sequence[Any], widths: Sequence[int]) -> list[Sequence[Any]]:
+    """A list in pieces."""
+    return [numbers[a:b] for a, b in pairwise(accumulate(widths, initial=0))]
+
+
+def total(pairs: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """The sums of pairs."""
+    a: Any = 0.0
+    b: Any = 0.0
+    for x, y in pairs:
+        a, b = a + x, b + y
+    return a, b

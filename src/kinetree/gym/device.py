@@ -18,7 +18,7 @@ from kinetree.compiler.runtime import cuda_arrays as arrays_of
 from kinetree.compiler.runtime.cuda_arrays import View
 from kinetree.compiler.runtime.on_device import is_on_device, kind_of
 from kinetree.errors import ArgumentError
-from kinetree.gym.draws import BLOCK, slots_of
+from kinetree.gym.draws import BLOCK
 from kinetree.gym.host import rows
 from kinetree.gym.pushes import NAME, NEEDED
 from kinetree.gym.task import Task
@@ -36,8 +36,8 @@ class DeviceRobots:
         task: what they do.
         count: how many there are.
         dtype: of all numbers.
-        backend: the library that has what is handed out: "torch", "jax", "cupy"; "numpy" for arrays of the
-            host, which are copied.
+        backend: the library that has what is handed out: "torch" or "jax"; "numpy" for arrays of the host,
+            which are copied.
     """
 
     asks = False  # whether it is known at once that something happened to some robots
@@ -45,7 +45,7 @@ class DeviceRobots:
     def __init__(self, task: Task, count: int, dtype: np.dtype, backend: str):
         self.task, self.count, self.dtype, self.backend = task, count, dtype, backend
         self.library = "" if backend == "numpy" else backend
-        self.where = cuda.device()
+        self.where = cuda.device(_current(self.library))
         self._advance, self._begin = task.advance(), task.begin()
         self._kernels: dict[tuple, Any] = {}
         shapes = {name: a.sizes(task.model) for name, a in (task.kept | task.drawn).items()}
@@ -83,7 +83,7 @@ class DeviceRobots:
         self.seed, self.total = seed, 0
         self._wait()
         self._episode.put(np.zeros(self.count, np.int64))
-        for name, slots in (("u", self.task.draws.slots(seed)), (NAME, slots_of(seed, [(NAME, 1)]))):
+        for name, slots in (("u", self.task.draws.slots(seed)), (NAME, philox.slots([(NAME, 1)], seed))):
             memory = cuda.Memory(self.where, max(slots.nbytes, 8), kept=False)
             memory.put(slots)
             self._tables[name] = memory, len(slots)
@@ -132,14 +132,13 @@ class DeviceRobots:
         self.total += 1
         return out
 
-    def begin(self, again: Any, given: dict[str, Any]) -> None:
-        """New episodes of some robots; `given` q and v are states to start from."""
+    def begin(self, again: Any, given: dict[str, Any] | None = None) -> None:
+        """New episodes of some robots; `given` q and v are states to start from, if a caller asks for it."""
         stream = self._stream
         mask = arrays_of.readable(again, stream)
-        self._draw("u", self._uniforms, mask, stream)
         parts = {f"old_{name}": x for name, x in self.arrays.items()}
         parts |= {"again": mask, "u": self._uniforms}
-        for name, value in given.items():
+        for name, value in (given or {}).items():
             width = self.arrays[name].shape[1]
             if is_on_device(value):
                 parts[f"given_{name}"] = self._there(f"option {name!r}", value, (self.count, width), "rows")
@@ -148,10 +147,11 @@ class DeviceRobots:
             else:
                 host = rows(name, value, self.count, width, self.dtype)
                 parts[f"given_{name}"] = self._put(np.ascontiguousarray(host))
+        self._draw("u", self._uniforms, mask, stream)
         self._run(self._begin, parts, self._spare, stream)
         self.arrays, self._spare = self._spare, self.arrays
-        if given:
-            self._wait()  # what is given may go away
+        if given is not None:
+            self._wait()  # what was copied from the host for this may go away
 
     def state(self, name: str) -> Any:
         """One of the arrays, copied: the caller's to keep."""
@@ -254,6 +254,15 @@ class DeviceRobots:
         views = [x if type(x) is View else View.of(x) for x in (given[name] for name in present)]
         targets = [View.of(out[a.name]) for a in function.outputs]
         self._kernels[key].start(views, targets, self.where, stream)
+
+
+def _current(library: str) -> int:
+    """The number of the device on which a library works now."""
+    if library != "torch":
+        return 0
+    import torch
+
+    return int(torch.cuda.current_device())
 
 
 def _at(array: Any) -> int:

@@ -44,6 +44,8 @@ class Draws:
     def __init__(self, model: Model, start: Any, given: Mapping[str, Any] | None, ground: Any):
         self.model, self.ground = model, ground
         self.start = _state(model, start)
+        if given is not None and not isinstance(given, Mapping):
+            raise ArgumentError(f"VectorEnv: randomize must be a dictionary by name, got {given!r}")
         self.sources = {name: _source(name, value) for name, value in (given or {}).items()}
         if {"mass", "parameters"} <= set(self.sources):
             raise ArgumentError("VectorEnv: randomize has mass and parameters: give one of them")
@@ -86,17 +88,9 @@ class Draws:
         """How many uniform numbers an episode takes."""
         return BLOCK * sum(part.blocks for part in self.parts)
 
-    def uniforms(self, seed: int, runs: Array, dtype: Any) -> Array:
-        """(len(runs), width): those of some episodes."""
-        rows = [
-            philox.uniform(philox.key_of(seed, part.name), runs, BLOCK * part.blocks, dtype)
-            for part in self.parts
-        ]
-        return np.concatenate(rows, -1) if rows else np.zeros((len(runs), 0), dtype)
-
     def slots(self, seed: int) -> Array:
-        """(width / 4, 3): the key and the counter of each group of four uniform numbers."""
-        return slots_of(seed, [(part.name, part.blocks) for part in self.parts])
+        """(width / 4, 3): how each group of four uniform numbers is made."""
+        return philox.slots([(part.name, part.blocks) for part in self.parts], seed)
 
     # -- what becomes of them, for one robot
 
@@ -142,12 +136,6 @@ class Draws:
 def runs_of(index: Array, count: Array | int) -> Array:
     """Numbers that tell what is drawn for some robots: theirs, and how often it was drawn before."""
     return (np.asarray(count, np.uint64) << np.uint64(32)) | np.asarray(index, np.uint64)
-
-
-def slots_of(seed: int, parts: list[tuple[str, int]]) -> Array:
-    """(blocks, 3): the key and the counter of each group of four uniform numbers; of names with blocks."""
-    rows = [(*philox.key_of(seed, name), k) for name, blocks in parts for k in range(blocks)]
-    return np.array(rows, np.uint64).reshape(-1, 3)
 
 
 def _source(name: str, value: Any) -> Random:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,10 +19,13 @@ from kinetree.gym.task import Task
 from kinetree.model import Model
 from kinetree.stages.function import Function
 
-try:
+if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv as Base
-except ModuleNotFoundError:  # an environment cannot be made then, but the rest of kt.gym can be read
-    Base = object  # type: ignore[assignment, misc]
+else:
+    try:
+        from gymnasium.vector import VectorEnv as Base
+    except ModuleNotFoundError:  # an environment cannot be made then, but the rest of kt.gym can be read
+        Base = object
 
 MODES = ("next_step", "same_step", "disabled")
 
@@ -114,9 +117,13 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         self.mode = _chosen("autoreset_mode", named.lower() if isinstance(named, str) else named, MODES)
         self.dt = _positive("dt", dt) * _whole("steps", steps)  # of an action
         limit = math.inf if time_limit is None else round(_positive("time_limit", time_limit) / self.dt)
+        if not limit:
+            raise ArgumentError(f"VectorEnv: time_limit is {time_limit} s, but an action lasts {self.dt:g} s")
         draws = Draws(model, start, randomize, ground)
         rest = draws.start[0] if pose is None else Draws(model, pose, None, ground).start[0]
         driven = drive.read(model, control, joints, rest, action_scale, kp, kd)
+        if push is not None and not isinstance(push, Push):
+            raise ArgumentError(f"VectorEnv: push must be a kt.gym.Push, got {push!r}")
         pushed = None if push is None else push.checked(model)
         waits = self.mode == "next_step"
         self.task = Task(model, driven, functions, steps, dt, draws, pushed, limit, waits)
@@ -152,6 +159,8 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             options: {"reset_mask": (num_envs,) truths} for some environments only; "q" and "v" for states to
                 start from, one or a row for each environment, instead of those drawn.
         """
+        if options is not None and not isinstance(options, Mapping):
+            raise ArgumentError(f"VectorEnv: options must be a dictionary, got {options!r}")
         options, robots = dict(options or {}), self._open()
         mask = options.pop("reset_mask", None)
         mask = mask if mask is None or hasattr(mask, "all") else np.asarray(mask)
@@ -184,9 +193,9 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             over = robots.arrays["over"]
             if not robots.asks or over.any():
                 infos |= {"final_obs": robots.state("seen"), "_final_obs": terminated | truncated}
-            robots.begin(over, {})
+            robots.begin(over)
         elif self.mode == "next_step":
-            robots.begin(robots.waited, {})
+            robots.begin(robots.waited)
         return robots.state("seen"), robots.out(found["reward"]), terminated, truncated, infos
 
     def close_extras(self, **kwargs: Any) -> None:

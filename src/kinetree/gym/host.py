@@ -37,7 +37,8 @@ class HostRobots:
         shapes = {name: a.sizes(task.model) for name, a in (task.kept | task.drawn).items()}
         self.arrays = {name: np.zeros((count, *shape), dtype) for name, shape in shapes.items()}
         self.arrays["q"][:] = task.model.neutral()
-        self.episode, self.total, self.seed = np.zeros(count, np.int64), 0, 0
+        self.episode = np.zeros(count, np.int64)
+        self.sow(0)
 
     def snapshot(self) -> dict[str, Any]:
         """Everything that decides how it goes on, as NumPy's arrays."""
@@ -53,6 +54,7 @@ class HostRobots:
         """What is random from now on follows from the seed."""
         self.seed, self.total = seed, 0
         self.episode[:] = 0
+        self._slots = {"u": self.task.draws.slots(seed), NAME: philox.slots([(NAME, 1)], seed)}
 
     def taken(self, actions: Any) -> Array:
         """The actions, if they make sense."""
@@ -70,8 +72,7 @@ class HostRobots:
         given = self.arrays | {"action": np.clip(action, -1, 1), "bad": np.zeros((), self.dtype)}
         given["dt"] = np.asarray(self.task.dt, self.dtype)
         if self.task.push is not None:
-            runs = runs_of(np.arange(self.count), self.total)
-            given["push"] = philox.uniform(philox.key_of(self.seed, NAME), runs, NEEDED, self.dtype)
+            given["push"] = self._drawn(NAME, np.arange(self.count), self.total)[:, :NEEDED]
         self.waited = self.arrays["over"]
         shapes = {a.name: a.sizes(self.task.model) for a in self._advance.outputs}
         out = {name: tensors.empty((self.count, *shape), self.dtype) for name, shape in shapes.items()}
@@ -82,15 +83,15 @@ class HostRobots:
         self.total += 1
         return out
 
-    def begin(self, again: Array, given: dict[str, Any]) -> None:
-        """New episodes of some robots; `given` q and v are states to start from."""
+    def begin(self, again: Array, given: dict[str, Any] | None = None) -> None:
+        """New episodes of some robots; `given` q and v are states to start from, if a caller asks for it."""
         index = np.flatnonzero(again > 0.5)
         if not len(index):
             return
         parts = {f"old_{name}": x[index] for name, x in self.arrays.items()}
         parts |= {"again": np.ones((), self.dtype)}
-        parts["u"] = self.task.draws.uniforms(self.seed, runs_of(index, self.episode[index]), self.dtype)
-        for name, value in given.items():
+        parts["u"] = self._drawn("u", index, self.episode[index])
+        for name, value in (given or {}).items():
             width = self.arrays[name].shape[1]
             parts[f"given_{name}"] = rows(name, value, self.count, width, self.dtype)[index]
         kernel, present = self._kernel(self._begin, tuple(parts))
@@ -111,6 +112,10 @@ class HostRobots:
         if truths:
             array = np.greater(array, 0.5, out=tensors.empty(array.shape, np.dtype(bool)))
         return tensors.handed_over(array, self.backend)
+
+    def _drawn(self, name: str, index: Array, count: Array | int) -> Array:
+        """Uniform numbers for what has this name, of some robots."""
+        return philox.between(philox.words_of(self._slots[name], runs_of(index, count)), self.dtype)
 
     def _kernel(self, function: Any, given: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
         present = function.present(given)

@@ -50,7 +50,8 @@ def taken(actions: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     if hasattr(actions, "detach"):
         actions = actions.detach()
     try:
-        array = np.asarray(actions, dtype)
+        array = np.asarray(actions)
+        array = array.astype(dtype, casting="same_kind" if array.dtype.kind in "cf" else "unsafe", copy=False)
     except (TypeError, ValueError):
         raise ArgumentError(f"VectorEnv: actions must be numbers, got a {type(actions).__name__}") from None
     if array.shape != shape:

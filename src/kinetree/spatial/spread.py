@@ -25,17 +25,15 @@ Rows = Sequence[Sequence[tuple[int, Number]]]  # of a sparse matrix: (column, nu
 class Spread(Stack):
     """The motion subspaces of a group: those of its spanning tree, and u = G v."""
 
-    __slots__ = ("G", "_made", "spanning", "width")
+    __slots__ = ("G", "spanning", "width")
 
     def __init__(self, spanning: Stack, G: Rows, width: int):
         self.spanning, self.G, self.width = spanning, G, width
-        self._made: tuple[Subspace, ...] | None = None
 
     @property
     def values(self) -> tuple[Subspace, ...]:  # type: ignore[override]
-        if self._made is None:
-            self._made = tuple(self._product(S) for S in self.spanning.values)
-        return self._made
+        """The columns; not kept, since those made in a loop of a trace end with it."""
+        return tuple(self._product(S) for S in self.spanning.values)
 
     def _product(self, S: Subspace) -> Subspace:
         columns = [Motion() for _ in range(self.width)]
@@ -96,17 +94,14 @@ class Spread(Stack):
 class Momenta(Stack):
     """I S of a group, with S kept as factors."""
 
-    __slots__ = ("S", "_made", "inertias")
+    __slots__ = ("S", "inertias")
 
     def __init__(self, inertias: Stack, S: Spread):
         self.inertias, self.S = inertias, S
-        self._made: tuple[Any, ...] | None = None
 
     @property
     def values(self) -> tuple[Any, ...]:  # type: ignore[override]
-        if self._made is None:
-            self._made = tuple(I @ S for I, S in zip(self.inertias.values, self.S.values, strict=True))
-        return self._made
+        return tuple(I @ S for I, S in zip(self.inertias.values, self.S.values, strict=True))
 
     def __matmul__(self, x: Any) -> Any:
         return self.inertias @ (self.S @ x)
