@@ -215,8 +215,8 @@ def resolved(
     pairs = zip(choice.pivots, choice.rows, choice.columns, strict=True)
     pivots = tuple(float(p * assembly.units[r] / assembly.scales[c]) for p, r, c in pairs)
     independent = tuple(j for j in range(width) if j not in choice.columns)
-    rows, columns = tuple(choice.rows), tuple(choice.columns)
-    found = Resolved(rows, independent, columns, pivots, tuple(reference), 0.0, _firmness(K, choice))
+    kept, firmness = (tuple(choice.rows), tuple(choice.columns)), _firmness(K, choice)
+    found = Resolved(kept[0], independent, kept[1], pivots, tuple(reference), 0.0, firmness)
     return _settled(assembly, found, samples, owner)
 
 
