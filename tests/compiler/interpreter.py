@@ -29,7 +29,7 @@ def _element(matrix: np.ndarray, *places: float) -> np.float64:
     return matrix[tuple(int(max(0.0, min(x, n - 1.0))) for x, n in zip(places, matrix.shape))]
 
 
-FUSED = {"fma": (1, 1), "fms": (1, -1), "fnma": (-1, 1)}
+FUSED = {"fma": (1, 1), "fms": (1, -1), "fnma": (-1, 1), "fnms": (-1, -1)}
 
 
 def interpret(program: Program, *inputs: np.ndarray) -> tuple[list[np.ndarray], bool]:

@@ -17,8 +17,10 @@ from kinetree.compiler.ir.rebuild import Rebuild
 from kinetree.compiler.passes.dce import eliminate_dead_code
 from kinetree.compiler.passes.fuse import CLOSE, fuse
 from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.passes.postpone import SHORTEST, postpone
 from kinetree.compiler.passes.simplify import simplify
 from kinetree.compiler.passes.split import split
+from kinetree.compiler.passes.store_early import store_early
 from kinetree.ops import Expr
 
 SEEDS = share(range(40), 5)
@@ -54,6 +56,13 @@ class TestMeaning:
         assert equal(interpret(check(eliminate_dead_code(program)), *x)[0], wanted)
         result, same_status = interpret(check(simplify(program)), *x)
         assert close(result, wanted) and status == same_status
+
+    def test_postpone(self, make, seed):
+        program = make(seed)
+        x = random_inputs(program, seed)
+        moved = check(postpone(program))
+        assert equal(interpret(moved, *x)[0], interpret(program, *x)[0])
+        assert sorted(operations(moved)) == sorted(operations(program))
 
     def test_fuse(self, make, seed):
         program = make(seed)
@@ -110,7 +119,7 @@ class TestDeadCode:
 
     def test_nothing_dead_nothing_new(self):
         program = simplify(random_straight(1))
-        assert eliminate_dead_code(program) is program
+        assert text(eliminate_dead_code(program)) == text(program)
 
     def test_control_flow_without_effect_goes(self):
         def build(graph, x, y, w):
@@ -170,7 +179,10 @@ class TestFuse:
             (lambda x: x[0] - (x[0] * x[1] - x[2] * x[3]), ["fnma", "fma"]),
             (lambda x: (x[0] * x[1] - x[2] * x[3]) - x[0], ["fms", "fnma"]),
             (lambda x: -(x[0] * x[1] - x[2] * x[3]), ["mul", "fnma"]),
-            (lambda x: -(x[0] * x[1] + x[2] * x[3]), ["mul", "fma", "neg"]),  # there is no -a b - c
+            (lambda x: -(x[0] * x[1] + x[2] * x[3]), ["mul", "fnms"]),
+            (lambda x: -(x[0] * x[1] + x[2]), ["fnms"]),
+            (lambda x: -((x[0] * x[1] + x[2] * x[3]) + x[0]), ["fnms", "fnma"]),
+            (lambda x: -(x[0] * x[1]), ["mul", "neg"]),  # a sum of one term
             (lambda x: (x[0] + x[1]) + (x[2] + x[3]), ["add", "add", "add"]),  # nothing to gain
         ],
     )
@@ -215,6 +227,34 @@ class TestFuse:
             graph.store(y, 1, product)
 
         assert operations(fuse(straight(build, outputs=2))) == ["mul", "add"]
+
+
+class TestPostpone:
+    def late(self, build) -> list[str]:
+        """The operations in their order after those that fill the row."""
+
+        def filled(graph, x, y):
+            wanted, value = build(x), x[3]
+            for _ in range(SHORTEST):
+                value = ops.sin(value)
+            graph.store(y, 0, value)
+            graph.store(y, 1, wanted(value))
+
+        found = operations(check(postpone(store_early(straight(filled, outputs=2)))))
+        return found[found.index("sin") :][SHORTEST:]
+
+    def test_an_operation_goes_to_its_first_use(self):
+        assert self.late(lambda x: (lambda a: lambda v: v * a)(x[0] + x[1])) == ["add", "mul"]
+
+    def test_what_leads_to_it_goes_along(self):
+        assert self.late(lambda x: (lambda a: lambda v: v * a)(x[2] - (x[0] + x[1]))) == ["add", "sub", "mul"]
+
+    def test_two_numbers_do_not_wait_for_one(self):
+        def build(x):
+            product = (x[0] + x[1]) * (x[0] - x[1])
+            return lambda v: v + product
+
+        assert self.late(build) == ["add"]
 
 
 class TestSplit:

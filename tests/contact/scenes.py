@@ -63,6 +63,16 @@ def tilted(angle: float) -> np.ndarray:
     return G * np.array([np.sin(angle), 0.0, -np.cos(angle)])
 
 
+def energy(model: kt.Model, run: kt.Trajectory) -> np.ndarray:
+    """Of motion, weight and of what is pressed in."""
+    T = kt.placements(model, run.q)
+    total = run.energy.copy()
+    for p in model.contact_points:
+        depth = np.maximum(0, -(T[..., p.body - 1, 2, :] @ np.array([*p.position, 1.0])))
+        total = total + 0.5 * p.stiffness * depth**2
+    return total
+
+
 def dense(
     model: kt.Model, q: np.ndarray, v: np.ndarray, x: np.ndarray, h: float, creep: float = 1e-4,
     ground: Any = None, added: Any = None, rub: Any = None, numbers: Any = None, pulls: Any = (),

@@ -6,10 +6,13 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.contact.scenes import G, gains, quadruped, standing
+from tests.contact.scenes import G, energy, gains, quadruped, standing
 from tests.loops.mechanisms import four_bar
 
 import kinetree as kt
+from kinetree.algorithms.contact_joints import _felt
+from kinetree.motion.joint_forces import LEAVING, STOP, Bounded
+from kinetree.sweep.bounds import inertia_bounds
 
 
 def lever(**limits: float) -> kt.Model:
@@ -58,6 +61,18 @@ def test_a_servo_at_its_limit_does_not_chatter():
     assert abs(final) < 1e-3
 
 
+def test_a_servo_within_constraints_has_its_effort_limit_too():
+    model = kt.zoo.double_pendulum()
+    first, second = model.joint_names
+    model = model.replace(limits={first: {"effort": 0.5}})
+    held = [kt.JointConstraint(second)]
+    q = np.array([0.3, 0.0])
+    servo = {"kp": np.array([1e4, 0.0]), "kd": np.array([100.0, 0.0]), "setpoint": np.array([1.5, 0.0])}
+    run = quiet(model, q, 0 * q, duration=0.1, dt=1e-3, constraints=held, **servo)
+    same = kt.simulate(model, q, 0 * q, duration=0.1, dt=1e-3, constraints=held, control=np.array([0.5, 0.0]))
+    assert abs(run.q - same.q).max() < 1e-12 and run.extra["saturated"][:-1, 0].all()
+
+
 @pytest.mark.parametrize("integrator", ["rk4", "variational", "dopri5"])
 def test_other_integrators_know_the_limit_of_a_servo(integrator):
     weak = lever(effort=3.0)
@@ -67,6 +82,18 @@ def test_other_integrators_know_the_limit_of_a_servo(integrator):
         weak, [0.0], [0.0], duration=0.1, dt=1e-3, integrator=integrator, control=np.array([3.0])
     )
     assert abs(run.q - same.q).max() < 1e-9
+
+
+def test_a_stop_is_two_springs_that_push():
+    """What is beyond the bounds of a line, as one law and as two."""
+    for u in np.linspace(-2, 2, 41):
+        force, slope = _felt(u, 0.1, 3.0, -2.0, 1.5, True)
+        above, falls = _felt(u, 0.1 + 2.0, 3.0, None, 0.0, False)
+        below, drops = _felt(u, 0.1 - 1.5, 3.0, 0.0, None, False)
+        assert abs(force - above - below) < 1e-15 and slope == falls + drops
+        part = Bounded(0, 0.1, 3.0, -2.0, 1.5, True)
+        offset, fall = part.line(u)
+        assert abs(offset - fall * u - force) < 1e-12 or (force == 0 and offset == 0)
 
 
 def test_a_stop_only_pushes():
@@ -106,6 +133,25 @@ def test_a_standing_robot_at_its_effort_limits_sinks_and_stands_when_it_is_stron
         assert abs(run.joint_force[..., 6:]).max() <= effort * (1 + 1e-12)
         ends.append(run.q[-1, 6])
     assert ends[0] < 0.6 * q[6] < 0.9 * q[6] < ends[1]
+
+
+def test_stops_give_nothing():
+    """With the energy that is in stops and ground, that of a passive robot never grows."""
+    plain = quadruped(True, stiffness=4e4, dissipation=0.1)
+    names = plain.joint_names[1:]
+    model = plain.replace(damping=dict.fromkeys(names, 0.1), limits=dict.fromkeys(names, (-1.7, 0.9)))
+    rng, h = np.random.default_rng(2), 2e-3
+    q = np.repeat(standing(model)[None], 16, 0)
+    q[:, 6] += 0.3
+    run = kt.simulate(model, q, rng.normal(size=(16, 18)), duration=1.0, dt=h, contact_accuracy=1e-8)
+    total = energy(model, run)
+    stiffness = STOP * inertia_bounds(model)[6:] / h**2
+    for beyond in (run.q[..., 7:] - 0.9, -1.7 - run.q[..., 7:]):
+        beyond = np.maximum(0.0, beyond)
+        springy = np.minimum(beyond, h * LEAVING)
+        total = total + (stiffness * springy * (beyond - springy / 2)).sum(-1)
+    assert (run.q[..., 7:].max(-1) > 0.899).any() and not run.failed
+    assert np.diff(total, axis=-1).max() < 1e-9
 
 
 def test_dependent_joints_of_loops_have_stops():

@@ -36,6 +36,12 @@ FIGURES = {
         "bodies on the path to body 6": (4, 4),
         "bodies of branch 3": (6, 6),
     },
+    "touching": {
+        "force below a box / weight above it - 1": (0, 1e-4),
+        "boxes of the stack moved by, m": (0, 0.01),
+        "first box stops at x, m": (0.28, 0.34),
+        "second box stops at x, m": (0.54, 0.6),
+    },
     "star": {"nilpotency": (2, 2), "error of Psi = 1 + Phi": (0, 0), "zeros of the mass matrix": (20, 36)},
     "hinge_force": {
         "force along the rod, N": (18.558, 18.560),

@@ -1,6 +1,6 @@
 """Operation counts of every algorithm on a few robots: a measure of the compiler without noise.
 
-python -m tests.golden.counts          # rewrite counts.json, on purpose, and show what changed
+python -m tests.golden.counts      # rewrite counts.json and the table of docs/loops.md, and show what changed
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def loops_table(found: dict[str, dict[str, dict[str, int]]]) -> str:
 def write_page(found: dict[str, dict[str, dict[str, int]]]) -> None:
     """Put the table where the page has one that begins as it does."""
     before, rest = PAGE.read_text().split(START, 1)
-    rows, after = rest.split("\n\n", 1)
+    _, after = rest.split("\n\n", 1)
     PAGE.write_text(before + loops_table(found) + "\n" + after)
 
 

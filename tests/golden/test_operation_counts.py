@@ -61,7 +61,7 @@ def test_closing_is_as_on_file(on):
 
 
 # Forward dynamics, closing included, beside that of the open tree.
-RATIO = dict.fromkeys(counts.LOOPS, 2.5) | {"delta": 2.8, "stewart": 10.5}
+RATIO = dict.fromkeys(counts.LOOPS, 2.5) | {"delta": 2.6, "stewart": 7.3}
 
 
 @pytest.mark.parametrize("on", counts.LOOPS)
@@ -73,9 +73,9 @@ def test_a_loop_costs_little_more_than_its_open_tree(on):
 @pytest.mark.parametrize("on", counts.LOOPS)
 @pytest.mark.parametrize("name", counts.FIRST)
 def test_closing_costs_most_of_what_a_loop_adds(on, name):
-    """The rest, with the rates of G, is at most four times the open tree and two times closing."""
+    """Everything, rates of G included, is within 2.5 times the open tree and 1.5 times closing."""
     closed, cut = (GOLDEN[where][name]["flops"] for where in (on, f"{on}, open"))
-    assert closed <= 3 * GOLDEN[on]["closing"]["flops"] + 2.5 * cut
+    assert closed <= 1.5 * GOLDEN[on]["closing"]["flops"] + 2.5 * cut
 
 
 def test_the_page_on_loops_has_these_counts():

@@ -350,7 +350,8 @@ def test_public_files_there_and_back(tmp_path):
             model, bare = kt.load(path), kt.load(path, geometry=False)
         except kt.errors.ModelError:
             continue
-        assert model.remade(geometries=(), ground=None, report=None) == bare.remade(report=None), path.name
+        bare_again = model.remade(geometries=(), ground=None, pairs=(), report=None)
+        assert bare_again == bare.remade(report=None), path.name
         for suffix in ("json", "urdf", "xml", "sdf"):
             try:
                 file = kt.save(model, tmp_path / f"m.{suffix}")
@@ -358,5 +359,6 @@ def test_public_files_there_and_back(tmp_path):
                 continue
             again = kt.load(file)
             assert again.geometries == model.geometries and again.ground == model.ground, (path.name, suffix)
+            assert again.pairs == model.pairs, (path.name, suffix)
             seen += len(model.geometries)
     assert seen > 500

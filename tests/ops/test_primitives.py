@@ -12,7 +12,8 @@ from kinetree.ops.primitives import TRUTH
 OPERATORS = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
     "div": lambda a, b: a / b, "neg": lambda a: -a, "fma": lambda a, b, c: a * b + c,
-    "fms": lambda a, b, c: a * b - c, "fnma": lambda a, b, c: c - a * b, "where": ops.where,
+    "fms": lambda a, b, c: a * b - c, "fnma": lambda a, b, c: c - a * b,
+    "fnms": lambda a, b, c: -(a * b) - c, "where": ops.where,
     "lt": ops.less, "le": ops.less_equal, "eq": ops.equal,
     "and": np.logical_and, "or": np.logical_or, "not": np.logical_not,
 }  # fmt: skip

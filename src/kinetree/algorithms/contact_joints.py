@@ -10,38 +10,39 @@ from kinetree.algorithms.contact_law import Law, Numbers
 from kinetree.algorithms.contact_terms import Terms
 from kinetree.sweep import Sweep
 
-Bounds = tuple[
-    int, bool, bool
-]  # a velocity among those of all joints, and whether there is a bound below, above
+# A velocity among those of all joints; whether there is a bound below, and above; whether what is beyond the
+# bounds acts (a stop), or what is within them (a drive).
+Bounds = tuple[int, bool, bool, bool]
 
 
 class Bounded(Terms):
-    """Velocities of joints along which forces offset - slope u act that are cut off at bounds.
+    """Velocities of joints along which forces offset - slope u act, within bounds or beyond them.
 
-    One row for each velocity: (node, place among all joints of the node, velocity, what acts along it).
+    One row for each velocity: (node, place among all joints of the node, velocity, what acts along it). Laws
+    are cheap: nothing of them is kept.
     """
 
-    duals, kept = 0, 2
+    duals, kept = 0, 0
 
     def __init__(self, tree: Sweep, joints: Sequence[tuple[Any, int, Any, list[Any]]], h: Any):
         super().__init__(tree, len(joints), h, False)
         self.joints = joints
         self.start = [[u] for _, _, u, _ in joints]
-        self.w = [()] * self.count
+        self.w = self.known = self.tried = [()] * self.count
 
     def law(self, k: Any, u: Numbers) -> Law:
         force: Any = 0
         slope: Any = 0
         for part in self.joints[k][3]:
-            f, s = _cut_off(u[0], *part)
+            f, s = _felt(u[0], *part)
             force, slope = force + f, slope + s
         return Law((force,), (), 0, 1, slope)
 
     def pack(self, law: Law) -> list[Any]:
-        return [*law.force, law.slope]
+        return []
 
     def unpack(self, k: Any, u: Numbers, row: Numbers) -> Law:
-        return Law((row[0],), (), 0, 1, row[1])
+        return self.law(k, u)
 
     def along(self, sweep: Any, k: Any) -> Numbers:
         node, place, *_ = self.joints[k]
@@ -53,14 +54,16 @@ class Bounded(Terms):
             sweep.brake(node, place, self.h * law.slope, self.h * (law.force[0] - self.z[k][0]))
 
 
-def _cut_off(u: Any, offset: Any, slope: Any, low: Any, high: Any) -> tuple[Any, Any]:
+def _felt(u: Any, offset: Any, slope: Any, low: Any, high: Any, beyond: bool) -> tuple[Any, Any]:
     """A force at a velocity, and by how much it falls there; no bound where it is None."""
-    force = offset - slope * u
-    if low is not None:
-        slope, force = ops.where(ops.less(force, low), 0.0, slope), ops.max(force, low)
-    if high is not None:
-        slope, force = ops.where(ops.less(high, force), 0.0, slope), ops.min(force, high)
-    return force, slope
+    line = offset - slope * u
+    cut = line if low is None else ops.max(line, low)
+    cut = cut if high is None else ops.min(cut, high)
+    rest = line - cut
+    is_within = ops.less_equal(ops.abs(rest), 0.0)
+    if beyond:
+        return rest, ops.where(is_within, 0.0, slope)
+    return cut, ops.where(is_within, slope, 0.0)
 
 
 def bounded_joints(
@@ -68,8 +71,9 @@ def bounded_joints(
 ) -> list[tuple[Any, int, Any, list[Any]]]:
     """The velocities along which `bounded` forces act, in the order of the nodes."""
     found: dict[int, list[Any]] = {}
-    for (place, below, above), (offset, slope, low, high) in zip(bounded, pulls):
-        found.setdefault(place, []).append((offset, slope, low if below else None, high if above else None))
+    for (place, below, above, beyond), (offset, slope, low, high) in zip(bounded, pulls):
+        part = (offset, slope, low if below else None, high if above else None, beyond)
+        found.setdefault(place, []).append(part)
     joints = []
     for i in nodes:
         for k in tree.places_among(i, found):

@@ -7,6 +7,7 @@ from typing import Any
 
 from kinetree.algorithms.contact_law import Law, Numbers, axes_along, gripped, leaving_of, pressure, touched
 from kinetree.algorithms.contact_terms import Terms
+from kinetree.model.ground import NoGround
 from kinetree.model.shapes import offset
 from kinetree.spatial import Force
 from kinetree.spatial import vector as vec
@@ -64,7 +65,8 @@ class Patch(Terms):
     def along(self, sweep: Any, k: Any) -> Numbers:
         return (self.way(k) @ sweep.A[self.body]).linear
 
-    def load(self, sweep: Any) -> None:
+    def summed(self) -> Any:
+        """h X^T G X (21 numbers), and h X^T (z - f), of all points."""
         total = self.tree.totals(27, self.loops)
         for k in self.each():
             law, (a, b), way = self.now(k), self.w[k], self.way(k)
@@ -74,7 +76,10 @@ class Patch(Terms):
             pull = tuple(self.h * (z - f) for f, z in zip(law.force, self.z[k]))
             inertia, force = way.T @ ArticulatedInertia(M=G) @ way, way.T @ Force(vec.ZERO, pull)
             total.add(*inertia.parts, *force.components)
-        values, frame = total.values(), self.pose.target
+        return total.values()
+
+    def load(self, sweep: Any) -> None:
+        values, frame = self.summed(), self.pose.target
         sweep.I.add(self.body, ArticulatedInertia().with_parts(values[:21]).tagged(frame))
         sweep.p.add(self.body, Force.from_components(values[21:], frame))
 
@@ -85,6 +90,8 @@ class Patch(Terms):
 
 def patches_of(tree: Sweep, given: Sequence[Any], *more: Any) -> list[tuple[Patch, list[int]]]:
     """The points that can touch, those of a body together, and their places among all."""
+    if more[2] == NoGround():
+        return []
     groups: dict[Any, list[int]] = {}
     for place, (body, point) in enumerate(tree.contacts):
         groups.setdefault((body, point.rim is None), []).append(place)

@@ -14,8 +14,8 @@ from kinetree.sweep import Sweep
 
 
 class Terms:
-    """Terms that are alike. `width` numbers make the velocity of one, `duals` its dual, and `kept` are kept of
-    its law: it is known at the beginning of a Newton step, and looked at once for each step that is tried."""
+    """Terms that are alike. `width` numbers make the velocity of one, `duals` its dual, and `kept` are kept
+    of its law: it is known when a Newton step begins, and looked at once for each step that is tried."""
 
     width, duals, kept = 1, 1, 5
 

@@ -28,7 +28,7 @@ from kinetree.ops.control import repeat, trust
 from kinetree.stages.function import Function
 from kinetree.stages.own import OwnFunction
 from kinetree.sweep.numbers import with_numbers
-from kinetree.sweep.signature import MODEL_INPUTS, Argument, arguments
+from kinetree.sweep.signature import MODEL_INPUTS, SIZES, Argument, arguments
 
 Array = np.ndarray
 
@@ -197,7 +197,7 @@ class Task:
 
     def _first(self, model: Model, given: dict[str, Any]) -> Any:
         """The observation of a robot that nothing has happened to."""
-        points, none = np.zeros((len(self.model.contact_points), 3)), np.zeros(self.drive.size)
+        points, none = np.zeros((SIZES["points"](self.model), 3)), np.zeros(self.drive.size)
         still = {"t": 0.0, "action": none, "last_action": none, "tau": np.zeros(model.nv)}
         still |= {"force": points, "velocity": points, "last_q": given["q"], "last_v": given["v"]}
         return self._call("observation", model, given | still)
@@ -220,7 +220,7 @@ class Task:
         gains = [given[name] if name in given else getattr(self.drive, name) for name in GAINS]
         acting = self.drive.acting(model, action, *gains)
         felt = {name: given[name] for name in CONTACT if name in given}
-        points, dt = np.zeros((len(self.model.contact_points), 3)), given["dt"]
+        points, dt = np.zeros((SIZES["points"](self.model), 3)), given["dt"]
 
         def one(q: Any, v: Any, force: Any, velocity: Any) -> tuple:
             if self.ground is None:

@@ -22,10 +22,11 @@ from kinetree.io.mjcf_mesh import Meshes, fitted
 from kinetree.io.placement import HERE
 from kinetree.io.polyhedra import MeshError
 from kinetree.io.report import Log
-from kinetree.io.text import CUSTOM, GEOMETRY, GROUND
+from kinetree.io.text import CUSTOM, GEOMETRY, GROUND, PAIR
 from kinetree.io.xml import Element
 from kinetree.model.geometry import DISSIPATION, EARTH
 from kinetree.model.ground import Ground, Heightfield
+from kinetree.model.pairs import Pair
 from kinetree.model.shapes import Shape
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import dot, mat_vec
@@ -68,7 +69,8 @@ def read_mjcf_collisions(found: Collisions, root: Element) -> None:
     custom = [e for section in root.all("custom") for e in section.all("text")]
     ours = [(e, (e.get("name") or "").removeprefix(CUSTOM).partition(":")[0]) for e in custom
             if (e.get("name") or "").startswith(CUSTOM)]  # fmt: skip
-    texts = [[(e, e.get("data") or "") for e, kind in ours if kind == tag] for tag in (GEOMETRY, GROUND)]
+    kinds = (GEOMETRY, GROUND, PAIR)
+    texts = [[(e, e.get("data") or "") for e, kind in ours if kind == tag] for tag in kinds]
     if found.restore(*texts):
         return
     flags = [flag for option in root.all("option") for flag in option.all("flag")]
@@ -82,6 +84,7 @@ class _Reader:
     def __init__(self, found: Collisions, root: Element) -> None:
         self.found, self.robot = found, found.robot
         self.fall = hypot(*self.robot.gravity) or EARTH
+        self.above = {joint.child: joint.parent for joint in self.robot.joints.values()}
         self.below: tuple[str, Surface] | None = None  # the geom that is the ground
         self.fields = {e.get("name"): e for section in root.all("asset") for e in section.all("hfield")}
         self.pairs: dict[frozenset[str], Element] = {}
@@ -89,6 +92,8 @@ class _Reader:
             for pair in section.all("pair"):
                 ends = frozenset((pair.get("geom1") or "", pair.get("geom2") or ""))
                 self.pairs[ends] = pair
+            for pair in section.all("exclude"):
+                self.robot.excluded.add(frozenset((pair.get("body1") or "", pair.get("body2") or "")))
 
     def read(self) -> None:
         still = [(e, frame, meshes) for e, frame, meshes in self.robot.still if _kind(e) not in _GROUNDS]
@@ -100,7 +105,7 @@ class _Reader:
         for link in self.robot.links.values():
             for geom in link.geoms:
                 self._read_geom(link.name, *geom)
-        self._report_pairs()
+        self._read_pairs()
 
     def _read_geom(self, link: str, element: Element, frame: Pose, meshes: Meshes) -> None:
         found, where = self.found, element.where
@@ -123,7 +128,15 @@ class _Reader:
         if (contact.condim or 3) > 3:
             found.note("contact-parameter", where, "torsional and rolling friction (condim 4 and 6)")
         if shape is not None:
-            found.add(element.get("name"), link, where, shape, frame @ placement, **self._numbers(contact))
+            more = {"groups": (own.contype, own.conaffinity), "owner": self._owner(link), "surface": own}
+            numbers = self._numbers(contact)
+            found.add(element.get("name"), link, where, shape, frame @ placement, **numbers, **more)
+
+    def _owner(self, link: str) -> str:
+        """The body of the world that carries a link."""
+        while (above := self.above.get(link, WORLD)) != WORLD:
+            link = above
+        return link
 
     def _pair(self, element: Element) -> Element | None:
         """What `<pair>` says about a geom and the ground."""
@@ -229,13 +242,19 @@ class _Reader:
             raise MeshError("its file has other counts than its size says")
         return np.frombuffer(content, "<f4", offset=8).astype(float).reshape(rows, columns)
 
-    def _report_pairs(self) -> None:
+    def _read_pairs(self) -> None:
         ground = None if self.below is None else self.below[0]
-        others = [pair for ends, pair in self.pairs.items() if ground not in ends]
-        if others:
-            text = "<pair>: bodies that touch each other"
-            for pair in others:
-                self.found.note("contact-parameter", pair.where, text)
+        names = {part.name for part in self.robot.geometries}
+        for ends, pair in self.pairs.items():
+            if ground in ends:
+                continue
+            if not names.issuperset(ends) or len(ends) != 2:
+                self.found.note("contact-parameter", pair.where, "<pair> of geoms that were not read")
+                continue
+            surface, rough = surface_of(pair), None
+            if surface.friction is not None or surface.condim == 1:
+                rough = self._numbers(surface)["friction"]
+            self.robot.pairs.append(Pair(pair.get("geom1") or "", pair.get("geom2") or "", rough))
 
 
 def surface_of(element: Element) -> Surface:

@@ -1,12 +1,14 @@
 """What touches, in MJCF's own words, for MuJoCo and others; our reader takes it from texts beside them.
 
-Geoms meet the ground and not each other (contype 0, conaffinity 1), weigh nothing, and are in group 3, which
-viewers hide. A point is a ball of 1 mm, and so is each vertex of a flat shape, of which MuJoCo makes no hull.
+Geoms meet the ground, and each other by <pair> alone (contype 0, conaffinity 1), weigh nothing, and are in
+group 3, which viewers hide. A point is a ball of 1 mm, and so is each vertex of a flat shape, of which MuJoCo
+makes no hull.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from math import hypot, sqrt
 from typing import Any
 
@@ -46,6 +48,13 @@ class Geoms:
             self._add(part)
         if model.ground is not None:
             self._add_ground(model.ground)
+        self.contacts = list(self._pairs())
+
+    def _pairs(self) -> Iterator[str]:
+        """Pairs of geoms; flat shapes have none."""
+        felt = {(point.geometry, point.other): point.friction for point in self.model.pair_points}
+        for (a, b), rough in felt.items():
+            yield element("pair", geom1=a, geom2=b, friction=numbers((rough, rough)))
 
     def _add(self, part: Geometry) -> None:
         shape, contact = part.shape, self._contact(part)

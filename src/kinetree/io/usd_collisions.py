@@ -1,4 +1,4 @@
-"""The colliders of USD: shapes of bodies and of the world, their materials, and the plane that is the ground."""
+"""The colliders of USD: shapes of bodies and the world, their materials, and the plane that is the ground."""
 
 from __future__ import annotations
 

@@ -166,6 +166,7 @@ class Resolved(NamedTuple):
     pivots: tuple[float, ...]
     reference: tuple[float, ...]
     slack: float  # how far the rows that were left out open, in units of the loop
+    firmness: float = 1.0  # how much of what all rows hold the dependent velocities by is left, at worst
 
 
 def resolved(
@@ -214,8 +215,18 @@ def resolved(
     pairs = zip(choice.pivots, choice.rows, choice.columns, strict=True)
     pivots = tuple(float(p * assembly.units[r] / assembly.scales[c]) for p, r, c in pairs)
     independent = tuple(j for j in range(width) if j not in choice.columns)
-    found = Resolved(tuple(choice.rows), independent, tuple(choice.columns), pivots, tuple(reference), 0.0)
+    rows, columns = tuple(choice.rows), tuple(choice.columns)
+    found = Resolved(rows, independent, columns, pivots, tuple(reference), 0.0, _firmness(K, choice))
     return _settled(assembly, found, samples, owner)
+
+
+def _firmness(K: Array, choice: Choice) -> float:
+    """How firmly some rows hold the dependent velocities beside how all of them do, where it is worst."""
+    if len(choice.rows) == K.shape[1]:
+        return 1.0
+    whole, kept = K[:, :, choice.columns], K[:, choice.rows][:, :, choice.columns]
+    least = [np.linalg.svd(part, compute_uv=False)[:, -1] for part in (kept, whole)]
+    return float(np.min(least[0] / np.maximum(least[1], WEAKEST)))
 
 
 def _refuse_open(assembly: Assembly, start: Array, error: float, owner: str) -> None:

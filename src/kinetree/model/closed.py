@@ -17,6 +17,8 @@ from kinetree.model.elimination import Factors, is_zero
 from kinetree.model.node import Member, Node
 from kinetree.model.ties import Tie
 from kinetree.spatial import vector as vec
+from kinetree.spatial.motion import Motion
+from kinetree.spatial.spread import Spread
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import Matrix, Number
 
@@ -173,6 +175,32 @@ class Closed:
             for k, x in row:
                 columns[k][j] = x
         return columns
+
+
+class Wide(Node):
+    """A node at a position, whose couplings go through loops, with so many velocities that S = S_span G is
+    kept as factors (`spatial/spread.py`)."""
+
+    __slots__ = ()
+
+    @property
+    def closed(self) -> Closed:
+        coupling = self.members[0].coupling
+        assert isinstance(coupling, Through)
+        return coupling.closed
+
+    def kinematics(self, q: Sequence[Number]) -> tuple[Any, Any]:
+        closed = self.closed
+        X, S = closed.node.kinematics(closed.q)
+        return X, Spread(S, closed.G, len(self.v_index))
+
+    def _drift(self, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> list[Motion]:
+        """d_w (S_span G) x = (d S_span) G x + S_span (dG x)."""
+        closed = self.closed
+        _, S = closed.node.kinematics(closed.q)
+        found = closed.node._drift(closed.q, closed.velocities(w), closed.velocities(x))
+        more = S @ closed.drift(w, x)
+        return [a + b for a, b in zip(found, more.values, strict=True)]
 
 
 class Through(Coupling):

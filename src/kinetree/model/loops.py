@@ -33,6 +33,7 @@ Velocity = tuple[str, int]  # joint, degree of freedom
 Refused = Callable[[Sequence[Closure], ModelError], None]
 _LEAVE = "leave out all but its closures (and independent) to have it solved anew"
 _SIZES = 1e3  # the size of a loop may differ by this factor from what its frames say
+_FIRM = 0.5  # rows that hold a loop by less than this part of others cost digits
 LARGEST = 32  # velocities of one loop: its matrices are dense, and traced one number at a time
 
 
@@ -318,6 +319,7 @@ def _cheapest(solved: Callable[[bool], Any]) -> tuple[bool, Any]:
     second = solved(False)
     same = len(second[1].rows) == len(first[1].rows)
     is_good = same and first[1].slack <= 10 * second[1].slack + 1e-12
+    is_good = is_good and first[1].firmness >= _FIRM * second[1].firmness
     return (True, first) if is_good else (False, second)
 
 

@@ -11,12 +11,13 @@ on others: (M + h G^T slope G) a = ...
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinetree import ops
+from kinetree.algorithms.contact_joints import Bounds
 from kinetree.algorithms.contact_law import STICTION
 from kinetree.derived import passive_force
 from kinetree.model import Model
@@ -85,7 +86,8 @@ def loop_force(model: Model, q: Array, efforts: Array, *, limits: bool = True) -
 
 
 class Bounded(NamedTuple):
-    """A force offset - slope u along the velocity u of a joint, cut off at its bounds (None: there is none).
+    """A force offset - slope u along the velocity u of a joint, within bounds (None: there is none); or, as
+    at a stop, what of it is beyond them.
 
     It falls with u: a term of a convex minimum.
     """
@@ -95,19 +97,30 @@ class Bounded(NamedTuple):
     slope: Any
     low: Any
     high: Any
+    beyond: bool = False
+
+    @property
+    def kind(self) -> Bounds:
+        """What is known of it without numbers."""
+        return self.place, self.low is not None, self.high is not None, self.beyond
+
+    @property
+    def numbers(self) -> list[Any]:
+        """The others, 0 for a bound that there is not."""
+        return [self.offset, self.slope, *(0.0 if x is None else x for x in (self.low, self.high))]
 
     def line(self, u: Any) -> tuple[Any, Any]:
         """Offset and slope of the line that it follows at u; a stop acts also where its joint is beyond it,
         whatever u."""
-        if self.low is None or self.high is None:
-            u = ops.max(u, 0.0) if self.low is None else ops.min(u, 0.0)
-        force, offset, slope = self.offset - self.slope * u, self.offset, self.slope
-        if self.low is not None:
-            beyond = ops.less(force, self.low)
-            offset, slope = ops.where(beyond, self.low, offset), ops.where(beyond, 0.0, slope)
-        if self.high is not None:
-            beyond = ops.less(self.high, force)
-            offset, slope = ops.where(beyond, self.high, offset), ops.where(beyond, 0.0, slope)
+        offset: Any = 0.0 if self.beyond else self.offset
+        slope: Any = 0.0 if self.beyond else self.slope
+        for bound, side in ((self.low, 1.0), (self.high, -1.0)):
+            if bound is None:
+                continue
+            at = u if not self.beyond else side * ops.max(side * u, 0.0)
+            is_out = ops.less(side * (self.offset - self.slope * at), side * bound)
+            there = (self.offset - bound, self.slope) if self.beyond else (bound, 0.0)
+            offset, slope = (ops.where(is_out, x, y) for x, y in zip(there, (offset, slope), strict=True))
         return offset, slope
 
 
@@ -126,13 +139,18 @@ class JointForces(NamedTuple):
         flat = all(ops.is_literal(x) and x == 0 for x in (*self.offset, *self.slope))
         return flat and not self.bounded
 
-    def straightened(self, v: Array) -> JointForces:
-        """The same, with the line that each force with bounds follows at the velocities of the model."""
+    def straightened(self, v: Array, kept: Collection[int] | None = None) -> JointForces:
+        """The same, with the line that each force with bounds follows at the velocities of the model; stops
+        along velocities in `kept`, and drives, stay as they are if it is given."""
         u, offset, slope = self.span.velocities(v), self.offset.copy(), self.slope.copy()
+        left = []
         for part in self.bounded:
+            if kept is not None and (part.place in kept or not part.beyond):
+                left.append(part)
+                continue
             a, b = part.line(u[part.place])
             offset[part.place], slope[part.place] = offset[part.place] + a, slope[part.place] + b
-        return self._replace(offset=offset, slope=slope, bounded=())
+        return self._replace(offset=offset, slope=slope, bounded=tuple(left))
 
 
 def joint_forces(
@@ -194,12 +212,29 @@ def _stops(tree: Model, q: Array, h: Any) -> Iterator[Bounded]:
     places, _ = tree.coordinate_places
     for i, k in zip(places["q"], places["v"], strict=True):
         stiffness = STOP * float(inertia[k]) / (h * h)
-        for limit, side in ((limits.upper[k], 1.0), (limits.lower[k], -1.0)):
+
+        def reach(room: Any, limit: Any, side: float, stiffness: Any = stiffness) -> Any:
             if ops.is_literal(limit) and not np.isfinite(limit):
-                continue
-            room = ops.max(side * (limit - q[i]), -h * LEAVING)
-            bounds = (None, 0.0) if side > 0 else (0.0, None)
-            yield Bounded(int(k), side * stiffness * room, stiffness * h, *bounds)
+                return None
+            return side * stiffness * ops.max(room, -h * LEAVING)
+
+        low = reach(limits.upper[k] - q[i], limits.upper[k], -1.0)
+        high = reach(q[i] - limits.lower[k], limits.lower[k], 1.0)
+        if low is not None or high is not None:
+            yield Bounded(int(k), 0.0, stiffness * h, low, high, True)
+
+
+def carrying(model: Model, bodies: Iterable[int], joints: Iterable[int]) -> set[int]:
+    """The velocities of all joints between some bodies, or velocities of joints, and the root."""
+    found: set[int] = set()
+    nodes = {model.location(body)[0] for body in bodies if body}
+    wanted = set(joints)
+    nodes |= {k for k, node in enumerate(model.nodes) if not wanted.isdisjoint(node.u_index)}
+    for k in nodes:
+        while k >= 0 and not found.issuperset(model.nodes[k].u_index):
+            found.update(model.nodes[k].u_index)
+            k = model.nodes[k].predecessor[0]
+    return found
 
 
 def explicit(

@@ -84,7 +84,8 @@ def step(
         felt = Contact(
             below, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy
         )
-        return contact.touching_step(model, q, v, tau, f_ext, dt, servo, passive, limits, felt)[:2]
+        after = contact.touching_step(model, q, v, tau, f_ext, dt, servo, passive, limits, felt)
+        return after[0], after[1]
     acting = Forces(tau, f_ext, servo, passive, limits, constraints)
     if not constraints:
         return method(model, q, v, dt, acting)

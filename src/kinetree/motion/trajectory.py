@@ -233,45 +233,6 @@ class Trajectory(Touching):
         return of.forward_dynamics(self.model, *args, f_ext=self._wrenches, **self._model_inputs())
 
     @property
-    def ground(self) -> Any:
-        """What was touched: a `kt.Ground`, a `kt.Heightfield`, or False for nothing."""
-        return self.settings.get("ground", False)
-
-    @property
-    def contact_force(self) -> Array:
-        """(..., T+1, points, 3): the force of the ground on each point of `model.contact_points` during the
-        step from each record on, world axes, N. Zero where nothing touches."""
-        return self._touched[0]
-
-    @property
-    def contact_velocity(self) -> Array:
-        """(..., T+1, points, 3): how these points move at the end of that step, world axes, m/s: their slip,
-        where they touch."""
-        return self._touched[1]
-
-    @property
-    def contact_power(self) -> Array:
-        """(..., T+1, points): the power of these forces, W; its sum over all steps, times dt, is their
-        work."""
-        return np.sum(self.contact_force * self.contact_velocity, -1)
-
-    @property
-    def newton_steps(self) -> Array:
-        """(..., T+1): how many Newton steps found the contact forces of that step; 3 or 4 are usual."""
-        return self._touched[2].astype(int)
-
-    @cached_property
-    def _touched(self) -> tuple[Array, ...]:
-        if not self.ground:
-            nothing = np.zeros((*self.shape, len(self.model.contact_points), 3))
-            return nothing, nothing, np.zeros(self.shape)
-        names = ("kp", "kd", "setpoint", *contact.INPUTS)
-        given: dict[str, Any] = {name: self.extra[name] for name in names if name in self.extra}
-        given |= self._model_inputs() | ({} if self.f_ext is None else {"f_ext": self.f_ext})
-        chosen = {name: self.settings[name] for name in ("dt", "passive", "limits", "ground")}
-        return contact.contact_step(self.model, self.q, self.v, self.tau, **given, **chosen)[2:]
-
-    @property
     def _wrenches(self) -> Array | None:
         """All wrenches on the bodies but those of the joints."""
         if not self.ground:

@@ -95,6 +95,8 @@ _ROWS = (
                 "{} * {} - {}", "{p}_FMA({}, {}, -({}))"),
     _arithmetic("fnma", None, lambda a, b, c: c - a * b, lambda x, y: (-x[1], -x[0], 1.0), _TWICE,
                 "{2} - {0} * {1}", "{p}_FMA(-({}), {}, {})"),
+    _arithmetic("fnms", None, lambda a, b, c: -(a * b) - c, lambda x, y: (-x[1], -x[0], -1.0), _TWICE,
+                "-({} * {}) - {}", "{p}_FMA(-({}), {}, -({}))"),
     _function("sqrt", np.sqrt, lambda x, y: (0.5 / y,), "sqrt"),
     _function("sin", np.sin, lambda x, y: (fn.cos(x[0]),), "sincos", -1, weight=20.0),
     _function("cos", np.cos, lambda x, y: (-fn.sin(x[0]),), "sincos", 1, weight=20.0),

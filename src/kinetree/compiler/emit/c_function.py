@@ -98,7 +98,7 @@ def _array_names(program: Program, symbol: str) -> dict[Array, str]:
 
 def helpers(prefix: str, dtype: Dtype, functions: Iterable[Function]) -> list[str]:
     """The macro that the text needs: a multiply-add, fused where the processor does that fast."""
-    if not any(f.uses("fma", "fms", "fnma") for f in functions):
+    if not any(f.uses("fma", "fms", "fnma", "fnms") for f in functions):
         return []
     upper = prefix.upper()
     return [

@@ -8,7 +8,9 @@ stores.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from kinetree.compiler.ir.graph import (
@@ -38,26 +40,27 @@ def eliminate_dead_code(program: Program) -> Program:
 def drop_dead_code(program: Program) -> Program:
     """The same for a program that nobody else uses, which is changed."""
     used: set[Array] = set()
-    _drop(program.body, _Liveness(program).alive, used)
+    _drop(program.body, _Liveness(program).alive, used, count(1))
     program.graph.arrays = [a for a in program.graph.arrays if a.kind in ("input", "output") or a in used]
     work, tables = (tuple(a for a in arrays if a in used) for arrays in (program.work, program.tables))
     return replace(program, work=work, tables=tables)
 
 
-def _drop(block: Block, alive: set[Any], used: set[Array]) -> None:
-    """Keep the statements that are alive, and note which arrays they use."""
+def _drop(block: Block, alive: set[Any], used: set[Array], numbers: Iterator[int]) -> None:
+    """Keep the statements that are alive, numbered anew, and note which arrays they use."""
     kept = block.statements = [s for s in block.statements if s in alive or _belongs(s)]
     for statement in kept:
         if type(statement) is Expr:
+            statement.number = next(numbers)
             if statement.op in READS:
                 used.add(statement.args[0])
         elif isinstance(statement, (Store, Clear)):
             used.add(statement.array)
         elif isinstance(statement, Switch):
             for case in statement.cases:
-                _drop(case, alive, used)
+                _drop(case, alive, used, numbers)
         elif isinstance(statement, (Loop, While, Part)):
-            _drop(statement.body, alive, used)
+            _drop(statement.body, alive, used, numbers)
 
 
 def _belongs(statement: Statement) -> bool:

@@ -1,8 +1,8 @@
 """Choosing the fused multiply-adds: which product goes into which sum.
 
-A product that is used exactly once, by a sum or a difference, becomes part of it: a b + c, a b - c or c -
-a b with one rounding. Of two such products in one sum the one computed later goes in. A sum of sums is
-written as one chain, a b + (c d + e), where that takes fewer operations, if its parts stand close together
+A product that is used exactly once, by a sum or a difference, becomes part of it: a b + c, a b - c, c - a b
+or -a b - c with one rounding. Of two such products in one sum the one computed later goes in. A sum of sums
+is written as one chain, a b + (c d + e), where that takes fewer operations, if its parts stand close together
 and nobody else needs them. The choice is made here and nowhere else, so a result does not depend on how a
 program is split, on the number of lanes, or on compiler settings.
 """
@@ -114,10 +114,10 @@ def _chain(terms: list[_Term]) -> list[_Term] | None:
     if first is None and len(others) > 1:
         return None
     if first is None:
-        start = next((t for t in products if t.positive), None)
-        if start is None:
+        start = next((t for t in products if t.positive), (others or products)[0])
+        if start.is_product and not start.positive and len(products) == 1:
             return None
-        return [start, *others, *(t for t in products if t is not start)]
+        return [start, *(t for t in (*others, *products) if t is not start)]
     return [first, *(t for t in others if t is not first), *products]
 
 
@@ -164,6 +164,8 @@ class _Fuse(Rebuild):
             total, rest = node("fms", (*total, self.new(rest[0].value))), rest[1:]
         elif first.is_product:
             total = node("mul", total)
+        if not first.positive:  # so is the second one, a product
+            total, rest = node("fnms", (*self.new(rest[0].value), total)), rest[1:]
         for term in rest:
             value = self.new(term.value)
             if term.is_product:

@@ -11,7 +11,8 @@ from kinetree.ops import Expr
 
 # which operands make the result of an operation not finite if they are not
 STICKY = {
-    **dict.fromkeys(("add", "sub", "mul", "neg", "fma", "fms", "fnma", "sin", "cos"), slice(None)),
+    **dict.fromkeys(("add", "sub", "mul", "neg", "sin", "cos"), slice(None)),
+    **dict.fromkeys(("fma", "fms", "fnma", "fnms"), slice(None)),
     "div": slice(1),
 }
 

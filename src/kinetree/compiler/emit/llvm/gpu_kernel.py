@@ -10,7 +10,6 @@ first has noted its epoch.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -246,30 +245,14 @@ class GpuKernel(Printer):
 
     def _pair(self, angle: str, pair_type: str) -> str:
         if not self.large:
-            size = self._fresh(f"call float @llvm.fabs.f32(float {self._upper(angle)})")
-            most = self._upper_constant(sincos.FAR[self.number.dtype])
-            self._beyond(self._fresh(f"fcmp oge float {size}, {most}"))
+            self._beyond(self.is_far(angle, sincos.FAR[self.number.dtype]))
         return super()._pair(angle, pair_type)
 
-    def _upper_bits(self, value: str) -> str:
-        """The upper half of a float64."""
-        bits = self._fresh(f"lshr i64 {self._fresh(f'bitcast double {value} to i64')}, 32")
-        return self._fresh(f"trunc i64 {bits} to i32")
-
-    def _upper(self, value: str) -> str:
-        """A number as a float32, which is compared elsewhere than where arithmetic is done.
-
-        Of a float64 it is the upper half: larger if the number is, and no number if that is not finite.
-        """
-        if self.number.bytes == 4:
-            return value
-        return self._fresh(f"bitcast i32 {self._upper_bits(value)} to float")
-
-    def _upper_constant(self, value: float) -> str:
-        """The same of a constant."""
-        if self.number.bytes == 8:
-            value = struct.unpack("<ff", struct.pack("<d", value))[1]
-        return Number("float32", 1).constant(value)
+    def is_far(self, angle: str, most: float) -> str:
+        """Whether an angle is too large for this kernel."""
+        scalar = self.number.scalar
+        size = self._fresh(f"call {scalar} @llvm.fabs.{self.number.suffix}({scalar} {angle})")
+        return self._fresh(f"fcmp ogt {scalar} {size}, {self.number.constant(most)}")
 
     def _beyond(self, condition: str) -> None:
         """Leave this state to the other kernel if a condition holds."""

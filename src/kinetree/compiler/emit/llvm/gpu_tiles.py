@@ -19,7 +19,6 @@ from kinetree.errors import CompileError
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops.primitives import TRUTH
 
-ONE, INFINITE = 0x3FF00000, 0x7FF00000  # the upper halves of 1 and of infinity
 PINNED = 4  # conditions after which they are written down where registers are scarce
 
 
@@ -268,14 +267,7 @@ class Tiled(Arrivals):
 
     def _gather(self, value: object) -> None:
         """Part of the guard: a state is refused if any of them is below 1."""
-        self.gather("low", self._below_one(self._operand(value)))
-
-    def _below_one(self, value: str) -> str:
-        """Whether a number is below 1, or none; that of a float64 by its upper half, as integers count."""
-        if self.number.bytes == 4:
-            return self._fresh(f"fcmp ult float {value}, {self.number.constant(1.0)}")
-        above = self._fresh(f"sub i32 {self._upper_bits(value)}, {ONE}")
-        return self._fresh(f"icmp ugt i32 {above}, {INFINITE - ONE}")
+        self.gather("low", self.is_below_one(self._operand(value)))
 
     def gather(self, name: str, condition: str) -> None:
         """Where registers are scarce, conditions are written down now and then.

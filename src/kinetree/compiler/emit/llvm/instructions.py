@@ -20,6 +20,11 @@ INSTRUCTIONS: dict[str, tuple[str, ...]] = {
     "fma": ("call {v} @llvm.fma.{s}({v} {0}, {v} {1}, {v} {2})",),
     "fms": ("fneg {v} {2}", "call {v} @llvm.fma.{s}({v} {0}, {v} {1}, {v} {3})"),
     "fnma": ("fneg {v} {0}", "call {v} @llvm.fma.{s}({v} {3}, {v} {1}, {v} {2})"),
+    "fnms": (
+        "fneg {v} {0}",
+        "fneg {v} {2}",
+        "call {v} @llvm.fma.{s}({v} {3}, {v} {1}, {v} {4})",
+    ),
     "sqrt": ("call {v} @llvm.sqrt.{s}({v} {0})",),
     "abs": ("call {v} @llvm.fabs.{s}({v} {0})",),
     "floor": ("call {v} @llvm.floor.{s}({v} {0})",),
@@ -61,6 +66,7 @@ UNFUSED = {  # on a machine without such an operation: two roundings
     "fma": ("fmul {v} {0}, {1}", "fadd {v} {3}, {2}"),
     "fms": ("fmul {v} {0}, {1}", "fsub {v} {3}, {2}"),
     "fnma": ("fmul {v} {0}, {1}", "fsub {v} {2}, {3}"),
+    "fnms": ("fmul {v} {0}, {1}", "fneg {v} {3}", "fsub {v} {4}, {2}"),
 }
 # functions of the C library, asked lane by lane
 LIBRARY = frozenset(op for op, lines in INSTRUCTIONS.items() if f"@each_{op}(" in lines[-1])
