@@ -108,14 +108,15 @@ class Policy(nn.Module):
 @torch.no_grad()
 def lived(env, policy, observation):
     """What all robots saw, did and earned in a round: observations, actions, log-probabilities, values,
-    advantages; and the last observation."""
-    rows, rewards, ends = [], [], []
+    advantages; the last observation, and what an action earned."""
+    rows, earned, rewards, ends = [], [], [], []
     for _ in range(ACTIONS):
         choice = policy.choice(observation)
         action = choice.sample()
         value = policy.value(observation)
         rows.append((observation, action, choice.log_prob(action).sum(-1), value))
         observation, reward, terminated, truncated, infos = env.step(action)
+        earned.append(reward)
         if "final_obs" in infos:  # a life that was only cut off would have gone on
             reward = reward + GAMMA * policy.value(infos["final_obs"]) * truncated
         rewards.append(reward)
@@ -128,7 +129,7 @@ def lived(env, policy, observation):
         advantage = surprise + GAMMA * LAMBDA * on * advantage
         advantages.insert(0, advantage)
     found = [torch.stack(part).flatten(0, 1) for part in (*zip(*rows), advantages)]
-    return found, observation, torch.stack(rewards).mean()
+    return found, observation, torch.stack(earned).mean()
 
 
 def improve(policy, optimizer, found):
