@@ -4,10 +4,10 @@
 
 PYTHON ?= python3
 VENV   ?= .venv
-JOBS   ?= 3
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 # how many random mechanisms the tests try, relative to a full run; below 1, large tables of cases take a share of
 # themselves in each run, another one each time
-SCALE  ?= 0.2
+SCALE  ?= 0.1
 TORCH  ?= torch==2.13.0
 
 BIN       := $(VENV)/bin
@@ -47,7 +47,7 @@ bench: $(PEERS)  ## time kinetree on this computer, beside what is installed
 	$(BIN)/python -m benchmarks
 
 bench-gpu: $(RUN)  ## time kinetree on an NVIDIA GPU of this computer
-	$(BIN)/python -m benchmarks.gpu --batches
+	$(BIN)/python -m benchmarks.gpu --jobs 4
 
 docs: $(DOCS)  ## build the pages of docs/ into build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/docs
@@ -61,7 +61,7 @@ soak: $(PEERS)  ## the long campaigns that `make test` leaves out; stopped, they
 	$(BIN)/python -m pytest -q -n $(JOBS) -m soak
 
 clean:  ## remove what was built, keep the virtual environment
-	rm -rf build dist MUJOCO_LOG.TXT .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
+	rm -rf build dist MUJOCO_LOG.TXT .pytest_cache .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info
 	find src tests benchmarks examples docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean  ## remove the virtual environment too

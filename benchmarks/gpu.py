@@ -1,6 +1,6 @@
 """`make bench-gpu`: functions, simulations and calls on a GPU, with the bytes and operations that they move.
 
-    python -m benchmarks.gpu [--save gpu.json] [--jobs 4]
+    python -m benchmarks.gpu [functions simulations calls batches contact] [--save gpu.json] [--jobs 4]
 
 Kernels are timed by the device's own clock, on arrays that are there; calls by the processor's.
 """
@@ -11,9 +11,8 @@ import argparse
 import ctypes
 import json
 import math
-import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cache
 from itertools import product
 from multiprocessing import get_context
@@ -24,7 +23,8 @@ import numpy as np
 
 import kinetree as kt
 from benchmarks import gpu_contact
-from kinetree.compiler.runtime import cuda
+from benchmarks.gpu_clock import TURNS, Clock
+from kinetree.compiler.runtime import cuda, cuda_kernels
 from kinetree.compiler.runtime.cuda_arrays import View
 from kinetree.model import Model
 from kinetree.motion.rollout import rollout
@@ -36,7 +36,8 @@ from kinetree.stages.targets.cuda_code import Notes
 ROBOTS = {"7-axis arm": kt.zoo.arm7, "quadruped": kt.zoo.quadruped, "humanoid": kt.zoo.humanoid}
 FUNCTIONS = {"ID": kt.inverse_dynamics, "FD": kt.forward_dynamics, "M": kt.mass_matrix}
 NUMBERS = 1 << 28  # that the arrays of a timing hold at most
-ROUNDS, TURNS = 7, 10
+DISTINCT = 4096  # states that are not repeated
+MANY = 100  # turns of small batches
 STEPS = 200
 CONTACT = (("float32", "cuda"), ("float32", "cuda_fast"), ("float64", "cuda"))
 DTYPES = ("float32", "float64")
@@ -57,46 +58,30 @@ def model_of(robot: str) -> Model:
     return ROBOTS[robot]()
 
 
-class Clock:
-    """Times work on a device by its own clock."""
-
-    def __init__(self, where: cuda.Device):
-        self.device, self.events = where, [ctypes.c_void_p(), ctypes.c_void_p()]
-        with where.current():
-            for event in self.events:
-                cuda.check(cuda.driver().cuEventCreate(ctypes.byref(event), 0), "an event")
-
-    def seconds(self, work: Callable[[], Any], turns: int = TURNS) -> float:
-        """The time of one turn: the median of some rounds."""
-        found = []
-        for _ in range(ROUNDS):
-            self._record(0)
-            for _ in range(turns):
-                work()
-            self._record(1)
-            with self.device.current():
-                cuda.check(cuda.driver().cuEventSynchronize(self.events[1]), "an event")
-                elapsed = ctypes.c_float()
-                cuda.driver().cuEventElapsedTime(ctypes.byref(elapsed), *self.events)
-            found.append(elapsed.value / 1e3 / turns)
-        return statistics.median(found)
-
-    def _record(self, which: int) -> None:
-        with self.device.current():
-            cuda.check(cuda.driver().cuEventRecord(self.events[which], ctypes.c_void_p(0)), "an event")
-
-
 def arrays_for(job: Job, count: int, columns: bool = False) -> list[cuda.DeviceArray]:
     """Valid states on the device: some thousand, over and over; `columns`: coordinates first."""
-    few = [np.resize(x, (count, *x.shape[1:])) for x in job.samples(min(count, 4096))]
-    if not columns:
-        return [cuda.array(x) for x in few]
-    found = []
-    for x in few:
-        array = cuda.DeviceArray(x.shape, x.dtype, cuda.device(), (*range(1, x.ndim), 0))
-        array.memory.put(np.ascontiguousarray(np.moveaxis(x, 0, -1)))
-        found.append(array)
-    return found
+    return [repeated(x, count, columns) for x in job.samples(min(count, DISTINCT))]
+
+
+def repeated(x: np.ndarray, count: int, columns: bool) -> cuda.DeviceArray:
+    """An array of `count` states, a multiple of those of `x`: they go there once, and are doubled there."""
+    array = cuda.DeviceArray(
+        (count, *x.shape[1:]), x.dtype, cuda.device(), (*range(1, x.ndim), 0) if columns else ()
+    )
+    if columns:
+        x = np.moveaxis(x, 0, -1)
+    lines = np.ascontiguousarray(x).reshape(math.prod(x.shape[:-1]) if columns else 1, -1)
+    if not lines.size:
+        return array
+    width, pitch = lines.nbytes // len(lines), array.memory.size // len(lines)
+    held, start = cuda.array(lines), array.memory.pointer
+    cuda_kernels.copy_rows(cuda.device(), (held.memory.pointer, width), (start, pitch), width, len(lines), 0)
+    while width < pitch:
+        more = min(width, pitch - width)
+        cuda_kernels.copy_rows(cuda.device(), (start, pitch), (start + width, pitch), more, len(lines), 0)
+        width += more
+    cuda_kernels.wait(cuda.device())
+    return array
 
 
 class Prepared:
@@ -119,12 +104,14 @@ class Prepared:
         self.form = self.kernel._form(views[: len(self.inputs)], views[len(self.inputs) :])
         self.loaded = self.kernel.code.load(where, self.form.layout)
         self.arguments = [n for v, s in zip(views, self.form.strides) for n in (v.pointer, *s)]
-        self.notes = Notes(where, 0)
+        self._notes: dict[int, Notes] = {}
 
-    def start(self) -> None:
+    def start(self, stream: int) -> None:
         """Start the kernel, and do not look whether a state was refused."""
+        if stream not in self._notes:
+            self._notes[stream] = Notes(cuda.device(), stream)
         with cuda.device().current():
-            self.kernel.code._launch(self.loaded, list(self.arguments), self.count, self.notes)
+            self.kernel.code._launch(self.loaded, list(self.arguments), self.count, self._notes[stream])
 
     @property
     def bytes(self) -> int:
@@ -158,12 +145,18 @@ def simulation_job(robot: str, integrator: str, dtype: str, joints: bool) -> Job
 
 
 def function_row(
-    robot: str, name: str, dtype: str, clock: Clock, count: int = 0, columns: bool = False
+    robot: str,
+    name: str,
+    dtype: str,
+    clock: Clock,
+    count: int = 0,
+    columns: bool = False,
+    turns: int = TURNS,
 ) -> dict[str, Any]:
     """States a second of one function."""
     job = function_job(robot, name, dtype)
     ready = Prepared(job, count or states_for(job), columns)
-    seconds = clock.seconds(ready.start)
+    seconds = clock.seconds(ready.start, turns)
     flops = ready.kernel.ops["flops"]
     return {
         "robot": robot, "function": name, "dtype": dtype, "states": ready.count,
@@ -178,11 +171,12 @@ def copy_speed(clock: Clock) -> float:
     size = 1 << 31
     a, b = cuda.Memory(cuda.device(), size), cuda.Memory(cuda.device(), size)
 
-    def copy() -> None:
+    def copy(stream: int) -> None:
         with cuda.device().current():
-            cuda.driver().cuMemcpyDtoDAsync_v2(
-                ctypes.c_uint64(b.pointer), ctypes.c_uint64(a.pointer), ctypes.c_size_t(size), None
+            status = cuda.driver().cuMemcpyDtoDAsync_v2(
+                *map(ctypes.c_uint64, (b.pointer, a.pointer, size, stream))
             )
+            cuda.check(status, "a copy")
 
     return 2 * size / clock.seconds(copy)
 
@@ -253,8 +247,25 @@ def print_simulation(row: dict[str, Any]) -> None:
 
 def build(which: tuple[Any, ...]) -> None:
     """A kernel, so that it is in the caches."""
-    job = simulation_job(*which[:3], which[3]) if len(which) > 3 else function_job(*which)
-    CudaKernel(job).placed(cuda.device())
+    part, *rest = which
+    if part == "contact":
+        gpu_contact.Loop(gpu_contact.ROBOTS[rest[0]](), rest[1], 256, target=rest[2])
+    else:
+        job = simulation_job(*rest) if part == "simulations" else function_job(*rest)
+        CudaKernel(job).placed(cuda.device())
+
+
+def to_build(parts: Sequence[str]) -> list[tuple[Any, ...]]:
+    """What the parts need, the largest first."""
+    robots = list(ROBOTS)
+    found: list[tuple[Any, ...]] = []
+    if "contact" in parts:
+        found += [("contact", robot, *kind) for robot, kind in product(gpu_contact.ROBOTS, CONTACT)]
+    if "simulations" in parts:
+        found += [("simulations", *s) for s in sorted(SIMULATED, key=lambda s: -robots.index(s[0]))]
+    if "functions" in parts or "batches" in parts:
+        found += [("functions", *f) for f in sorted(TIMED, key=lambda f: -robots.index(f[0]))]
+    return found
 
 
 class Results(dict[str, Any]):
@@ -274,30 +285,37 @@ class Results(dict[str, Any]):
             Path(self.path).write_text(json.dumps(self, indent=1))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
-    parser.add_argument("--save", help="write the results to a JSON file")
-    parser.add_argument("--batches", action="store_true", help="also time batches of many sizes")
-    parser.add_argument("--jobs", type=int, default=0, help="build kernels in so many processes before")
-    chosen = parser.parse_args()
-    if not cuda.is_available():
-        print("no GPU here: nothing to time")
-        return
-    if chosen.jobs:
-        with get_context("spawn").Pool(chosen.jobs) as pool:
-            pool.map(build, [*SIMULATED, *TIMED[::-1]], 1)
-    clock, found = Clock(cuda.device()), Results(chosen.save)
-    found["copy"] = copied = copy_speed(clock)
-    print(f"a copy moves {copied / 1e12:.2f} TB/s")
+def time_functions(clock: Clock, found: Results) -> None:
     for which in TIMED:
-        print_function(found.add("functions", function_row(*which, clock)), copied)
+        print_function(found.add("functions", function_row(*which, clock)), found["copy"])
     for name in ("ID", "FD"):
         for dtype in DTYPES:
             row = found.add("columns", function_row("7-axis arm", name, dtype, clock, columns=True))
             print(f"7-axis arm, coordinates first, {name} {dtype} {row['rate'] / 1e9:6.2f} G/s", flush=True)
+
+
+def time_simulations(clock: Clock, found: Results) -> None:
     for robot, integrator, dtype, joints in SIMULATED:
         row = simulation_row(robot, integrator, dtype, clock, joints=joints)
         print_simulation(found.add("simulations", row))
+
+
+def time_calls(clock: Clock, found: Results) -> None:
+    found["calls"] = call_seconds()
+    found.save()
+    for name, seconds in found["calls"].items():
+        print(f"a call, {name}: {seconds * 1e6:.0f} us")
+
+
+def time_batches(clock: Clock, found: Results) -> None:
+    for robot, name in product(ROBOTS, ("ID", "FD")):
+        for k in range(5, 23):
+            row = function_row(robot, name, "float32", clock, 1 << k, turns=MANY if k < 16 else TURNS)
+            found.add("batches", {n: row[n] for n in ("robot", "function", "states", "rate")})
+    print(f"{len(found['batches'])} batches timed", flush=True)
+
+
+def time_contact(clock: Clock, found: Results) -> None:
     for robot, (dtype, target) in product(gpu_contact.ROBOTS, CONTACT):
         row = found.add("contact", contact_row(robot, dtype, clock, target))
         print(
@@ -305,16 +323,34 @@ def main() -> None:
             f"{row['registers']} spilled {row['local_bytes']}",
             flush=True,
         )
-    found["calls"] = call_seconds()
-    found.save()
-    for name, seconds in found["calls"].items():
-        print(f"a call, {name}: {seconds * 1e6:.0f} us")
-    if chosen.batches:
-        for robot, name in product(ROBOTS, ("ID", "FD")):
-            for k in range(5, 23):
-                row = function_row(robot, name, "float32", clock, 1 << k)
-                found.add("batches", {n: row[n] for n in ("robot", "function", "states", "rate")})
-        print(f"{len(found['batches'])} batches timed")
+
+
+PARTS = {
+    "functions": time_functions, "simulations": time_simulations, "calls": time_calls,
+    "batches": time_batches, "contact": time_contact,
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
+    parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}; all if none is named")
+    parser.add_argument("--save", help="write the results to a JSON file")
+    parser.add_argument("--jobs", type=int, default=0, help="build kernels in so many processes before")
+    chosen = parser.parse_args()
+    if wrong := set(chosen.parts) - set(PARTS):
+        parser.error(f"no part {', '.join(sorted(wrong))}: there are {', '.join(PARTS)}")
+    if not cuda.is_available():
+        print("no GPU here: nothing to time")
+        return
+    parts = chosen.parts or list(PARTS)
+    if chosen.jobs:
+        with get_context("spawn").Pool(chosen.jobs) as pool:
+            pool.map(build, to_build(parts), 1)
+    clock, found = Clock(cuda.device()), Results(chosen.save)
+    found["copy"] = copy_speed(clock)
+    print(f"a copy moves {found['copy'] / 1e12:.2f} TB/s", flush=True)
+    for part in parts:
+        PARTS[part](clock, found)
 
 
 if __name__ == "__main__":

@@ -106,10 +106,10 @@ class Loop:
                 self.held[name].memory.put(found.numpy()[:, 0])
         self.count = count
 
-    def start(self) -> None:
+    def start(self, stream: int = 0) -> None:
         """Make the steps of all states."""
         inputs = [self.views[n] for n in self.job.present]
-        self.kernel.start(inputs, self.targets, cuda.device(), 0)
+        self.kernel.start(inputs, self.targets, cuda.device(), stream)
 
     def facts(self) -> dict[str, int]:
         """Registers of a thread, bytes that did not fit into them, threads of a block."""

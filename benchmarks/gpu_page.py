@@ -4,43 +4,57 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-PICTURE = Path(__file__).parents[1] / "docs" / "gpu-batches.png"
+from benchmarks.corpus import between
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE, PICTURE = DOCS / "gpu.md", DOCS / "gpu-batches.png"
 PEAK = {"float32": 67e12, "float64": 34e12}  # operations a second of an H200, by its data sheet
 SPELLED = {"ID": "inverse dynamics", "FD": "forward dynamics", "M": "mass matrix"}
 GRID = 1024, 1e9 / 12.7  # states of a batch, and inverse dynamics a second, that GRiD publishes
 
 
-def tables(found: dict[str, Any]) -> list[str]:
-    """The lines of the tables."""
+def by_dtype(rows: Iterable[dict[str, Any]], *names: str) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Rows that differ in nothing but their precision, together."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[n] for n in names), {})[row["dtype"]] = row
+    return found
+
+
+def functions(found: dict[str, Any]) -> list[str]:
+    """States a second, with the bytes and operations that they move."""
     lines = [
-        "| | float32 | bytes a state | of a copy's speed | of the arithmetic peak | float64 | of a "
-        "copy's speed |",
-        "|---|--:|--:|--:|--:|--:|--:|",
+        "| billions a second | bytes and operations | float32 | of a copy's speed | of the peak | float64 "
+        "| of a copy's speed | of the peak |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in found["functions"]:
-        rows.setdefault((row["robot"], row["function"]), {})[row["dtype"]] = row
-    for (robot, function), kinds in rows.items():
-        f, d = kinds["float32"], kinds["float64"]
-        share = [row["traffic"] / found["copy"] for row in (f, d)]
-        lines.append(
-            f"| {robot}, {SPELLED[function]} | {f['rate'] / 1e9:.3g} | {f['bytes']} | {share[0]:.0%} | "
-            f"{f['work'] / PEAK['float32']:.0%} | {d['rate'] / 1e9:.3g} | {share[1]:.0%} |"
-        )
-    lines += ["", "| | float32 | of the arithmetic peak | float64 |", "|---|--:|--:|--:|"]
-    loops: dict[tuple, dict[str, Any]] = {}
-    for row in found["simulations"]:
-        loops.setdefault((row["robot"], row["integrator"], row["joints"]), {})[row["dtype"]] = row
-    for (robot, integrator, joints), kinds in loops.items():
-        f, d = kinds["float32"], kinds["float64"]
+    for (robot, function), kinds in by_dtype(found["functions"], "robot", "function").items():
+        cells = [f"{robot}, {SPELLED[function]}", f"{kinds['float32']['bytes']}, {kinds['float32']['flops']}"]
+        for dtype, peak in PEAK.items():
+            row = kinds[dtype]
+            cells.append(f"{row['rate'] / 1e9:.3g}")
+            cells += [f"{row['traffic'] / found['copy']:.0%}", f"{row['work'] / peak:.0%}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def loops(found: dict[str, Any]) -> list[str]:
+    """Steps a second of time loops."""
+    lines = [
+        "| billions of steps a second | operations a step | float32 | of the peak | float64 | of the peak |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    rows = by_dtype(found["simulations"], "robot", "integrator", "joints")
+    for (robot, integrator, joints), kinds in rows.items():
         said = ", with damping, friction and stops" if joints else ""
-        lines.append(
-            f"| {robot}, {integrator}{said} | {f['rate'] / 1e9:.3g} | {f['work'] / PEAK['float32']:.0%} | "
-            f"{d['rate'] / 1e9:.3g} |"
-        )
+        cells = [f"{robot}, {integrator}{said}", f"{kinds['float32']['flops']}"]
+        for dtype, peak in PEAK.items():
+            cells += [f"{kinds[dtype]['rate'] / 1e9:.3g}", f"{kinds[dtype]['work'] / peak:.0%}"]
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
@@ -68,7 +82,12 @@ def picture(found: dict[str, Any], path: Path) -> None:
 
 def main() -> None:
     found = json.loads(Path(sys.argv[1]).read_text())
-    print(*tables(found), sep="\n")
+    text = PAGE.read_text()
+    for name, lines in (("figures", functions(found)), ("time loops", loops(found))):
+        if len(lines) > 2:
+            text = between(text, name, "\n".join(lines))
+            print(*lines, sep="\n")
+    PAGE.write_text(text)
     if found["batches"]:
         picture(found, PICTURE)
 

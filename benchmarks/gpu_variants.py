@@ -22,7 +22,8 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gpu import FUNCTIONS, Clock, Prepared, copy_speed, model_of, states_for
+from benchmarks.gpu import DTYPES, FUNCTIONS, Prepared, copy_speed, model_of, states_for
+from benchmarks.gpu_clock import Clock
 from kinetree.compiler.emit.llvm import gpu_plan
 from kinetree.compiler.passes.strands import put_aside, strands
 from kinetree.compiler.runtime import cuda
@@ -34,36 +35,28 @@ from kinetree.stages.targets.limbs import owners
 LOCK, PATIENCE = Path(tempfile.gettempdir()) / "kinetree-gpu-variants", 20  # seconds
 ROBOT = {"arm": "7-axis arm", "quadruped": "quadruped", "humanoid": "humanoid"}
 RULES = cuda_code.way_of
+LIMITS = gpu_plan.TILES, gpu_plan.LITTLE, gpu_plan.FEW, gpu_plan.MUCH
+ALL = 227 << 10  # bytes of shared memory
 CHUNKS = {"arriving": "chunks"}
+
+
+def parked(held: int, slots: int, price: int = 3, **more: int) -> dict[str, int]:
+    """So many numbers stay in registers; some are computed again, others wait."""
+    return {"most": held, "price": price, "held": held, "slots": slots, **more}
+
+
 WAYS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
-    ("humanoid", "FD", "float64"): [
-        {}, CHUNKS, *({"most": k, "price": 16, "held": k, "slots": 113} for k in (85, 75)),
-    ],
-    ("humanoid", "FD", "float32"): [{}, CHUNKS, {"most": 195, "price": 6, "held": 195, "slots": 100}],
-    ("humanoid", "ID", "float32"): [{}, CHUNKS, {"tile": 128}, {"tile": 32}, {"warps": 12}],
-    ("humanoid", "ID", "float64"): [{}, CHUNKS, {"tile": 64}],
-    ("quadruped", "FD", "float32"): [
-        {}, CHUNKS, {"tile": 128}, {"tile": 32}, {"ahead": False}, {"most": 180, "price": 6},
-    ],
-    ("quadruped", "FD", "float64"): [
-        {}, CHUNKS, {"most": 95, "price": 6, "held": 108, "slots": 60}, {"tile": 128},
-        {"most": 85, "price": 6, "held": 90, "slots": 60},
-    ],
-    ("quadruped", "ID", "float32"): [
-        {}, CHUNKS, {"tile": 64}, {"ahead": True}, {"warps": 20}, {"waves": 8},
-    ],
-    ("quadruped", "ID", "float64"): [{}, CHUNKS, {"tile": 32}, {"ahead": True}, {"waves": 8}],
-    ("arm", "FD", "float64"): [
-        {}, CHUNKS, {"ahead": True}, {"warps": 8}, {"tile": 64}, {"tile": 128}, {"waves": 8},
-    ],
-    ("arm", "FD", "float32"): [
-        {}, CHUNKS, {"ahead": False}, {"warps": 20}, {"tile": 64}, {"tile": 128},
-        {"ahead": False, "warps": 20},
-    ],
-    ("arm", "ID", "float32"): [{}, CHUNKS, {"waves": 8}, {"waves": 32}, {"tile": 64}],
+    ("humanoid", "FD", "float64"): [{}, parked(104, 113, 16), parked(85, 113, 16)],
+    ("humanoid", "FD", "float32"): [{}, parked(225, 100, 6), parked(195, 100, 6)],
+    ("quadruped", "FD", "float64"): [{}, {"most": 95}, parked(108, 70, 6), parked(108, 100, 0)],
+    ("quadruped", "FD", "float32"): [{}, {"ahead": False}, {"tile": 32}],
+    ("arm", "FD", "float64"): [{}, {"ahead": False}, {"tile": 64}, parked(57, 33, warps=16), {"warps": 8}],
+    ("arm", "FD", "float32"): [{}, {"ahead": False}, {"tile": 64}, parked(70, 40, warps=24)],
     ("arm", "ID", "float64"): [{}, CHUNKS, {"waves": 8}],
-    **{(robot, "M", dtype): [{}, CHUNKS] for robot in ROBOT for dtype in ("float32", "float64")},
-}  # fmt: skip
+    ("arm", "ID", "float32"): [{}, CHUNKS, {"waves": 8}, {"tile": 64}],
+    **{(robot, "ID", dtype): [{}, CHUNKS] for robot in ("quadruped", "humanoid") for dtype in DTYPES},
+    **{(robot, "M", dtype): [{}, CHUNKS] for robot in ROBOT for dtype in DTYPES},
+}
 
 
 def chosen(choice: dict[str, Any]) -> Callable[..., dict[str, Any]]:
@@ -99,8 +92,7 @@ def prepared(robot: str, name: str, dtype: str, choice: dict[str, Any]) -> CudaK
     """A kernel made in one way; `tile`: states of a block, `tiles`: that it has, `waves` of blocks."""
     choice = dict(choice)
     tile, tiles, waves = (choice.pop(name, 0) for name in ("tile", "tiles", "waves"))
-    limits = ((tile,), 0, 227 << 10, 227 << 10) if tile else ((64, 32), 8 << 10, 40 << 10, 100 << 10)
-    gpu_plan.TILES, gpu_plan.LITTLE, gpu_plan.FEW, gpu_plan.MUCH = limits
+    gpu_plan.TILES, gpu_plan.LITTLE, gpu_plan.FEW, gpu_plan.MUCH = ((tile,), 0, ALL, ALL) if tile else LIMITS
     cuda_code.way_of = chosen(choice)
     job = job_for("bench", FUNCTIONS[name], model_of(ROBOT[robot]), None, {}, dtype)
     kernel = CudaKernel(job)

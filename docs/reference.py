@@ -98,8 +98,9 @@ PAGES = {
     "geometry": Page(
         "Shapes and ground",
         "What touches, and what it stands on.",
-        "Point Sphere Capsule Box Cylinder Vertices Ground Heightfield kinetree.model.shapes:Shape "
-        "kinetree.model.geometry:Geometry kinetree.model.geometry:ContactPoint",
+        "Point Sphere Capsule Box Cylinder Vertices Ground Heightfield Pair kinetree.model.shapes:Shape "
+        "kinetree.model.geometry:Geometry kinetree.model.geometry:ContactPoint "
+        "kinetree.model.pairs:PairPoint",
     ),
     "values": Page(
         "Poses, rotations, inertias",

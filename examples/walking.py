@@ -60,11 +60,12 @@ def fallen(model, q):
 
 def robots(count, **options):
     """Robots that stand, each a little different."""
+    given = {"autoreset_mode": AutoresetMode.DISABLED} | options
     return kt.gym.VectorEnv(
         robot, seen, progress, terminated=fallen, num_envs=count, time_limit=None, dt=ACTION / 5, steps=5,
-        kp=100.0, kd=3.0, action_scale=0.4, start=stance, autoreset_mode=AutoresetMode.DISABLED,
+        kp=100.0, kd=3.0, action_scale=0.4, start=stance,
         randomize={"q": (-0.03, 0.03), "contact_friction": (0.5, 1.0)},
-        push=kt.gym.Push("trunk", impulse=5.0, every=2.0), **options,
+        push=kt.gym.Push("trunk", impulse=5.0, every=2.0), **given,
     )  # fmt: skip
 
 
@@ -98,15 +99,13 @@ def learned(rounds, seconds):
 
 
 def main(folder: Path, rounds: int = 40, seconds: float = 2.0) -> dict[str, float]:
-    """Learn, then walk for ten seconds; a drawing, and a film if it learned for long, go to the folder."""
+    """Learn, then walk for ten seconds; a drawing goes to the folder."""
     policy, curve = learned(rounds, seconds)
     env = robots(64)
     _, standing, positions = episode(env, np.broadcast_to(policy, (64, 12, 37)), 10**6, 10.0)
     walked = positions[-1, :, 4] - positions[0, :, 4]
     if find_spec("matplotlib"):
         draw(folder / "walking.png", curve, positions)
-    if find_spec("matplotlib") and rounds > 100:
-        film(folder / "walking.gif", positions[:301, 0])
     return {
         "reward of an action with the first policies": np.mean(curve[:3]),
         "and with the last": np.mean(curve[-3:]),
@@ -127,43 +126,6 @@ def draw(path: Path, curve, positions) -> None:
     right.plot(positions[..., 4], positions[..., 5], lw=0.8)
     right.set(xlabel="x, m", ylabel="y, m", title="64 robots, pushed, in 10 s", ylim=(-3, 3))
     figure.savefig(path, dpi=150)
-
-
-def film(path: Path, positions) -> None:
-    """One robot on a floor of tiles."""
-    from matplotlib.animation import FuncAnimation, PillowWriter
-    from matplotlib.figure import Figure
-    from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
-
-    figure = Figure(figsize=(4.8, 3.0))
-    axes = figure.add_axes((0, -0.22, 1, 1.6), projection="3d", computed_zorder=False)
-    corners = np.array([(x, y, z) for x in (-0.2, 0.2) for y in (-0.1, 0.1) for z in (-0.06, 0.06)])
-    faces = np.array([(0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5)])
-    legs = [[robot.body_index(f"{leg}_{part}") - 1 for part in ("hip", "thigh", "shank")] for leg in LEGS]
-
-    def frame(k):
-        axes.clear()
-        T = kt.placements(robot, positions[k].astype(float))
-        x, y = T[0, :2, 3]
-        tiles = [0.25 * np.array([(i, j, 0), (i + 1, j, 0), (i + 1, j + 1, 0), (i, j + 1, 0)])
-                 for i in range(math.floor(4 * x) - 4, math.floor(4 * x) + 6)
-                 for j in range(-3, 3) if (i + j) % 2]  # fmt: skip
-        axes.add_collection3d(Poly3DCollection(tiles, color="0.87", zorder=0))
-        chains = [[*(T[i, :3, 3] for i in leg), (T[leg[-1]] @ (0, 0, -0.21, 1))[:3]] for leg in legs]
-        shadow = [[(a, b, 0) for a, b, _ in chain] for chain in chains]
-        axes.add_collection3d(Line3DCollection(shadow, color="0.6", lw=4, zorder=1))
-        far, near = ([chains[i] for i in range(4) if i % 2 == side] for side in (0, 1))
-        axes.add_collection3d(Line3DCollection(far, color="C0", alpha=0.6, lw=5, capstyle="round", zorder=2))
-        trunk = corners @ T[0, :3, :3].T + T[0, :3, 3]
-        axes.add_collection3d(Poly3DCollection(trunk[faces], facecolors="C0", edgecolors="white", zorder=3))
-        axes.add_collection3d(Line3DCollection(near, color="C0", lw=6, capstyle="round", zorder=4))
-        axes.set(xlim=(x - 0.6, x + 0.6), ylim=(y - 0.4, y + 0.4), zlim=(0, 0.5))
-        axes.set_box_aspect((1.2, 0.8, 0.5), zoom=1.4)
-        axes.view_init(14, -70)
-        axes.set_axis_off()
-        axes.text2D(0.02, 0.17, f"{k * ACTION:.1f} s   {x:.1f} m", transform=axes.transAxes)
-
-    FuncAnimation(figure, frame, range(0, len(positions), 4)).save(path, PillowWriter(12), dpi=80)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,7 @@ from kinetree.model import Model as Model
 from kinetree.model import ModelBuilder as ModelBuilder
 from kinetree.model.ground import Ground as Ground
 from kinetree.model.ground import Heightfield as Heightfield
+from kinetree.model.pairs import Pair as Pair
 from kinetree.model.shapes import Box as Box
 from kinetree.model.shapes import Capsule as Capsule
 from kinetree.model.shapes import Cylinder as Cylinder
@@ -2893,6 +2894,7 @@ def step(
     contact_dissipation: _Numbers | None = None,
     contact_friction: _Numbers | None = None,
     creep: _Numbers | None = None,
+    contact_accuracy: _Numbers | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -2912,7 +2914,9 @@ def step(
 
     A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
     joints. `limits`: with stops at the limits of the joints (discrete only), which take all the energy out of
-    an impact; and `tau` is cut off at the effort limits of the joints (a servo is not). `constraints` are
+    an impact; and drives give no more than the effort limits of their joints, `tau` and servo together.
+    Where there is a ground, or a servo with effort limits, all of these are terms of one convex minimum
+    (`kt.contact_forces`); else stops are those that the velocity at the beginning leads to. `constraints` are
     kept to rounding: the step is made with `constrained_dynamics`, then the state is put back (`project`).
     Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
@@ -2940,6 +2944,7 @@ def step(
         contact_dissipation (..., points): of each such point, growth of its force with the speed into the ground, s/m; the model's own if left out.
         contact_friction (..., points): of each such point, Coulomb's coefficient; the model's own if left out.
         creep (...): speed below which points that touch hold, m/s; 1e-4 if left out.
+        contact_accuracy (...): share of all contact forces that may be missing; 1e-4 if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2968,6 +2973,7 @@ def contact_forces(
     contact_dissipation: _Numbers | None = None,
     contact_friction: _Numbers | None = None,
     creep: _Numbers | None = None,
+    contact_accuracy: _Numbers | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -3004,6 +3010,7 @@ def contact_forces(
         contact_dissipation (..., points): of each such point, growth of its force with the speed into the ground, s/m; the model's own if left out.
         contact_friction (..., points): of each such point, Coulomb's coefficient; the model's own if left out.
         creep (...): speed below which points that touch hold, m/s; 1e-4 if left out.
+        contact_accuracy (...): share of all contact forces that may be missing; 1e-4 if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 

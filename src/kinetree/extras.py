@@ -11,7 +11,7 @@ from kinetree.errors import MissingPackageError
 EXTRAS = {
     "matplotlib": "plots", "viser": "view", "trimesh": "view", "casadi": "casadi", "scipy": "solvers",
     "jax": "jax", "torch": "torch", "xacro": "files", "collada": "files", "ray": "scale", "zarr": "scale",
-    "pyarrow": "tables", "pxr": "usd", "sympy": "symbolic", "gymnasium": "gym",
+    "pyarrow": "tables", "pxr": "usd", "sympy": "symbolic", "gymnasium": "gym", "PIL": "view",
 }  # fmt: skip
 
 

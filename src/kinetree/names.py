@@ -70,6 +70,7 @@ HOMES = {
     ),
     "kinetree.model": "Model ModelBuilder",
     "kinetree.model.ground": "Ground Heightfield",
+    "kinetree.model.pairs": "Pair",
     "kinetree.model.shapes": "Point Sphere Capsule Box Cylinder Vertices",
     "kinetree.soa": "operators letters function_of identities",
     "kinetree.spatial.inertia": "Inertia",

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.cli.command import assert_one_line_error, kinetree, without
 from tests.cli.robots import urdf
+from tests.conftest import share
 
 import kinetree as kt
 from kinetree.cli.laws import laws
@@ -76,7 +77,7 @@ def test_demo_without_an_extra(package, tmp_path):
     assert saved == ["motion.csv", "motion.npz", "tracking.npz"]
 
 
-@pytest.mark.parametrize("name", ["cart_pole", "arm7", "spacecraft"])
+@pytest.mark.parametrize("name", share(["cart_pole", "arm7", "spacecraft"], 3))
 def test_the_laws_hold_for_other_robots(name):
     model = getattr(kt.zoo, name)()
     rng = np.random.default_rng(0)

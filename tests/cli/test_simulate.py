@@ -82,6 +82,13 @@ def test_view_says_where_the_page_is():
         page.kill()
 
 
+def test_a_film_needs_a_motion(tmp_path):
+    pytest.importorskip("viser")
+    run = kinetree("view", "zoo:arm7", "--film", "arm.webp", cwd=tmp_path)
+    assert "--film needs a motion" in assert_one_line_error(run, 2)
+    assert not list(tmp_path.iterdir())
+
+
 def test_view_without_viser():
     run = without("viser", "view", "zoo:arm7")
     assert run.returncode == 1 and "pip install 'kinetree[view]'" in run.stderr

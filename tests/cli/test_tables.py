@@ -6,6 +6,7 @@ import json
 
 import pytest
 from tests.cli.command import assert_one_line_error, kinetree
+from tests.conftest import share
 from tests.textbook.test_thesis_tables import TABLES
 
 from kinetree.alternatives.costs import ROUTES
@@ -30,7 +31,7 @@ def test_everything_that_is_printed_is_there():
             assert all(text == "-" or float(text) > 0 for text in row.printed)
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", share(RIGHT, 2))
 def test_differences_of_accelerations(name):
     """Nine printed entries to their digits; the others as first principles have them (tests/textbook)."""
     table = measured(BY_ID[name])
@@ -40,7 +41,7 @@ def test_differences_of_accelerations(name):
         assert row.here == pytest.approx(values, abs=0.0051 if values[0] > 0.1 else 0.00051)
 
 
-@pytest.mark.parametrize(("name", "bound"), [("3.1", 1e-10), ("4.1", 1e-11), ("4.2", 1e-11)])
+@pytest.mark.parametrize(("name", "bound"), share([("3.1", 1e-10), ("4.1", 1e-11), ("4.2", 1e-11)], 3))
 def test_errors_are_rounding(name, bound):
     table = measured(BY_ID[name])
     assert all(0 <= x < bound for row in table.rows for x in row.here)

@@ -37,7 +37,7 @@ def assert_close(ours: np.ndarray, theirs: np.ndarray, eps: float = 1e-11) -> No
     np.testing.assert_array_equal(np.isnan(ours), np.isnan(theirs))
     error = np.nan_to_num(np.abs(ours - theirs) / (1.0 + np.abs(theirs)))
     # a comparison of two numbers that differ by rounding alone may go either way, in a program or two
-    assert np.sum(error > eps) <= 1e-4 * error.size, np.sort(error.ravel())[-10:]
+    assert np.sum(error > eps) <= max(2, 1e-4 * error.size), np.sort(error.ravel())[-10:]
 
 
 @pytest.mark.parametrize(

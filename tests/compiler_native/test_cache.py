@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from collections import deque
 from unittest import mock
 
 import numpy as np
@@ -14,10 +15,11 @@ import pytest
 from tests.compiler_native.conftest import forget
 from tests.compiler_native.programs import identity_kernel, kernel_of, program
 
+import kinetree as kt
 from kinetree.compiler.ir.graph import Graph
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.pipeline import optimize
-from kinetree.compiler.runtime import cache, native
+from kinetree.compiler.runtime import artifact, cache, native
 from kinetree.compiler.runtime.artifact import Artifact
 from kinetree.compiler.runtime.description import Description
 from kinetree.compiler.runtime.kernel import Kernel
@@ -68,6 +70,31 @@ def test_a_key_saves_the_program(empty_cache, monkeypatch) -> None:
         assert again.ops == kernel.ops and again.source == kernel.source and repr(again) == repr(kernel)
     assert len(runs) == 2  # the code for a batch was compiled from its text, without the program
     assert Artifact.find("b", "float64") is None and Artifact.find("a", "float32") is None
+
+
+def test_text_is_printed_when_it_is_needed_and_the_program_made_again(empty_cache, monkeypatch) -> None:
+    """A process that finds the code for one state alone makes that for a batch, to the bit."""
+    model = kt.zoo.double_pendulum()
+    q = np.array([[0.3, -1.0], [2.0, 0.1], [0.0, 1.0]])
+    kernel = kt.compile(kt.mass_matrix, model)
+    single = kernel(q[0])
+    assert list(kernel.artifact.texts) == ["one"]
+    expected, text = kernel(q), kernel.source
+    np.testing.assert_array_equal(expected[0], single)
+    cache.clear()
+    for known in (4, 0):  # programs that are kept
+        monkeypatch.setattr(artifact, "_recent", deque(maxlen=known))
+        forget(monkeypatch)
+        first = kt.compile(kt.mass_matrix, kt.zoo.double_pendulum())
+        np.testing.assert_array_equal(first(q[0]), single)
+        forget(monkeypatch)
+        again = kt.compile(kt.mass_matrix, kt.zoo.double_pendulum())
+        assert list(again.artifact.texts) == ["one"] and again.artifact is not first.artifact
+        np.testing.assert_array_equal(again(q), expected)
+        assert again.source == text and first.source == text
+        forget(monkeypatch)
+        assert list(kt.compile(kt.mass_matrix, kt.zoo.double_pendulum()).artifact.texts) == ["one", "run"]
+        cache.clear()
 
 
 def test_programs_that_differ_in_their_tables_share_code(empty_cache, monkeypatch) -> None:

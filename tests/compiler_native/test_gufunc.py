@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.compiler_native.programs import identity_kernel, kernel_of, mixed_kernel, mixed_reference, program
+from tests.conftest import share
 
 from kinetree.compiler.runtime.kernel import Kernel
 from kinetree.errors import ShapeError
@@ -175,7 +176,7 @@ def test_matrices_and_empty_arrays() -> None:
         np.testing.assert_array_equal(t, np.swapaxes(a, -1, -2))
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 17, 63, 64, 65, 66, 67, 130])
+@pytest.mark.parametrize("size", share([1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 17, 63, 64, 65, 66, 67, 130], 2))
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_rows_of_every_length_arrive(size, dtype) -> None:
     kernel = identity_kernel(size, dtype=dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -14,6 +15,7 @@ import time
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from tests import memory
 from tests.compiler.random_programs import random_straight
 from tests.compiler_native.programs import bare_kernel, identity_kernel, kernel_of, program
 
@@ -133,6 +135,23 @@ def test_a_fork_waits_for_the_compiler(compiling) -> None:
         if child == 0:  # nobody of the parent's threads is here to release the lock
             os._exit(0 if machine.lock.acquire(timeout=20) else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.skipif(not memory.is_known(), reason="asks the C library of Linux")
+def test_constants_go_with_their_module() -> None:
+    """LLVM keeps the constants of a context until it goes: 200 of each module would be 10 kB."""
+    fresh = itertools.count(1.5)
+
+    def build(count: int) -> None:
+        for _ in range(count):
+            sums = (f"%x{k + 1} = fadd double %x{k}, {next(fresh)!r}" for k in range(200))
+            body = "\n".join(sums)
+            native.build(f"define double @f(double %x0) {{\n{body}\nret double %x200\n}}", host())
+
+    build(5)
+    before = memory.given_out()
+    build(20)
+    assert memory.given_out() - before < 20 * 1000
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -63,16 +63,32 @@ def tilted(angle: float) -> np.ndarray:
     return G * np.array([np.sin(angle), 0.0, -np.cos(angle)])
 
 
+def energy(model: kt.Model, run: kt.Trajectory) -> np.ndarray:
+    """Of motion, weight and of what is pressed in."""
+    T = kt.placements(model, run.q)
+    total = run.energy.copy()
+    for p in model.contact_points:
+        depth = np.maximum(0, -(T[..., p.body - 1, 2, :] @ np.array([*p.position, 1.0])))
+        total = total + 0.5 * p.stiffness * depth**2
+    return total
+
+
 def dense(
     model: kt.Model, q: np.ndarray, v: np.ndarray, x: np.ndarray, h: float, creep: float = 1e-4,
-    ground: Any = None, added: Any = None, rub: Any = None, numbers: Any = None,
+    ground: Any = None, added: Any = None, rub: Any = None, numbers: Any = None, pulls: Any = (),
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """The change of velocity and the forces, by dense Newton steps with a bisected search along each."""
-    ground = ground or kt.Ground()
+    """The change of velocity and the forces, by dense Newton steps with a bisected search along each.
+
+    `pulls` are (place, offset, slope, low, high): what acts along the velocities of all joints, u = G v.
+    """
+    ground = ground or kt.Ground(height=-1e9)
     n, points = np.array(ground.normal), model.contact_points
     own = [[getattr(p, name) for p in points] for name in ("stiffness", "dissipation", "friction")]
     k, d, mu = np.array(own if numbers is None else numbers)
     M = kt.mass_matrix(model, q) + np.diag(np.zeros(model.nv) if added is None else added)
+    G = kt.loop_matrix(model, q)
+    place, offset, fall, least, most = np.array(pulls, float).reshape(-1, 5).T
+    G = G[place.astype(int)]
     axes = np.linalg.svd(n[None])[2][1:]
     R = np.stack([axes[0], axes[1], n])
     rows, depth, T = [], [], kt.placements(model, q)
@@ -99,7 +115,8 @@ def dense(
 
     def gradient(c: np.ndarray) -> np.ndarray:
         joints = rub * (v + c) / np.sqrt((v + c) ** 2 + 1e-8)
-        return M @ c - x + h * joints - h * np.einsum("cij,ci->j", J, force(J @ (v + c)))
+        pulled = np.clip(offset - fall * (G @ (v + c)), least, most)
+        return M @ c - x + h * joints - h * G.T @ pulled - h * np.einsum("cij,ci->j", J, force(J @ (v + c)))
 
     change = np.zeros(model.nv)
     for _ in range(500):
@@ -110,6 +127,8 @@ def dense(
         H[:, :2, :2] = (bound / soft)[:, None, None] * (np.eye(2) - t[:, :, None] * t[:, None, :])
         H[:, 2, 2] = pressure(u[:, 2], h)[1]
         full = M + h * np.diag(rub * 1e-8 / (w * w + 1e-8) ** 1.5) + h * np.einsum("cij,cik,ckl->jl", J, H, J)
+        free = offset - fall * (G @ w)
+        full = full + h * G.T @ np.diag(fall * ((least <= free) & (free <= most))) @ G
         step = -np.linalg.solve(full, gradient(change))
         low, high = 0.0, 1.0
         if step @ gradient(change + step) > 0 and abs(step).max() > 1e-12:

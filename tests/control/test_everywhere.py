@@ -8,6 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.control.cases import controllers
 
 import kinetree as kt
@@ -29,7 +30,7 @@ def given(controller, q, v):
     return remembered | ({"tau": np.full(v.shape, 0.3)} if needs_torque else {})
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", share(ALL, 2))
 def test_targets_agree(name):
     controller = ALL[name]
     model = controller.model

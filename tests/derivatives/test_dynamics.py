@@ -7,7 +7,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from tests.conftest import scale
+from tests.conftest import scale, share
 from tests.derivatives.cases import Case, error, robot, size_of, tree
 from tests.reference.precise import exact
 
@@ -65,7 +65,7 @@ def check(c: Case, hold: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ZOO)
+@pytest.mark.parametrize("name", share(ZOO, 2))
 def test_derivatives_of_robots(name):
     for hold in ("body", "world"):
         check(robot(name), hold)

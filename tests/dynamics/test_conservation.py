@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.reference.random_mechanism import random_mechanism
 
 import kinetree as kt
@@ -26,7 +27,7 @@ def energy(model, q, v) -> float:
     return float(kinetic + kt.potential_energy(model, q, target="eager"))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", share(range(4), 2))
 def test_energy(seed):
     """Without forces the energy stays; its drift falls with the square of the step."""
     rng = np.random.default_rng([seed, 80])

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.conftest import share
 from tests.meta.sources import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -34,6 +35,12 @@ FIGURES = {
         "error of Psi(8, 1)": (0, 1e-12),
         "bodies on the path to body 6": (4, 4),
         "bodies of branch 3": (6, 6),
+    },
+    "touching": {
+        "force below a box / weight above it - 1": (0, 1e-4),
+        "boxes of the stack moved by, m": (0, 0.01),
+        "first box stops at x, m": (0.28, 0.34),
+        "second box stops at x, m": (0.54, 0.6),
     },
     "star": {"nilpotency": (2, 2), "error of Psi = 1 + Phi": (0, 0), "zeros of the mass matrix": (20, 36)},
     "hinge_force": {
@@ -110,17 +117,23 @@ FIGURES = {
         "standing after 10 s": (0.8, 1),
         "walked in 10 s on average, m": (1, 12),
     },
+    "walking_ppo": {
+        "reward of an action with the first policies": (-1, 0),
+        "and with the last": (-0.2, 1.7),
+        "standing after 10 s": (0.5, 1),
+        "walked in 10 s on average, m": (-1, 12),
+    },
     "humanoid_lqr": {"deviation at the end, rad": (0, 1e-3), "fastest growth without control, 1/s": (2, 100)},
 }
 
 
 def runs() -> list:
-    """All examples; what takes long is for soak."""
+    """All examples, of which each run takes a share; what takes long is for soak."""
     soak = {"humanoid_lqr": pytest.mark.soak}
     return [pytest.param(path, id=path.stem, marks=soak.get(path.stem, ())) for path in EXAMPLES]
 
 
-@pytest.mark.parametrize("path", runs())
+@pytest.mark.parametrize("path", share(runs(), 3))
 def test_example(path: Path, tmp_path):
     for package in imported(path):
         pytest.importorskip(package)

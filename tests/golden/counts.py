@@ -1,26 +1,32 @@
 """Operation counts of every algorithm on a few robots: a measure of the compiler without noise.
 
-python -m tests.golden.counts          # rewrite counts.json, on purpose, and show what changed
+python -m tests.golden.counts      # rewrite counts.json and the table of docs/loops.md, and show what changed
 """
 
 from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.compiler.ir.program import walk
+from kinetree.compiler.ir.graph import Graph
+from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.passes.fuse import fuse
 from kinetree.compiler.passes.pipeline import PASSES, without_garbage_collection
+from kinetree.compiler.passes.simplify import simplify
+from kinetree.model.loop import LoopNode
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.stages import sweeps
 from kinetree.sweep import REGISTRY, Algorithm
 from kinetree.zoo.arm7 import LINKS
 
 FILE = Path(__file__).with_name("counts.json")
+PAGE = Path(__file__).parents[2] / "docs" / "loops.md"
+START = "| machine | joints, freedoms |"
 assert algorithms  # importing them fills the registry
 
 
@@ -45,10 +51,6 @@ def arm7_dense() -> kt.Model:
 ROBOTS = {
     "arm7": kt.zoo.arm7, "arm7_dense": arm7_dense, "puma560": kt.zoo.puma560, "quadruped": kt.zoo.quadruped,
     "humanoid": kt.zoo.humanoid, "chain10": lambda: kt.zoo.chain(10),
-    "four_bar": kt.zoo.four_bar, "parallel_ankle": kt.zoo.parallel_ankle, "delta": kt.zoo.delta,
-    "four_bar, open": lambda: kt.zoo.four_bar().spanning_tree,
-    "parallel_ankle, open": lambda: kt.zoo.parallel_ankle().spanning_tree,
-    "delta, open": lambda: kt.zoo.delta().spanning_tree,
 }  # fmt: skip
 LOOPED = ("chain10", "humanoid")  # also counted with loops kept: how much there is to compile, not to run
 
@@ -60,8 +62,17 @@ MAIN = (
 )  # fmt: skip
 
 
-LOOPS = ("four_bar", "parallel_ankle", "delta")  # robots with loops, each also with its loops cut
-FIRST = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
+# Robots with loops, each also with its loops cut: the same bodies on the same joints, all of them free.
+LOOPS = ("slider_crank", "four_bar", "gripper", "parallel_ankle", "delta", "cassie_leg", "stewart")
+FIRST = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
+
+
+def _opened(robot: str) -> Callable[[], kt.Model]:
+    return lambda: getattr(kt.zoo, robot)().spanning_tree
+
+
+ROBOTS |= {robot: getattr(kt.zoo, robot) for robot in LOOPS}
+ROBOTS |= {f"{robot}, open": _opened(robot) for robot in LOOPS}
 
 
 def names(robot: str, mode: str = "unrolled") -> list[str]:
@@ -88,6 +99,46 @@ def static_options(algorithm: Algorithm, model: kt.Model) -> dict[str, Any]:
     needed = {"frame": last, "frames": (last,), "accelerate": (first,)}
     missing = inspect.Parameter.empty
     return {k: needed[k] if v is missing or k in needed else v for k, v in algorithm.options.items()}
+
+
+def closing(model: kt.Model) -> int:
+    """The operations that close the loops of a model and say how they move: q closed, G, and guards."""
+    total = 0
+    for node in sweeps.canonical_nodes(model):
+        if isinstance(node, LoopNode):
+            graph = Graph()
+            array = graph.array("q", "input", len(node.q_index))
+            q = [graph.load(array, k) for k in range(array.size)]
+            found = [x for row in node.closed(q).G for _, x in row]
+            found += [*node.openness(q), *node.deadness(q)]
+            out = graph.array("out", "output", len(found))
+            for k, x in enumerate(found):
+                graph.store(out, k, x if isinstance(x, Expr) else float(x))
+            total += simplify(Program.of("closing", graph, [array], (out,))).ops["flops"]
+    return total
+
+
+def loops_table(found: dict[str, dict[str, dict[str, int]]]) -> str:
+    """The table of the page on loops: operations with loops closed, with loops cut, and the ratio."""
+    lines = [
+        "| machine | joints, freedoms | closing | inverse dynamics | mass matrix | forward dynamics |",
+        "|---|---|--:|--:|--:|--:|",
+    ]
+    for robot in LOOPS:
+        model = ROBOTS[robot]()
+        cells = [f"`{robot}`", f"{model.nu}, {model.nv}", str(found[robot]["closing"]["flops"])]
+        for name in FIRST:
+            own, cut = found[robot][name]["flops"], found[f"{robot}, open"][name]["flops"]
+            cells.append(f"{own} : {cut} = {own / cut:.1f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def write_page(found: dict[str, dict[str, dict[str, int]]]) -> None:
+    """Put the table where the page has one that begins as it does."""
+    before, rest = PAGE.read_text().split(START, 1)
+    _, after = rest.split("\n\n", 1)
+    PAGE.write_text(before + loops_table(found) + "\n" + after)
 
 
 def measure(algorithm: Algorithm, model: kt.Model, mode: str) -> dict[str, int]:
@@ -123,7 +174,10 @@ def main() -> None:
         if old != counts:
             was = (old or {}).get("flops", "-")
             print(f"{key(robot, mode):18} {name:28} flops {was} -> {counts.get('flops', 0)}")
+    for robot in LOOPS:
+        found[robot]["closing"] = {"flops": closing(models[robot])}
     FILE.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    write_page(found)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from tests.targets.cases import tree
 
 import kinetree as kt
 from kinetree.compiler.emit.llvm import gpu_kernel, sincos
-from kinetree.compiler.runtime import cuda, cuda_kernels
+from kinetree.compiler.runtime import cache, cuda, cuda_kernels
 from kinetree.compiler.runtime.cuda_arrays import View
 from kinetree.errors import CompileError, KinetreeError, ShapeError, SingularError
 from kinetree.stages import TARGETS
@@ -124,9 +124,19 @@ def test_a_kernel_that_lies_is_built_again_and_then_refused(fake, arm, monkeypat
         kt.compile(kt.kinetic_energy, arm, target="cuda")(q, v), kt.kinetic_energy(arm, q, v)
     )
     assert len(levels) == 2
+    kept: dict[str, bytes] = {}
+    monkeypatch.setattr(cache, "load", kept.get)
+    monkeypatch.setattr(cache, "store", kept.__setitem__)
     monkeypatch.setattr(cuda_code.Code, "_proves_itself", lambda *_: False)
     with pytest.raises(CompileError, match="differs from what the CPU computes"):
         kt.compile(kt.potential_energy, arm, target="cuda")(q)
+    assert b"-1" in kept.values()
+    monkeypatch.setattr(cuda_code.Code, "_proves_itself", real)  # it is known that it fails
+    with pytest.raises(CompileError, match="differs from what the CPU computes"):
+        kt.compile(kt.potential_energy, arm.replace(), target="cuda")(q)
+    kept.clear()
+    found = kt.compile(kt.potential_energy, arm.replace(), target="cuda")(q)
+    assert same_bits(found, kt.potential_energy(arm, q))
 
 
 def test_trouble_with_the_device_has_a_name(fake, arm):

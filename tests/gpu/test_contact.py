@@ -12,6 +12,7 @@ import subprocess
 import numpy as np
 import pytest
 from tests.contact import scenes
+from tests.contact.pair_scenes import placed, things
 
 import kinetree as kt
 from kinetree.compiler.emit.llvm.gpu import emit_gpu
@@ -50,6 +51,19 @@ def test_the_same_bits(fake, dtype, ground):
     assert 10 < np.sum(np.abs(free.v[:, -1] - here.v[:, -1]).max(-1) > 1e-3) < 40
 
 
+def test_bodies_against_each_other(fake):
+    ball, box = kt.Sphere(0.05), kt.Box((0.1, 0.1, 0.05))
+    model = things((box, 2.0), (ball, 0.5), (kt.Capsule(0.03, 0.06), 0.3), stiffness=2e4)
+    rng = np.random.default_rng(3)
+    places = [0, 0, 0.05] + 0.07 * rng.normal(size=(9, 3, 3))
+    q = np.array([placed(model, *row) for row in places])
+    v = rng.normal(size=(9, 18))
+    here = kt.simulate(model, q, v, **RUN)
+    found = kt.simulate(model, kt.cuda.array(q), kt.cuda.array(v), **RUN).numpy()
+    assert same_bits(found.q, here.q) and same_bits(found.v, here.v)
+    assert np.count_nonzero(here.touching[..., -7:]) > 5
+
+
 @kt.function("q, v, home(nq), far -> over, q_start(nq), v_start(nv)")
 def fallen(model, q, v, home, far):
     """Put back what has moved too far."""
@@ -77,6 +91,35 @@ def test_parameters_of_each_state_and_states_that_start_again(fake):
     assert same_bits(there.extra["over"], here.extra["over"]) and 0 < here.extra["over"].any(-1).sum() < 12
     alike = kt.simulate(model, q, v, **RUN)
     assert not np.allclose(alike.v, here.v)
+
+
+def hopper() -> kt.Model:
+    """A box with a leg on a joint that has stops, a weak drive and dry friction."""
+    builder = kt.ModelBuilder("hopper")
+    builder.add_body("trunk", joint=kt.Free(), inertia=scenes.solid(3.0, (0.2, 0.2, 0.1)))
+    limits = {"lower": -0.4, "upper": 0.4, "effort": 2.0}
+    inertia = kt.Inertia(0.5, (0, 0, -0.1), np.diag([2e-3, 2e-3, 1e-4]))
+    builder.add_body("leg", "trunk", kt.Revolute((0, 1, 0)), inertia=inertia, limits=limits, friction=0.3)
+    builder.add_geometry("leg", kt.Sphere(0.02), kt.Pose(p=(0.0, 0.0, -0.2)), stiffness=2e4)
+    return builder.build()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.filterwarnings("ignore:.*effort limit")
+def test_stops_efforts_and_friction_of_joints(fake, dtype):
+    model = hopper()
+    q, v = dropped(model, 10)
+    q[:, 7] = np.linspace(-0.45, 0.45, 10)
+    driven = np.arange(7) == 6
+    more = {"kp": 40.0 * driven, "kd": 1.0 * driven, "setpoint": np.array([*model.neutral()[:7], 0.6])}
+    q, v = q.astype(dtype), v.astype(dtype)
+    here = kt.simulate(model, q, v, **more, **RUN)
+    there = kt.simulate(model, kt.cuda.array(q), kt.cuda.array(v), **more, **RUN).numpy()
+    assert same_bits(there.q, here.q) and same_bits(there.v, here.v)
+    assert here.extra["saturated"].any() and not here.failed
+    if dtype == "float32":
+        exact = kt.simulate(model, q.astype(float), v.astype(float), **more, **RUN)
+        assert np.median(abs(exact.v - here.v)) < 1e-4 and abs(exact.q - here.q).max() < 1e-2
 
 
 def test_rough_divisions_are_near_and_need_single_precision(fake):

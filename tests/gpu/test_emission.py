@@ -12,22 +12,23 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from tests.conftest import share
-from tests.gpu.jobs import NAMES, TREES, case_of, job
+from tests.gpu.jobs import MADE, NAMES, TREES, case_of, job
 from tests.soak import devices
 
 import kinetree as kt
 from kinetree.compiler.emit.llvm.gpu import AMD, emit_gpu
-from kinetree.compiler.runtime import cuda, cuda_kernels
+from kinetree.compiler.runtime import cuda, cuda_kernels, native
 from kinetree.joints.base import JOINT_TYPES
 from kinetree.joints.revolute import Spin
 
+EVERY = [*NAMES, *MADE]
 HAS_GPU = cuda.is_available()
 
 
-@pytest.mark.parametrize("name", share(NAMES, 2))
+@pytest.mark.parametrize("name", share(EVERY, 3))
 def test_every_function_becomes_ptx(name, tmp_path):
     program = job(name, None).program(0)
-    number = NAMES.index(name)
+    number = EVERY.index(name)
     dtype, large = ("float64", "float32")[number % 2], number % 4 > 1
     architecture, layout, arriving = (
         ("sm_70", "rows", ""), ("sm_70", "any", ""), ("sm_80", "rows", "chunks"), ("sm_90", "rows", "whole"),
@@ -43,15 +44,23 @@ def test_every_function_becomes_ptx(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
-def test_loops_and_amd(name):
+def test_loops(name):
     program = job(name, "looped").program()
     assert ".entry states" in cuda_kernels.assemble(emit_gpu(program, "float64", "rows").text, "sm_90")
-    target = llvm.Target.from_triple(AMD.triple)
-    machine = target.create_target_machine(cpu="gfx90a", opt=2)
+
+
+@pytest.mark.parametrize("mode", [None, "looped"])
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
+def test_amd(name, mode):
+    """Code for AMD's devices: LLVM verifies it, and assembles it to an object file."""
+    machine = llvm.Target.from_triple(AMD.triple).create_target_machine(cpu="gfx90a", opt=2)
     head = f'target triple = "{AMD.triple}"\ntarget datalayout = "{machine.target_data}"\n'
-    module = llvm.parse_assembly(head + emit_gpu(program, "float32", "rows", AMD).text)
+    made = emit_gpu(job(name, mode).program(0), "float32" if mode else "float64", "rows", AMD)
+    module = native.parsed(head + made.text)
     module.verify()
+    assert bool(made.shared_bytes) == (mode is None)  # tiles of rows, or where numbers stand
     assert "s_endpgm" in machine.emit_assembly(module)
+    assert machine.emit_object(native.parsed(head + made.text)).startswith(b"\x7fELF")
 
 
 @pytest.mark.skipif(HAS_GPU, reason="there is a GPU")

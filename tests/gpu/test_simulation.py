@@ -27,6 +27,12 @@ def remembering(model, q, v, seen):
     return -0.5 * v - 0.1 * seen, seen + 0.001 * q
 
 
+@kt.function("q, v -> tau")
+def until_fast(model, q, v):
+    """Stops a state whose second joint moves faster than 2."""
+    return kt.ops.where(kt.ops.less(v[1] * v[1], 4.0), 0.0, float("nan")) + 0.0 * v
+
+
 @pytest.fixture
 def arm():
     return kt.zoo.arm7().replace(name="arm")
@@ -104,3 +110,14 @@ def test_contact_on_a_device(fake):
     run = {"duration": 0.02, "dt": 2e-3}
     expected = kt.simulate(thing, q, v, **run)
     assert same(kt.simulate(thing, kt.cuda.array(q), kt.cuda.array(v), **run), expected)
+
+
+def test_a_law_stops_states_early(fake, arm):
+    q, v = arm.random_state(0, 3)
+    v[:, 1] = 0.1, 1.99, 2.5
+    here = kt.simulate(arm, q, v, control=until_fast, limits=False, **RUN)
+    there = kt.simulate(arm, *map(kt.cuda.array, (q, v)), control=until_fast, limits=False, **RUN)
+    assert same_bits(there.numpy().q, here.q)
+    stopped = [f.state for f in here.failed]
+    assert (2,) in stopped and len(stopped) < 3
+    assert [f.state for f in there.failed] == stopped

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from itertools import product
 
 import numpy as np
@@ -12,12 +13,13 @@ from tests.gpu.emulator import Emulated
 from tests.gpu.jobs import job
 
 import kinetree as kt
-from kinetree.compiler.emit.llvm import gpu_plan
+from kinetree.compiler.emit.llvm import gpu_plan, sincos
 from kinetree.compiler.ir.graph import Spoil
 from kinetree.compiler.passes.recompute import alive, is_input, numbers, recomputed
 from kinetree.compiler.passes.spoil import telling
 from kinetree.compiler.passes.strands import one_strand, pressure, put_aside, strands
 from kinetree.compiler.runtime import dlpack
+from kinetree.ops import dense
 from kinetree.stages import TARGETS, Job
 from kinetree.stages.compile import job_for
 from kinetree.stages.targets.cuda_code import same_bits
@@ -96,6 +98,38 @@ def test_large_angles_are_left_to_the_other_kernel():
     assert notes[0] == -1 and same_bits(found[0], TARGETS["cpu"].executable(j)(*states))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_angles_at_the_border(dtype):
+    """Up to which the first kernel can do; those near it are the other's, or have the same bits."""
+    j = job_for("test", kt.potential_energy, kt.zoo.double_pendulum(), None, {}, dtype)
+    border = np.array(sincos.FAR[dtype], dtype)
+    near = Emulated(j.program(0), dtype)
+    for angle in (np.nextafter(border, 0), -np.nextafter(border, 0), 0.999 * border):
+        q = np.full((5, 2), angle, dtype)
+        (found,), notes = near(q)
+        assert notes[1] == 0 and same_bits(found[:, 0], TARGETS["cpu"].executable(j)(q))
+    for angle in (np.nextafter(border, np.inf), -1.001 * border, np.finfo(dtype).max):
+        assert near(np.full((5, 2), angle, dtype))[1][1] == 7
+
+
+@kt.function("q -> y(nq)")
+def at_least_one(model, q):
+    """Refuses what is below 1."""
+    dense.require(q[0] * 1.0, "too small")
+    return 2.0 * q
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_guards_at_the_border(dtype):
+    program = job_for("test", at_least_one, kt.zoo.pendulum(), None, {}, dtype).program(0)
+    kernel, one = Emulated(program, dtype), np.array(1, dtype)
+    most = np.finfo(dtype).max
+    for fine in (one, np.nextafter(one, 2), 1.5 * one, most):
+        assert kernel(np.full((3, 1), fine, dtype))[1][0] == -1
+    for low in (np.nextafter(one, 0), 0.5 * one, 0 * one, -0.0 * one, -one, -most, np.finfo(dtype).tiny):
+        assert kernel(np.full((3, 1), low, dtype))[1][0] == 0
+
+
 @pytest.mark.parametrize("name", ["inverse_dynamics", "mass_matrix_logdet", "coriolis_matrix"])
 def test_random_trees(name):
     j = job(name, None, 2)
@@ -157,6 +191,18 @@ def test_capsules_are_given_back(monkeypatch):
     assert len(dlpack._held) == before + 1
     del nobody
     assert len(dlpack._held) == before
+
+
+def test_arrays_that_outlive_python_call_nobody(monkeypatch):
+    monkeypatch.setattr(dlpack, "_held", {})
+    array = np.arange(6.0)
+    one = dlpack.capsule(array, array.ctypes.data, (6,), (1,), array.dtype, 0)
+    (held,) = dlpack._held.values()
+    users = sys.getrefcount(held)
+    dlpack.let_go()
+    assert not held[1].deleter and held[1].tensor.data == array.ctypes.data
+    assert sys.getrefcount(held) == users and not dlpack._held  # one more, and the table's less
+    del one
 
 
 @pytest.mark.parametrize(("count", "ahead"), [(1, False), (1, True), (3, False)])

@@ -55,7 +55,7 @@ def environment(count: int = 3, **options: Any) -> Any:
     if given.get("control") == "effort":
         del given["kp"], given["kd"]
     reward = given.pop("reward", forward)
-    return kt.gym.VectorEnv(ROBOT, given.pop("observation", seen), reward, **given)
+    return kt.gym.VectorEnv(given.pop("model", ROBOT), given.pop("observation", seen), reward, **given)
 
 
 def actions(count: int, number: int, seed: int = 5) -> np.ndarray:

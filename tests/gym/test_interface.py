@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from tests.gym.robots import ROBOT, START, actions, environment, forward, low, seen
 
 import kinetree as kt
-from kinetree.errors import ArgumentError, MissingPackageError
+from kinetree.errors import ArgumentError, MissingPackageError, TraceError
 
 gymnasium = pytest.importorskip("gymnasium")
 
@@ -257,6 +258,9 @@ BAD = [
     ({"target": "eager"}, "choose from cpu, cuda"),
     ({"push": kt.gym.Push("trunk", -1.0, 1.0)}, "Push: impulse must be a positive number"),
     ({"ground": "grass"}, "ground must be"),
+    ({"time_limit": 0.001}, "time_limit is 0.001 s, but an action lasts 0.02 s"),
+    ({"push": 3.0}, "push must be a kt.gym.Push"),
+    ({"randomize": ["mass"]}, "randomize must be a dictionary"),
 ]
 
 
@@ -273,6 +277,7 @@ def test_calls_that_do_not_fit_are_refused():
         (lambda: env.reset(options={"reset_mask": np.array([True, False])}), "first reset must be of all"),
         (lambda: env.reset(seed=-1), "seed must be a whole number"),
         (lambda: env.reset(options={"colour": 1}), "unknown options"),
+        (lambda: env.reset(options=3), "options must be a dictionary"),
         (lambda: env.reset(options={"q": np.full(9, np.nan)}), "holds NaN"),
         (lambda: env.reset(options={"v": np.zeros(5)}), r"\(8,\) or \(2, 8\)"),
     ):
@@ -283,12 +288,92 @@ def test_calls_that_do_not_fit_are_refused():
         (np.zeros((3, 2)), r"actions have shape \(3, 2\), but \(2, 2\)"),
         (np.array([[0.0, 0.0], [0.0, np.nan]]), "environment 1 holds NaN"),
         ("left", "must be numbers"),
+        (np.zeros((2, 2), complex), "must be numbers"),
+        (None, "actions have shape"),
     ):
         with pytest.raises(ArgumentError, match=message):
             env.step(action)
+
+
+def test_functions_of_numpy_are_named():
+    @kt.function("q -> reward")
+    def sines(model, q):
+        return sum(np.sin(q[7:]))
+
+    env = environment(2, reward=sines)
+    env.reset(seed=0)
+    with pytest.raises(TraceError, match=r"sines: .* use those of kinetree\.ops"):
+        env.step(np.zeros((2, 2)))
 
 
 def test_without_gymnasium(monkeypatch):
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(MissingPackageError, match=r"kinetree\[gym\]"):
         kt.gym.VectorEnv(ROBOT, seen, forward)
+
+
+class One(gymnasium.Env):
+    """The one robot of an environment, as Gymnasium's checker wants it."""
+
+    def __init__(self):
+        self.env = environment(1, terminated=low, time_limit=0.5, autoreset_mode="disabled", randomize=WILD)
+        self.action_space = self.env.single_action_space
+        self.observation_space = self.env.single_observation_space
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        observation, infos = self.env.reset(seed=seed, options=options)
+        return observation[0], infos
+
+    def step(self, action):
+        observation, reward, terminated, truncated, infos = self.env.step(action[None])
+        return observation[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), infos
+
+
+def test_the_checker_of_gymnasium(recwarn):
+    from gymnasium.utils.env_checker import check_env
+
+    check_env(One(), skip_render_check=True)
+    allowed = ("minimum value is -infinity", "maximum value is infinity", "spec")
+    found = [str(w.message) for w in recwarn if not any(text in str(w.message) for text in allowed)]
+    assert not found
+
+
+@pytest.mark.parametrize("mode", ["next_step", "same_step"])
+def test_an_environment_is_copied_with_its_future(mode):
+    options = {"randomize": WILD, "push": kt.gym.Push("trunk", 1.0, 0.1), "time_limit": 0.06}
+    env = environment(3, autoreset_mode=mode, terminated=low, **options)
+    env.reset(seed=3)
+    moves = actions(3, 9)
+    for action in moves[:4]:
+        env.step(action)
+    twin = pickle.loads(pickle.dumps(env))
+    for action in moves[4:]:
+        for ours, theirs in zip(env.step(action)[:4], twin.step(action)[:4]):
+            np.testing.assert_array_equal(ours, theirs)
+    assert env.reset()[0].tolist() == twin.reset()[0].tolist()
+    env.close()
+    env.close()
+    for call in (env.reset, lambda: env.step(moves[0]), lambda: env.state):
+        with pytest.raises(ArgumentError, match="is closed"):
+            call()
+    with pytest.raises(ArgumentError, match="is closed"):
+        pickle.loads(pickle.dumps(env)).reset()
+
+
+def test_equal_environments_share_their_kernels():
+    first, second = (environment(count, terminated=low, randomize=WILD) for count in (2, 3))
+    assert first.task.advance() is second.task.advance() and first.task.begin() is second.task.begin()
+    other = environment(2, terminated=low, randomize=WILD | {"q": (-0.1, 0.1)})
+    assert other.task.advance() is first.task.advance() and other.task.begin() is not first.task.begin()
+    assert environment(2, terminated=low, time_limit=3.0).task.advance() is not first.task.advance()
+
+
+def test_actions_of_a_gpu_are_refused():
+    class There:
+        is_cuda, dtype, shape = True, "float32", (2, 2)
+
+    env = environment(2)
+    env.reset(seed=0)
+    with pytest.raises(ArgumentError, match="actions are on a GPU, but the robots are not"):
+        env.step(There())

@@ -11,7 +11,7 @@ from tests.io.test_corpus import CORPUS, mjcfs, urdfs
 from tests.io.test_round_trips import decorated
 
 import kinetree as kt
-from kinetree.io.mjcf_collisions import sink
+from kinetree.io.mjcf_collisions import SOLIMP, sink
 
 INERTIAL = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 PRIMITIVES = {
@@ -182,11 +182,20 @@ def test_contacts_that_are_off_and_parameters_that_are_not_taken():
 
 @pytest.mark.parametrize(
     ("solref", "solimp"),
-    [((0.02, 1.0), (0.9, 0.95)), ((0.01, 1.5), (0.8, 0.9)), ((-2500.0, -100.0), (0.9, 0.95))],
+    [
+        ((0.02, 1.0), (0.9, 0.95, 0.5)),
+        ((0.01, 1.5), (0.8, 0.9, 0.001, 0.5, 2)),
+        ((-2500.0, -100.0), (0.9, 0.95, 0.001)),
+        ((0.02, 1.0), (0.5, 0.95, 0.002, 0.3, 3)),  # the impedance grows with the depth
+        ((0.04, 0.5), (0.1, 0.95, 0.0001)),
+        ((0.005,), (0.9,)),
+        ((0.02, 1.0), (0.0, 0.95, 0.0, 0.5, 1)),
+    ],
 )
 def test_a_robot_sinks_in_as_far_as_in_mujoco(solref, solimp):
     mujoco = pytest.importorskip("mujoco")
-    numbers = f'solref="{solref[0]} {solref[1]}" solimp="{solimp[0]} {solimp[1]} 0.5"'
+    words = (" ".join(map(str, x)) for x in (solref, solimp))
+    numbers = 'solref="{}" solimp="{}"'.format(*words)
     text = (
         '<mujoco><option timestep="0.001"/><worldbody><geom type="plane" size="0 0 1"/><body pos="0 0 .1">'
         f'<freejoint/><geom type="box" size=".1 .1 .1" mass="3" priority="1" {numbers}/>'
@@ -198,7 +207,7 @@ def test_a_robot_sinks_in_as_far_as_in_mujoco(solref, solimp):
     points = kt.load(text).contact_points
     assert len(points) == 8
     assert 3 * 9.81 / (4 * points[0].stiffness) == pytest.approx(0.1 - state.qpos[2], rel=1e-4)
-    depth, ratio = sink(solref, solimp, 9.81)
+    depth, ratio = sink((*solref, 1.0), (*solimp, *SOLIMP[len(solimp) :]), 9.81)
     assert points[0].dissipation == pytest.approx(ratio) and depth == pytest.approx(
         3 * 9.81 / points[0].stiffness
     )
@@ -341,7 +350,8 @@ def test_public_files_there_and_back(tmp_path):
             model, bare = kt.load(path), kt.load(path, geometry=False)
         except kt.errors.ModelError:
             continue
-        assert model.remade(geometries=(), ground=None, report=None) == bare.remade(report=None), path.name
+        bare_again = model.remade(geometries=(), ground=None, pairs=(), report=None)
+        assert bare_again == bare.remade(report=None), path.name
         for suffix in ("json", "urdf", "xml", "sdf"):
             try:
                 file = kt.save(model, tmp_path / f"m.{suffix}")
@@ -349,5 +359,6 @@ def test_public_files_there_and_back(tmp_path):
                 continue
             again = kt.load(file)
             assert again.geometries == model.geometries and again.ground == model.ground, (path.name, suffix)
+            assert again.pairs == model.pairs, (path.name, suffix)
             seen += len(model.geometries)
     assert seen > 500

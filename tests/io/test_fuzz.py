@@ -13,6 +13,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.io.seeds import SEEDS
 
 import kinetree as kt
@@ -116,7 +117,7 @@ def moves_or_says_why(model: kt.Model) -> bool:
     return bool(np.all(np.isfinite(a)))
 
 
-@pytest.mark.parametrize("part", range(SLICES))
+@pytest.mark.parametrize("part", share(range(SLICES), 2))
 def test_mutated_files_load_or_say_why_not(part):
     assert loaded(range(part, FILES, SLICES)) > FILES / SLICES / 10
 

@@ -353,7 +353,7 @@ ROBOTS = {  # velocities of the tree, of the model, and loops
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of robot files is not here")
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", share(ROBOTS, 3))
 def test_robots_load_with_their_loops_closed(name):
     path = CORPUS / f"{name}.xml"
     model = kt.load(path)

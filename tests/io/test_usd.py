@@ -403,3 +403,98 @@ def test_broken_binaries_are_refused(tmp_path):
     path.write_bytes(b"PXR-USDC" + bytes(200))
     with pytest.raises(kt.errors.FileError):
         kt.load(path)
+
+
+def touching_stage(kind: str = "Cube", metres: float = 1.0) -> tuple:
+    """A body that floats, with one collider that is moved, turned and scaled."""
+    stage = Usd.Stage.CreateInMemory()
+    UsdGeom.SetStageMetersPerUnit(stage, metres)
+    UsdGeom.SetStageUpAxis(stage, "Z")
+    body = UsdGeom.Xform.Define(stage, "/robot").GetPrim()
+    stage.SetDefaultPrim(body)
+    UsdGeom.Xformable(body).AddTranslateOp().Set(Gf.Vec3d(0, 0, 5))
+    UsdPhysics.RigidBodyAPI.Apply(body)
+    UsdPhysics.MassAPI.Apply(body).CreateMassAttr(2.0)
+    UsdPhysics.MassAPI(body).CreateDiagonalInertiaAttr(Gf.Vec3f(1, 1, 1))
+    shape = getattr(UsdGeom, kind).Define(stage, "/robot/shape")
+    place = UsdGeom.Xformable(shape.GetPrim())
+    place.AddTranslateOp().Set(Gf.Vec3d(1, 2, 3))
+    place.AddScaleOp().Set(Gf.Vec3f(2, 2, 2))
+    UsdPhysics.CollisionAPI.Apply(shape.GetPrim())
+    return stage, shape
+
+
+def loaded(stage) -> kt.Model:
+    return kt.load(stage.GetRootLayer().ExportToString(), format="usd")
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes", "shape"),
+    [
+        ("Cube", {"Size": 0.2}, kt.Box((0.2, 0.2, 0.2))),
+        ("Sphere", {"Radius": 0.1}, kt.Sphere(0.2)),
+        ("Cylinder", {"Radius": 0.1, "Height": 0.6}, kt.Cylinder(0.2, 0.6)),
+        ("Capsule", {"Radius": 0.1, "Height": 0.6}, kt.Capsule(0.2, 0.6)),
+    ],
+)
+@pytest.mark.parametrize("metres", [1.0, 0.01])
+def test_colliders_become_geometries(kind, sizes, shape, metres):
+    stage, prim = touching_stage(kind, metres)
+    for name, value in sizes.items():
+        getattr(prim, f"Create{name}Attr")(value / metres)
+    model = loaded(stage)
+    assert model.geometry_names == ("shape",)
+    found = model.geometries[0]
+    assert type(found.shape) is type(shape)
+    np.testing.assert_allclose(np.ravel(found.shape.size), np.ravel(shape.size), rtol=1e-6)
+    np.testing.assert_allclose(found.placement.p, np.array([1, 2, 3]) * metres, atol=1e-12)
+    assert found.friction == 0.8 and model.ground is None
+    assert kt.load(stage.GetRootLayer().ExportToString(), format="usd", geometry=False).geometries == ()
+
+
+def test_meshes_of_colliders_touch_as_they_say():
+    for around, count in (("convexHull", 4), ("boundingCube", 8), ("boundingSphere", 1), ("none", 4)):
+        stage, mesh = touching_stage("Mesh")
+        mesh.CreatePointsAttr([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
+        mesh.CreateFaceVertexCountsAttr([3, 3, 3, 3])
+        mesh.CreateFaceVertexIndicesAttr([0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3])
+        UsdPhysics.MeshCollisionAPI.Apply(mesh.GetPrim()).CreateApproximationAttr(around)
+        points = loaded(stage).contact_points
+        assert len(points) == count
+        assert min(p.position[0] for p in points) == pytest.approx(1.0 if count != 1 else 2.0)
+
+
+def test_planes_materials_and_what_is_not_read():
+    stage, shape = touching_stage("Sphere")
+    plane = UsdGeom.Plane.Define(stage, "/floor")
+    plane.CreateAxisAttr("Y")
+    UsdGeom.Xformable(plane.GetPrim()).AddTranslateOp().Set(Gf.Vec3d(0, 0.5, 0))
+    UsdPhysics.CollisionAPI.Apply(plane.GetPrim())
+    other = UsdGeom.Plane.Define(stage, "/wall")
+    UsdPhysics.CollisionAPI.Apply(other.GetPrim())
+    block = UsdGeom.Cube.Define(stage, "/block")
+    UsdPhysics.CollisionAPI.Apply(block.GetPrim())
+    material = UsdShade.Material.Define(stage, "/rubber")
+    api = UsdPhysics.MaterialAPI.Apply(material.GetPrim())
+    api.CreateDynamicFrictionAttr(0.35)
+    api.CreateRestitutionAttr(0.5)
+    for name, value in (("compliantContactStiffness", 2e4), ("compliantContactDamping", 10.0)):
+        full = f"physxMaterial:{name}"
+        material.GetPrim().CreateAttribute(full, Sdf.ValueTypeNames.Float).Set(value)
+    binding = UsdShade.MaterialBindingAPI.Apply(shape.GetPrim())
+    binding.Bind(material, UsdShade.Tokens.weakerThanDescendants, "physics")
+    off = UsdGeom.Cube.Define(stage, "/robot/off")
+    UsdPhysics.CollisionAPI.Apply(off.GetPrim()).CreateCollisionEnabledAttr(False)
+    odd = UsdGeom.Points.Define(stage, "/robot/odd")
+    UsdPhysics.CollisionAPI.Apply(odd.GetPrim())
+    model = loaded(stage)
+    assert model.ground == kt.Ground((0, 1, 0), 0.5)
+    assert model.geometry_names == ("shape", "block")
+    ball = model.geometries[0]
+    assert ball.friction == pytest.approx(0.35) and ball.stiffness == pytest.approx(2e4)
+    assert ball.dissipation == pytest.approx(10.0 / (2e4 * 1e-3))
+    said = [f.problem for f in model.report.findings if f.rule.startswith("contact-")]
+    assert any("second plane" in text for text in said) and any("restitution" in text for text in said)
+    assert any("Points" in text for text in said)
+    q = model.neutral()
+    assert kt.simulate(model, q, np.zeros(6), duration=0.01, dt=1e-3).ground == model.ground

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.identities.case import Case
 from tests.identities.test_laws import broken_laws
 from tests.reference.advance import advance
@@ -73,7 +74,7 @@ def test_it_is_the_planar_joint_in_other_velocities(rng):
     assert_close(kt.joint_wrenches(body, q, v, a), wrenches, 1e-8, 1.0)
 
 
-@pytest.mark.parametrize("integrator", ["discrete", "rk4", "variational"])
+@pytest.mark.parametrize("integrator", share(["discrete", "rk4", "variational"], 3))
 def test_both_move_alike(integrator):
     body, rates = pucks(kt.PlanarTwist()), pucks(kt.Planar())
     q, v = body.random_state(5)

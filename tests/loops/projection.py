@@ -150,12 +150,13 @@ class Kept(Welded):
         self.tree = model.remade(loops=(), frames=tuple(frames))
         self.wide = self.n
         self.rest = [j for j in range(self.n) if j not in self.independent]
-        self.rows: list[tuple[int, int, str | None]] = []  # closure, axis, the body whose axes are meant
+        self.rows: list[tuple[int, Array, str | None]] = []  # closure, direction, the body that carries it
         first = 0
         for loop in model.loops:
-            assert loop.at_base
+            assert loop.axes
             carrier = self._carrier([end for c in loop.closures for end in c.bodies])
-            self.rows += [(first + k, axis, carrier) for k, axis in loop.rows]
+            for k, axis in loop.rows:
+                self.rows.append((first + k, np.array(loop.axes[k][axis], float), carrier))
             first += len(loop.closures)
 
     def _carrier(self, ends: list[int]) -> str | None:
@@ -173,7 +174,7 @@ class Kept(Welded):
         found = []
         for k, axis, carrier in self.rows:
             way = self._placed(q, f"to{k}")[:3, 3] - self._placed(q, f"from{k}")[:3, 3]
-            found.append(way[axis] if carrier is None else self._placed(q, carrier)[:3, axis] @ way)
+            found.append((axis if carrier is None else self._placed(q, carrier)[:3, :3] @ axis) @ way)
         return np.array(found)
 
     def jacobian(self, q: Array) -> Array:
@@ -181,10 +182,10 @@ class Kept(Welded):
         for k, axis, carrier in self.rows:
             rate = (self._jacobian(q, f"to{k}", "aligned") - self._jacobian(q, f"from{k}", "aligned"))[3:]
             if carrier is None:
-                found.append(rate[axis])
+                found.append(axis @ rate)
                 continue
             way = self._placed(q, f"to{k}")[:3, 3] - self._placed(q, f"from{k}")[:3, 3]
-            c, turn = self._placed(q, carrier)[:3, axis], self._jacobian(q, carrier, "aligned")[:3]
+            c, turn = self._placed(q, carrier)[:3, :3] @ axis, self._jacobian(q, carrier, "aligned")[:3]
             found.append(c @ rate + np.cross(c, way) @ turn)  # (w x c) . way = w . (c x way)
         return np.array(found)
 

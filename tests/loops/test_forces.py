@@ -51,7 +51,7 @@ def test_passive_forces_act_through_the_loop(target, rng):
     np.testing.assert_array_equal(model.damping, [0.3])  # of the independent joint alone
 
 
-@pytest.mark.parametrize(("name", "mode"), share(product(ALL, ["unrolled", "looped"]), 3))
+@pytest.mark.parametrize(("name", "mode"), share(product(ALL, ["unrolled", "looped"]), 6))
 def test_added_inertia_of_all_joints(name, mode, rng):
     model = ALL[name]()
     q, v = model.random_state(rng, 4)
@@ -63,7 +63,7 @@ def test_added_inertia_of_all_joints(name, mode, rng):
     np.testing.assert_allclose(left, tau, atol=1e-12 * max(1.0, np.linalg.cond(M).max()))
 
 
-@pytest.mark.parametrize(("name", "target"), share(product(ALL, TARGETS), 3))
+@pytest.mark.parametrize(("name", "target"), share(product(ALL, TARGETS), 6))
 def test_joints_and_closures_hold_the_bodies(name, target, rng):
     """The tree with the wrenches of its closures as external ones has the same forces in its joints."""
     model = ALL[name]()

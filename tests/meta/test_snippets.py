@@ -2,7 +2,8 @@
 
 The blocks of one page run in order, in one namespace, in an empty directory. A block that cannot run
 (a sketch, another project's code) is fenced as `text`; signatures and bodies in the generated reference are
-fenced as `py`. A section that imports a package which is not installed is left out.
+fenced as `py`. A section that imports a package which is not installed is left out. A third of the pages run
+each time, others the next, and all in a full run.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.conftest import share
 from tests.meta.sources import ROOT, named
 
 from kinetree.extras import EXTRAS
@@ -27,7 +29,7 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", [PAGES[0], *share(PAGES[1:], 3)], ids=named)
 def test_page(page: Path, tmp_path, monkeypatch, capsys):
     if "savefig" in page.read_text():
         pytest.importorskip("matplotlib").use("Agg")

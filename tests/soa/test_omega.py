@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import share
 from tests.reference.measure import assert_close, error
 from tests.soa.mechanisms import NAMES, path, run, state
 
@@ -57,7 +58,7 @@ def test_decomposition_fails_on_trees():
     assert not serial(leaves[0], leaves[1]).any()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", share(NAMES, 2))
 def test_operational_space_inertia(name):
     """OPR-20: Lambda^-1 = B^T Omega B = J M^-1 J^T."""
     s, op = state(name), state(name).op

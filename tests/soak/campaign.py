@@ -6,7 +6,8 @@
 
 A trial returns a word that is counted, or raises. A worker that dies is a failure like any other, and its
 seed is known. A trial that takes longer than its module's LIMIT is tried again at the end, alone: only if it
-takes too long there too is it a failure. The ledger keeps which blocks of seeds are done, and what failed.
+takes too long there too is it a failure. The ledger keeps which blocks of seeds are done, and what failed;
+a campaign that goes on tries that again, since it may have been repaired.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 CAMPAIGNS = (
-    "trees", "loops", "files", "arguments", "fuzzer", "lifetimes", "interrupts", "caches", "exported",
-    "devices",
+    "trees", "loops", "stumbles", "files", "arguments", "fuzzer", "lifetimes", "interrupts", "caches",
+    "exported", "devices",
 )  # fmt: skip
 LIMIT = 600.0  # seconds that a trial may take, on a busy machine too
 BLOCK = 100  # seeds that a worker takes at a time
@@ -64,6 +65,12 @@ class Ledger:
         self.failures += report.failures
         self.late = sorted({*self.late, *report.late})
         self.core_seconds = round(self.core_seconds + report.seconds, 3)
+
+    def forgive(self) -> None:
+        """Let what failed before be tried again."""
+        seeds = [int(line.rsplit(" ", 1)[1]) for line in self.failures]
+        self.failures, self.late = [], sorted({*self.late, *seeds})
+        self.tally = dict(Counter(self.tally) - Counter({FAILED: len(seeds)}))
 
     def finish(self, block: int) -> None:
         """Remember that a block is done."""
@@ -266,6 +273,7 @@ def conduct(name: str, options: argparse.Namespace) -> int:
     kept = json.loads(options.ledger.read_text()) if options.ledger and options.ledger.exists() else {}
     if name in kept:
         ledger = Ledger(**kept[name])
+        ledger.forgive()
     else:
         fresh = int.from_bytes(os.urandom(4), "little") * 10_000
         ledger = Ledger(fresh if options.first is None else options.first)

@@ -18,6 +18,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
@@ -241,17 +242,29 @@ def _story(
     return "\n".join(lines)
 
 
+@contextmanager
+def _believed(level: int) -> Iterator[None]:
+    """Kernels are built at one level, and need not prove themselves."""
+    own = {"_proves_itself": lambda *_: True, "_level": lambda *_: level}
+    before = {name: getattr(cuda_code.Code, name) for name in own}, cuda_code.LEVELS
+    cuda_code.LEVELS = (level,)
+    for name, function in own.items():
+        setattr(cuda_code.Code, name, function)
+    try:
+        yield
+    finally:
+        functions, cuda_code.LEVELS = before
+        for name, function in functions.items():
+            setattr(cuda_code.Code, name, function)
+
+
 def _others(j: Job, gpu: Any) -> list[tuple[str, Callable[..., Any], bool]]:
     """Other ways to compute the same: a name, how, and whether for batches."""
 
     def at(level: int) -> Callable[..., Any]:
         def call(*arrays: Any) -> Any:
-            before, real = cuda_code.LEVELS, cuda_code.Code._proves_itself
-            cuda_code.LEVELS, cuda_code.Code._proves_itself = (level,), lambda *_: True
-            try:
+            with _believed(level):
                 return CudaKernel(j)(*arrays)
-            finally:
-                cuda_code.LEVELS, cuda_code.Code._proves_itself = before, real
 
         return call
 
@@ -284,14 +297,12 @@ def _digest(gpu: CudaKernel, unit: Unit) -> str:
 
 def _unproved(unit: Unit) -> str:
     """The story of a kernel that was refused."""
-    j, real = unit.job(), cuda_code.Code._proves_itself
-    cuda_code.Code._proves_itself = lambda *_: True
+    j = unit.job()
     try:
-        _compare(unit, j, j.samples(cuda_code.PROOF), CudaKernel(j), "the states of the proof")
+        with _believed(cuda_code.LEVELS[0]):
+            _compare(unit, j, j.samples(cuda_code.PROOF), CudaKernel(j), "the states of the proof")
     except AssertionError as error:
         return str(error)
-    finally:
-        cuda_code.Code._proves_itself = real
     return "  but these states agree now"
 
 

@@ -16,7 +16,7 @@ from kinetree.compiler.runtime import cache, threads
 
 FEW = {
     "trees": 6, "loops": 4, "files": 100, "arguments": 60, "lifetimes": 8, "interrupts": 1, "caches": 20,
-    "exported": 1, "devices": 2,
+    "exported": 1, "devices": 2, "stumbles": 1,
 }  # fmt: skip
 NEEDED = {"interrupts": hasattr(os, "fork"), "caches": hasattr(os, "mkfifo"), "exported": shutil.which("gcc")}
 
@@ -105,3 +105,16 @@ def test_a_campaign_goes_on_where_it_stopped(sample):
     ledger = campaign.Ledger(200, done=[[0, 3], [4, 5]], tally={"odd": 4, "even": 4})
     campaign.run("sample", ledger, 11, 1, 60.0, lambda: None)
     assert ledger.done == [[0, 6]] and ledger.trials == 11 and not ledger.failures
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_what_failed_is_tried_again(sample, capsys):
+    """Seed 103 fails as before; 104 has been repaired."""
+    lines = [f"wrong\n  {campaign.again('sample', seed)}" for seed in (103, 104)]
+    ledger = campaign.Ledger(100, [[0, 3]], {"even": 2, "odd": 2, "failed": 2}, lines)
+    ledger.forgive()
+    assert ledger.late == [103, 104] and not ledger.failures and ledger.trials == 4
+    campaign.run("sample", ledger, 6, 1, 60.0, lambda: None)
+    assert ledger.tally == {"even": 3, "odd": 2, "failed": 1} and not ledger.late
+    assert [line.rsplit(" ", 1)[1] for line in ledger.failures] == ["103"]

@@ -31,7 +31,7 @@ def inputs(model: kt.Model, names: tuple[str, ...], rng: np.random.Generator) ->
     return [q if name == "q" else v if name == "v" else rng.normal(size=model.nv) for name in names]
 
 
-@pytest.mark.parametrize(("name", "seed"), share(product(CASES, range(2)), 2))
+@pytest.mark.parametrize(("name", "seed"), share(product(CASES, range(2)), 4))
 def test_equals_a_model_with_these_numbers(name, seed):
     rng = np.random.default_rng([seed, len(name)])
     model = random_mechanism(rng, 5 + seed).build() if seed else kt.zoo.quadruped()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from itertools import product
 
 import mpmath
 import numpy as np
 import pytest
+from tests.conftest import share
 
 import kinetree as kt
 from kinetree import ops
@@ -40,7 +42,7 @@ def reference(model, q, v, tau, goal, factor):
 ROBOTS = {"arm7": kt.zoo.arm7, "quadruped": kt.zoo.quadruped, "chain": lambda: kt.zoo.chain(90)}
 
 
-@pytest.fixture(params=ROBOTS)
+@pytest.fixture(params=share(ROBOTS, 2))
 def robot(request):
     return ROBOTS[request.param]()
 
@@ -62,8 +64,9 @@ def test_equals_the_same_in_numpy(robot):
     assert_equal_results(several(robot, q, v, tau, goal, factor=2.0), reference(robot, q, v, tau, goal, 2.0))
 
 
-@pytest.mark.parametrize("target", ["eager", "c"])
-@pytest.mark.parametrize("make", [kt.zoo.arm7, kt.zoo.spacecraft])
+@pytest.mark.parametrize(
+    ("make", "target"), share(product([kt.zoo.arm7, kt.zoo.spacecraft], ["eager", "c"]), 2)
+)
 def test_on_other_targets(make, target):
     model = make()
     q, v, tau, goal = state(model, 1, (2,))

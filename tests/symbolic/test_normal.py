@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import sys
 
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from tests.conftest import SEED, each
 
 import kinetree as kt
 from kinetree.symbolic import rings
@@ -18,32 +18,39 @@ WAVES = sp.sin(X), sp.cos(X), sp.sin(X - 2 * Y), sp.cos(X + Y), sp.sin(X / 2)
 LEAVES = (X, Y, M, L, *WAVES, sp.Integer(2), sp.Rational(1, 3), sp.sqrt(M))
 POINT = {X: 0.37, Y: -1.21, M: 1.7, L: 0.83}
 
-expressions = st.recursive(
-    st.sampled_from(LEAVES),
-    lambda inner: st.one_of(
-        st.tuples(inner, inner).map(lambda p: p[0] + p[1]),
-        st.tuples(inner, inner).map(lambda p: p[0] - p[1]),
-        st.tuples(inner, inner).map(lambda p: p[0] * p[1]),
-        inner.map(lambda e: e**2),
-    ),
-    max_leaves=5,
-)
+
+def expression(chance: random.Random, leaves: int) -> sp.Expr:
+    """A random expression of at most so many leaves."""
+    if leaves <= 1:
+        return chance.choice(LEAVES)
+    if chance.random() < 0.2:
+        return expression(chance, leaves - 1) ** 2
+    left = chance.randrange(1, leaves)
+    a, b = expression(chance, left), expression(chance, leaves - left)
+    return chance.choice((a + b, a - b, a * b))
 
 
-@settings(max_examples=30, deadline=None)
-@given(expressions)
-def test_a_normal_form_has_the_same_value(e):
-    value = float(e.subs(POINT))
-    scale = max(1.0, float(sum(abs(a.subs(POINT)) for a in sp.Add.make_args(sp.expand(e)))))
-    assert abs(float(sp.sympify(kt.symbolic.simplified(e)).subs(POINT)) - value) < 1e-12 * scale
+def test_a_normal_form_has_the_same_value():
+    def check(seed: int) -> None:
+        chance = random.Random(seed)
+        e = sp.sympify(expression(chance, chance.randint(1, 5)))
+        value = float(e.subs(POINT))
+        scale = max(1.0, float(sum(abs(a.subs(POINT)) for a in sp.Add.make_args(sp.expand(e)))))
+        assert abs(float(sp.sympify(kt.symbolic.simplified(e)).subs(POINT)) - value) < 1e-12 * scale
+
+    each(range(SEED, SEED + 30), check)
 
 
-@settings(max_examples=20, deadline=None)
-@given(expressions, expressions)
-def test_equal_functions_become_equal(a, b):
+def test_equal_functions_become_equal():
     """(a + b)^2 - a^2 - 2 a b - b^2 = 0, and sin^2 + cos^2 = 1, whatever a and b are."""
-    assert kt.symbolic.simplified((a + b) ** 2 - a**2 - 2 * a * b - b**2).is_zero
-    assert kt.symbolic.simplified(a * (sp.sin(X) ** 2 + sp.cos(X) ** 2) - a).is_zero
+
+    def check(seed: int) -> None:
+        chance = random.Random(seed)
+        a, b = (expression(chance, chance.randint(1, 5)) for _ in range(2))
+        assert kt.symbolic.simplified((a + b) ** 2 - a**2 - 2 * a * b - b**2).is_zero
+        assert kt.symbolic.simplified(a * (sp.sin(X) ** 2 + sp.cos(X) ** 2) - a).is_zero
+
+    each(range(SEED, SEED + 20), check)
 
 
 @pytest.mark.parametrize(

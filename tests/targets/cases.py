@@ -26,6 +26,10 @@ STEP, DRAWS, MANY = 1e-6, 3, 40
 SPREAD = 8.0
 # In a common frame distances are those from the root body, not along one link.
 COMMON = 4.0
+# Where the mass matrix is inverted, errors pass through it twice; in a common frame, where inertias about the
+# root body are subtracted from one another, the squares of distances count too.
+INVERTING = ("inverse_mass_matrix", "forward_dynamics_derivatives")
+BODY = ("unrolled", "looped", "eager batch")  # what computes in the frames of bodies
 ULPS = 8.0
 
 Outputs = tuple[np.ndarray, ...]
@@ -116,6 +120,23 @@ class Setting:
             assert np.isfinite(array).all(), f"{self}: not finite: {array}"
             ratio = max(ratio, float(np.abs(array - exact).max(initial=0.0)) / tolerance)
         return ratio
+
+
+def allowed(way: str, algorithm: Algorithm) -> float:
+    """How many tolerances a target may be off."""
+    if way == "compiled float32":
+        return 1.0 / FINER
+    common, inverts = algorithm.pairs and way not in BODY, algorithm.name in INVERTING
+    return COMMON ** (common + inverts + (common and inverts))
+
+
+def off(setting: Setting, way: str, results: Any) -> float:
+    """How far off the results of a target are, relative to what is allowed; at most 1 if they are right."""
+    limit = allowed(way, setting.algorithm)
+    limit *= COMMON if setting.model.loops else 1.0  # whose equations are solved on the way
+    if setting.worst(results) > limit:
+        setting.look_closer()
+    return setting.worst(results) / limit
 
 
 class Case:

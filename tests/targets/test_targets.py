@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.conftest import SEED, scale, share
 from tests.targets import recipes
-from tests.targets.cases import COMMON, FINER, ZOO, Case, massless, motionless, robot, tree
+from tests.targets.cases import ZOO, Case, massless, motionless, off, robot, tree
 from tests.targets.execution import COMPILED, PRINTED
 
 import kinetree as kt
@@ -59,18 +59,11 @@ def applies(target: str, algorithm: Algorithm) -> bool:
     return algorithm.pairs or "common" not in target
 
 
-def allowed(target: str, algorithm: Algorithm) -> float:
-    """How many tolerances a target may be off."""
-    if target == "compiled float32":
-        return 1.0 / FINER
-    return COMMON if algorithm.pairs and target not in ("unrolled", "looped", "eager batch") else 1.0
-
-
 def check(case: Case, name: str, target: tuple) -> str:
     """What is wrong with one algorithm on one model in one target; nothing if nothing is."""
     label, runner = target
     setting = case.setting(name)
-    worst = setting.worst(runner(setting)) / allowed(label, setting.algorithm)
+    worst = off(setting, label, runner(setting))
     return f"{setting}: {label} is off by {worst:.3g} tolerances" if worst > 1.0 else ""
 
 

@@ -3,50 +3,62 @@
     d = argmin 1/2 d^T (M + A) d - x . d + sum h N(u)        u = J (v + d) of each point, and joint that rubs
 
 What touches the ground enlarges the inertia of its body alone, so that a Newton step is one sweep inward and
-one outward. Where minus the gradient is s x + h J^T (f - z), a step of length a leaves s (1 - a) of s and
-z + a (f - G du - z) of z: after one full step only the remainder f - z of the forces counts.
+one outward; what touches another body ties two paths to a knot (`knots.py`). Where minus the gradient is
+s x + h J^T (f - z), a step of length a leaves s (1 - a) of s and z + a (f - G du - z) of z: after one full
+step only the remainder f - z of the forces counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import accumulate, pairwise
 from typing import Any
 
 from kinetree import ops
+from kinetree.algorithms.contact_joints import Bounded, Bounds, bounded_joints
+from kinetree.algorithms.contact_pairs import pair_patches
 from kinetree.algorithms.contact_patch import by_node, patches_of
-from kinetree.algorithms.contact_search import is_over, least, permitted, require_end
+from kinetree.algorithms.contact_search import (
+    SEARCH,
+    SHORT,
+    cut,
+    is_over,
+    least,
+    permitted,
+    require_end,
+    total,
+)
 from kinetree.algorithms.contact_terms import Rubs
-from kinetree.algorithms.freed import Freed
+from kinetree.algorithms.knotted import freeing
 from kinetree.spatial import Coordinates, Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
 STEPS = 30  # Newton steps at most; 3 to 4 are usual
 NEAR = 1e-4  # of all forces, what may be missing for a full step to be taken unseen
+FEW, STEADY = 1.5, 1e4  # after so few steps what is missing counts more: in steady motion it adds up
 EARLY = 6  # steps in which the function may rise a little: later that could go on for ever
 
 
 @algorithm(
-    "q, v, x, dt, contact_stiffness, contact_dissipation, contact_friction, creep, added?, rub? "
-    "-> change(nv), force(points, 3), velocity(points, 3)",
+    "q, v, x, dt, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy, "
+    "added?, rub?, pulls?(bounded, 4) -> change(nv), force(points, 3), velocity(points, 3), newton_steps",
     invariant=True,
     touching=True,
     listed=False,
 )
 def contact_response(
     tree: Sweep, q: Any, v: Any, x: Any, dt: Any, contact_stiffness: Any, contact_dissipation: Any,
-    contact_friction: Any, creep: Any, added: Any, rub: Any, *, ground: Any, rubbing: tuple[int, ...] = (),
-    fine: float = 1e-8,
+    contact_friction: Any, creep: Any, contact_accuracy: Any, added: Any, rub: Any, pulls: Any, *,
+    ground: Any, rubbing: tuple[int, ...] = (), bounded: tuple[Bounds, ...] = (),
 ) -> Any:  # fmt: skip
-    """The change of velocity by the momentum `x` when points of the model touch the ground; their forces and
-    velocities.
+    """The change of velocity by the momentum `x` when points of the model touch the ground or each other;
+    their forces and velocities.
 
         (M + diag(added)) d = x + h J^T f(J (v + d))
 
     f are the forces of compliant contact with friction (in the results: in world axes) at the end of a step
-    of length h = `dt`, and `rub`, dry friction of the joints whose velocities are in `rubbing`. The solution
-    is unique, and follows from the state alone; `fine` is the share of the forces that may be missing. Cost
-    O(N) for each of a few Newton steps.
+    of length h = `dt`, and `rub`, dry friction of the joints whose velocities are in `rubbing`, and `pulls`,
+    forces along the velocities in `bounded`: offset, slope, and bounds. The solution is unique, and follows
+    from the state alone; `contact_accuracy` is the share of the forces that may be missing. Without `ground`
+    nothing touches. Cost O(N) for each of a few Newton steps.
 
     Reference: Castro and others (2023); Chan, Golub and Mulet (1999) for the duals.
     """
@@ -60,42 +72,51 @@ def contact_response(
         for k in tree.places_among(i, rubbing):
             rubs.append((i, k, tree.spread(i, q[i], v[i])[k], rub[i][k]))
     given = list(zip(contact_stiffness, contact_dissipation, contact_friction, strict=True))
-    patches = patches_of(tree, given, P, V, ground, creep, dt)
-    terms: list[Any] = [*(patch for patch, _ in patches), *([Rubs(tree, rubs, dt)] if rubs else [])]
-    on_paths = tree.paths([*(patch.body for patch, _ in patches), *(i for i, *_ in rubs)])
+    patches = patches_of(tree, given, P, V, ground, creep, dt) if ground is not None else []
+    pairs = pair_patches(tree, given, X, S, P, V, creep, dt) if ground is not None else []
+    limited = bounded_joints(tree, nodes, q, v, bounded, pulls)
+    terms: list[Any] = [*(patch for patch, _ in patches), *(pair for pair, _ in pairs)]
+    terms += [Rubs(tree, rubs, dt)] if rubs else []
+    terms += [Bounded(tree, limited, dt)] if limited else []
+    touched = [patch.body for patch, _ in patches] + [i for pair, _ in pairs for i in pair.bodies]
+    on_paths = tree.paths([*touched, *(i for i, *_ in (*rubs, *limited))])
     loaded = [i for i in nodes if i in on_paths]
     carried = by_node(tree, loaded, patches)
     extended = [i for i in nodes if not all(ops.is_literal(y) and y == 0 for y in added[i])]
     inertia = {i: tree.reflected(i, q[i], added[i]) for i in extended}
-    rest = Freed(tree, q, X, S, {i: x[i] for i in nodes}, inertia)
+    free = freeing(tree, nodes, [pair for pair, _ in pairs])
+    rest = free(tree, q, X, S, {i: x[i] for i in nodes}, inertia)
     for i in nodes:
         rest.I[i], rest.p[i] = tree.inertia(i), tree.zero(i, Force)
     slack = rest.inward(i for i in reversed(nodes) if i not in on_paths)  # the same in all Newton steps
-    allowed = permitted(fine, next((y for i in nodes for y in v[i]), 0.0))
+    allowed = permitted(contact_accuracy, next((y for i in nodes for y in v[i]), 0.0))
     weight = tree.model.total_mass * 1e-3
 
     def newton(d: Any, s: Any, turn: Any, lack: Any) -> tuple:
-        now = Freed(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
+        now = free(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
         for i in loaded:
             now.I[i], now.p[i] = rest.I[i], rest.p[i] * s
         for term in terms[len(patches) :]:
             term.load(now)
         decrement = now.inward(reversed(loaded), carried) + s * s * slack
         step = now.outward(loaded)
-        sums = _total(term.moved(now) for term in terms)
-        rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(ops.less(turn, EARLY), 0.1, 1e-3))
-        a = least(tree, terms, dt, sums, decrement, rising)
-        a = ops.where(is_over(lack, allowed), 0.0, a)  # for the sake of others in a batch: nothing changes
-        missing, size = _total(term.advance(a) for term in terms)
+        sums = total(term.moved(now) for term in terms)
+        is_early = ops.less(turn, EARLY)
+        rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(is_early, 0.1, 1e-3))
+        full = ops.where(is_over(lack, allowed), 0.0, 1.0)  # over: only others in a batch go on
+        limits = full, ops.where(is_early, float(SHORT), float(SEARCH))
+        a = least(tree, terms, dt, sums, decrement, rising, limits)
+        missing, size = total(term.advance(a) for term in terms)
         s = s - a * s
         lack = missing * (dt * dt) / (size * (dt * dt) + weight * weight) + s * s
+        lack = ops.where(ops.less(turn, FEW), STEADY * lack, lack)
         lack = ops.where(ops.less(decrement, 1e-3 * weight * allowed), 0.0, lack)  # it was the minimum before
         return [x + a * y for x, y in zip(d, step)], s, turn + 1, lack
 
     def corrected(found: list[Any]) -> list[Any]:
         """What one more Newton step makes of the minimum: how it changes with all that it depends on."""
-        now = Freed(tree, q, X, S, {i: x[i] for i in nodes}, dict(inertia))
-        for i, part in zip(nodes, _cut(found, [len(v[i]) for i in nodes])):
+        now = free(tree, q, X, S, {i: x[i] for i in nodes}, dict(inertia))
+        for i, part in zip(nodes, cut(found, [len(v[i]) for i in nodes])):
             now.move(i, Coordinates(part))
             now.I[i], now.p[i] = tree.inertia(i), tree.inertia(i) @ now.A[i]
             now.push[i] = x[i] - inertia[i] @ now.a[i] if i in inertia else x[i]
@@ -113,32 +134,21 @@ def contact_response(
     for term in terms:
         term.begin()
     state = [0.0] * sum(len(v[i]) for i in loaded), 1.0, 0.0, 2.0
-    d, s, _, lack = tree.repeat(STEPS, newton, *state, until=lambda *state: is_over(state[-1], allowed))
-    require_end(lack, tree.model)
-    parts = iter(_cut(d, [len(v[i]) for i in loaded]))
+    d, s, turn, lack = tree.repeat(STEPS, newton, *state, until=lambda *state: is_over(state[-1], allowed))
+    require_end(lack, allowed, tree.model)
+    parts = iter(cut(d, [len(v[i]) for i in loaded]))
     for i in nodes:
         rest.move(i, Coordinates(next(parts))) if i in on_paths else rest.answer(i, 1 - s)
     velocities = [x for term in terms for k in range(term.count) for x in term.u[k]]
     found = tree.implied([*(x for i in nodes for x in rest.a[i]), *velocities], corrected)
     change, force, velocity = tree.coordinates(), tree.array("points", 3), tree.array("points", 3)
-    *changes, ends = _cut(found, [*(len(v[i]) for i in nodes), len(velocities)])
+    *changes, ends = cut(found, [*(len(v[i]) for i in nodes), len(velocities)])
     for i, part in zip(nodes, changes):
         change[i] = part
-    numbers = [(patch, k, place) for patch, places in patches for k, place in enumerate(places)]
-    for (patch, k, place), end in zip(numbers, _cut(ends, [3] * len(numbers))):
+    numbers = [(patch, k, place) for patch, places in (*patches, *pairs) for k, place in enumerate(places)]
+    for (patch, k, place), end in zip(numbers, cut(ends, [3] * len(numbers))):
         force[place, :] = (patch.worldly(k, patch.law(k, end).force),)
         velocity[place, :] = (patch.worldly(k, end),)
-    return change, force, velocity
-
-
-def _cut(numbers: Sequence[Any], widths: Sequence[int]) -> list[Sequence[Any]]:
-    """A list in pieces."""
-    return [numbers[a:b] for a, b in pairwise(accumulate(widths, initial=0))]
-
-
-def _total(pairs: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
-    a: Any = 0.0
-    b: Any = 0.0
-    for x, y in pairs:
-        a, b = a + x, b + y
-    return a, b
+    count = tree.array()
+    count[()] = turn
+    return change, force, velocity, count

@@ -52,7 +52,11 @@ def rubbed(u: Number, bound: Number) -> Law:
 def touched(u: Numbers, pressing: Numbers, bound: Number, creep: Number, h: Number) -> Law:
     """A point that touches; `pressing` are its depth, stiffness and dissipation, and that of leaving."""
     f, slope = pressure(*pressing, u[2], h)  # type: ignore[misc, call-arg]
-    inverse = 1.0 / ops.sqrt(u[0] * u[0] + u[1] * u[1] + creep * creep)
+    return gripped(u, bound, 1.0 / ops.sqrt(u[0] * u[0] + u[1] * u[1] + creep * creep), f, slope)
+
+
+def gripped(u: Numbers, bound: Number, inverse: Number, f: Number, slope: Number) -> Law:
+    """The same, of which 1 / s, the normal force and its slope are known."""
     grip = bound * inverse
     return Law((-grip * u[0], -grip * u[1], f), (u[0] * inverse, u[1] * inverse), grip, inverse, slope)
 

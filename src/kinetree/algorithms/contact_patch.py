@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kinetree.algorithms.contact_law import Law, Numbers, axes_along, leaving_of, pressure, touched
+from kinetree.algorithms.contact_law import Law, Numbers, axes_along, gripped, leaving_of, pressure, touched
 from kinetree.algorithms.contact_terms import Terms
+from kinetree.model.ground import NoGround
 from kinetree.model.shapes import offset
 from kinetree.spatial import Force
 from kinetree.spatial import vector as vec
@@ -20,7 +21,7 @@ FEW, MANY = 8, 24  # points of a body that are not worth a loop, if a model has 
 class Patch(Terms):
     """Points of one body that can touch. Velocities in the axes (t1, t2, n) of the ground."""
 
-    width, duals = 3, 2
+    width, duals, kept = 3, 2, 3
 
     def __init__(
         self, tree: Sweep, body: Any, points: Sequence[Any], given: Sequence[Any], P: Any, V: Any,
@@ -55,10 +56,17 @@ class Patch(Terms):
         *pressing, bound = self.facts[k]
         return touched(u, pressing, bound, self.creep, self.h)
 
+    def pack(self, law: Law) -> list[Any]:
+        return [law.inverse, law.force[2], law.slope]
+
+    def unpack(self, k: Any, u: Numbers, row: Numbers) -> Law:
+        return gripped(u, self.facts[k][-1], *row)
+
     def along(self, sweep: Any, k: Any) -> Numbers:
         return (self.way(k) @ sweep.A[self.body]).linear
 
-    def load(self, sweep: Any) -> None:
+    def summed(self) -> Any:
+        """h X^T G X (21 numbers), and h X^T (z - f), of all points."""
         total = self.tree.totals(27, self.loops)
         for k in self.each():
             law, (a, b), way = self.now(k), self.w[k], self.way(k)
@@ -68,7 +76,10 @@ class Patch(Terms):
             pull = tuple(self.h * (z - f) for f, z in zip(law.force, self.z[k]))
             inertia, force = way.T @ ArticulatedInertia(M=G) @ way, way.T @ Force(vec.ZERO, pull)
             total.add(*inertia.parts, *force.components)
-        values, frame = total.values(), self.pose.target
+        return total.values()
+
+    def load(self, sweep: Any) -> None:
+        values, frame = self.summed(), self.pose.target
         sweep.I.add(self.body, ArticulatedInertia().with_parts(values[:21]).tagged(frame))
         sweep.p.add(self.body, Force.from_components(values[21:], frame))
 
@@ -79,6 +90,8 @@ class Patch(Terms):
 
 def patches_of(tree: Sweep, given: Sequence[Any], *more: Any) -> list[tuple[Patch, list[int]]]:
     """The points that can touch, those of a body together, and their places among all."""
+    if more[2] == NoGround():
+        return []
     groups: dict[Any, list[int]] = {}
     for place, (body, point) in enumerate(tree.contacts):
         groups.setdefault((body, point.rim is None), []).append(place)

@@ -1,53 +1,62 @@
-"""How far to go along a Newton step of a convex function, and when to end."""
+"""How far to go along a Newton step of a convex function, and when to end; pieces and sums of numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 from kinetree import ops
 from kinetree.errors import SimulationError
 from kinetree.spatial.vector import Number
 
-SEARCH = 10  # steps at most
+SHORT, SEARCH = 4, 10  # steps at most, as long as there is hope that few suffice, and then
 COARSE = 3e-6  # of all forces, what may be missing with single numbers
 ROUGH = 1e-3  # what may be missing when no more steps are taken
 
 
-def least(tree: Any, terms: list[Any], h: Any, sums: tuple[Any, Any], decrement: Any, rising: Any) -> Number:
+def least(
+    tree: Any, terms: list[Any], h: Any, sums: tuple[Any, Any], decrement: Any, rising: Any, limits: Any
+) -> Number:
     """How far to go along a step: 1, or about to where the function along it is least, if that is before.
 
     Its slope is -d^T H d at 0, and that of the quadratic part follows from `sums` of the terms there, f . du
     and du . G du: regula falsi (Illinois) on [0, 1], until the slope has fallen to a tenth, or is less than
-    `rising` beyond.
+    `rising` beyond. What was tried last is how far to go. `limits`: how far and how often, at most.
     """
     work, rest = h * sums[0], decrement - h * sums[1]
+    full, patience = limits
 
     def slope(a: Number) -> Number:
         return work - decrement + a * rest - h * sum(term.felt(a) for term in terms)
 
-    def narrowed(low: Number, at_low: Number, high: Number, at_high: Number, a: Number, at: Number) -> tuple:
+    def narrowed(
+        low: Number, at_low: Number, high: Number, at_high: Number, a: Number, at: Number, turn: Number
+    ) -> tuple:
         new = low + (high - low) * at_low / (at_low - at_high)
+        new = ops.where(ops.less(low * (SEARCH - 1.5), low * turn), low, new)  # at last, where it still falls
+        new = ops.where(is_fine(low, at_low, high, at_high, a, at, turn), a, new)
         there = slope(new)
         before, again = ops.less(there, 0.0), ops.where(ops.less(0.0, there * at), 0.5, 1.0)
         return (
             ops.where(before, new, low), ops.where(before, there, at_low * again),
-            ops.where(before, high, new), ops.where(before, at_high * again, there), new, there,
+            ops.where(before, high, new), ops.where(before, at_high * again, there), new, there, turn + 1,
         )  # fmt: skip
 
     def is_fine(*state: Number) -> Any:
-        at = state[-1]
-        return ops.less_equal(ops.where(ops.less(at, 0.0), -10.0 * rising * at, at), rising * decrement)
+        *_, at, turn = state
+        rise = ops.where(ops.less(at, 0.0), -10.0 * rising * at, at)
+        return ops.less_equal(ops.where(ops.less(turn, patience), rise, 0.0), rising * decrement)
 
-    end = ops.max(slope(1.0), 0.0)
-    state = tree.repeat(SEARCH, narrowed, 0.0, -decrement, 1.0, end, 1.0, end, until=is_fine)
-    return ops.where(is_fine(*state), state[4], ops.where(ops.less(0.0, state[0]), state[0], state[4]))
+    end = ops.max(slope(full), 0.0)
+    return tree.repeat(SEARCH, narrowed, 0.0, -decrement, full, end, full, end, 0.0, until=is_fine)[4]
 
 
 def permitted(fine: Number, some: Number) -> Number:
     """The share of all forces that may be missing, squared: more with single numbers, as a number tells."""
     size = 1.0 + some * some
     is_double = ops.less(0.0, (size + size * 1e-9) - size)
-    return ops.where(is_double, fine * fine, COARSE * COARSE)
+    return ops.max(fine * fine, ops.where(is_double, 0.0, COARSE * COARSE))
 
 
 def is_over(lack: Number, allowed: Number) -> Number:
@@ -55,11 +64,25 @@ def is_over(lack: Number, allowed: Number) -> Number:
     return ops.less(ops.where(ops.less(allowed, lack), 1.0, 0.0), 0.5)
 
 
-def require_end(lack: Number, model: Any) -> None:
+def require_end(lack: Number, allowed: Number, model: Any) -> None:
     """Refuse a state in which too much of the forces is missing."""
     ops.require(
-        ops.where(is_over(lack, ROUGH * ROUGH), 2.0, 0.0),
+        ops.where(is_over(lack, ops.max(allowed, ROUGH * ROUGH)), 2.0, 0.0),
         f"the contact forces of model {model.name!r} were not found: the ground is too stiff, or the motion "
         "too fast, for a step of this length; shorten dt, or lower contact_stiffness",
         SimulationError,
     )
+
+
+def cut(numbers: Sequence[Any], widths: Sequence[int]) -> list[Sequence[Any]]:
+    """A list in pieces."""
+    return [numbers[a:b] for a, b in pairwise(accumulate(widths, initial=0))]
+
+
+def total(pairs: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """The sums of pairs."""
+    a: Any = 0.0
+    b: Any = 0.0
+    for x, y in pairs:
+        a, b = a + x, b + y
+    return a, b

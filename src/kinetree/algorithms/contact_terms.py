@@ -14,16 +14,17 @@ from kinetree.sweep import Sweep
 
 
 class Terms:
-    """Terms that are alike. `width` numbers make the velocity of one, `duals` its dual."""
+    """Terms that are alike. `width` numbers make the velocity of one, `duals` its dual, and `kept` are kept
+    of its law: it is known when a Newton step begins, and looked at once for each step that is tried."""
 
-    width, duals = 1, 1
+    width, duals, kept = 1, 1, 5
 
     start: Any  # rows: the velocities at the beginning
 
     def __init__(self, tree: Sweep, count: int, h: Any, loops: bool):
         self.tree, self.count, self.h, self.loops = tree, count, h, loops
-        widths = (self.width, self.width, self.width, self.duals, self.width + self.duals + 3)
-        self.u, self.z, self.du, self.w, self.laws = (tree.rows(count, n) for n in widths)
+        widths = (self.width, self.width, self.width, self.duals, self.kept, self.kept)
+        self.u, self.z, self.du, self.w, self.known, self.tried = (tree.rows(count, n) for n in widths)
 
     def each(self) -> Any:
         """All of them, one after the other or in a loop."""
@@ -41,50 +42,60 @@ class Terms:
         """How its velocity changes in a step."""
         raise NotImplementedError
 
+    def pack(self, law: Law) -> list[Any]:
+        """What is kept of a law."""
+        return [*law.force, *law.t, law.grip, law.inverse, law.slope]
+
+    def unpack(self, k: Any, u: Numbers, row: Numbers) -> Law:
+        """The law at a velocity from what was kept."""
+        n = self.width
+        return Law(row[:n], row[n : n + self.duals], *row[n + self.duals :])
+
     def begin(self) -> None:
         """Nothing is known yet."""
         for k in self.each():
-            self.u[k] = self.start[k]
-            self.z[k], self.w[k] = [0.0] * self.width, [0.0] * self.duals
+            self.stand(k, self.start[k], [0.0] * self.duals)
+
+    def stand(self, k: Any, u: Numbers, w: Numbers) -> None:
+        """Be at a velocity, with a dual, without a step before."""
+        self.u[k], self.z[k], self.w[k] = u, [0.0] * self.width, w
+        self.known[k] = self.pack(self.law(k, u))
 
     def now(self, k: Any) -> Law:
-        """What it feels now, and keeps until the end of the Newton step."""
-        law = self.law(k, self.u[k])
-        self.laws[k] = [*law.force, *law.t, law.grip, law.inverse, law.slope]
-        return law
-
-    def kept(self, k: Any) -> Law:
-        """What it felt at the beginning of the Newton step."""
-        row, n = self.laws[k], self.width
-        return Law(row[:n], row[n : n + self.duals], *row[n + self.duals :])
+        """What it feels at the beginning of the Newton step."""
+        return self.unpack(k, self.u[k], self.known[k])
 
     def moved(self, sweep: Any) -> tuple[Any, Any]:
         """Note the steps of all; the sums of f . du and du . G du."""
         total = self.tree.totals(2, self.loops)
         for k in self.each():
-            law, du = self.kept(k), self.along(sweep, k)
+            law, du = self.now(k), self.along(sweep, k)
             self.du[k] = du
             total.add(dot(law.force, du), dot(law.fall(self.w[k], du), du))
         return total.values()
 
     def felt(self, a: Any) -> Any:
-        """The sum of f . du after a part of the step."""
+        """Try a part of the step: the sum of f . du there."""
         total = self.tree.totals(1, self.loops)
         for k in self.each():
             u, du = self.u[k], self.du[k]
-            total.add(dot(self.law(k, [x + a * y for x, y in zip(u, du)]).force, du))
+            law = self.law(k, [x + a * y for x, y in zip(u, du)])
+            self.tried[k] = self.pack(law)
+            total.add(dot(law.force, du))
         return total.values()[0]
 
     def advance(self, a: Any) -> tuple[Any, Any]:
-        """Go a part of the step; the squares of what is missing in the forces, and of the forces."""
+        """Go the part of the step that was tried last; the squares of what is missing in the forces, and of
+        the forces."""
         total = self.tree.totals(2, self.loops)
         for k in self.each():
-            law, du, w = self.kept(k), self.du[k], self.w[k]
+            law, du, w = self.now(k), self.du[k], self.w[k]
             left = [f - g for f, g in zip(law.force, law.fall(w, du))]
             u = [x + a * y for x, y in zip(self.u[k], du)]
             z = [x + a * (y - x) for x, y in zip(self.z[k], left)]
-            self.u[k], self.z[k], self.w[k] = u, z, law.dual(w, du)
-            force = self.law(k, u).force
+            row = self.tried[k]
+            self.u[k], self.z[k], self.w[k], self.known[k] = u, z, law.dual(w, du), row
+            force = self.unpack(k, u, row).force
             missing = [f - x for f, x in zip(force, z)]
             total.add(dot(missing, missing), dot(force, force))
         return total.values()
@@ -93,7 +104,7 @@ class Terms:
         """Stand at the end of a step from the beginning, with duals that are right there."""
         for k in self.each():
             u = [x + y for x, y in zip(self.start[k], self.along(sweep, k))]
-            self.u[k], self.z[k], self.w[k] = u, [0.0] * self.width, list(self.law(k, u).t)
+            self.stand(k, u, list(self.law(k, u).t))
 
 
 class Rubs(Terms):

@@ -56,9 +56,9 @@ class TorchFunction(Wrapped):
 def name_of(job: Job) -> str:
     """The name of a job: the same in every process, as programs that PyTorch keeps on disk need it."""
     if job not in _names:
-        artifact = Cpu().executable(job).artifact
-        facts = f"{job.model.name}\0{artifact.description}\0{artifact.text('one')}".encode()
-        digest = hashlib.sha256(facts + artifact.tables).hexdigest()
+        kernel = Cpu().executable(job)
+        facts = f"{job.model.name}\0{kernel.artifact.description}\0{kernel.text('one')}".encode()
+        digest = hashlib.sha256(facts + kernel.artifact.tables).hexdigest()
         name = f"{job.function.name}_{digest[:32]}"
         _jobs[name], _names[job] = job, name
     return _names[job]

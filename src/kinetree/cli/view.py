@@ -7,7 +7,7 @@ import contextlib
 from pathlib import Path
 
 from kinetree.cli import source
-from kinetree.cli.status import OK
+from kinetree.cli.status import OK, Misuse
 from kinetree.cli.text import printable
 
 SUMMARY = "this robot, or a saved motion, in the browser"
@@ -15,7 +15,8 @@ DESCRIPTION = """Show a robot in the browser, with a slider for each joint; or a
 (.npz), to play and scrub. Shapes are those of the file; sticks where it has none."""
 EXAMPLES = """  kinetree view panda.urdf --package-dir meshes
   kinetree view zoo:quadruped
-  kinetree view arm7.npz --shapes arm7.urdf"""
+  kinetree view arm7.npz --shapes arm7.urdf
+  kinetree view walk.npz --film walk.webp"""
 
 MOTION = ".npz"
 
@@ -25,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     port = source.within(int, 1024, 65535, "a port from 1024 to 65535")
     parser.add_argument("--port", type=port, default=8080, metavar="N", help="of the page (default 8080)")
     parser.add_argument("--shapes", metavar="ROBOT", help="robot file with the shapes for a saved motion")
+    parser.add_argument("--film", metavar="FILE", help="make a film (.webp, .gif or .png) of a saved motion")
     parser.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
 
 
@@ -32,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     from kinetree import Model, Trajectory
     from kinetree.extras import needed
     from kinetree.io.visuals import Looks, read_looks
-    from kinetree.pictures import Viewer
+    from kinetree.pictures import Viewer, film
 
     needed("viser", "kinetree view")
     looks = Looks()
@@ -47,6 +49,11 @@ def run(options: argparse.Namespace) -> int:
         given = source.reach(options)
         looks = read_looks(document, format=options.format, repair=options.repair, **given)
         shown = shown or source.load(document, options)
+    if options.film is not None:
+        if not isinstance(shown, Trajectory):
+            raise Misuse(f"--film needs a motion that kinetree saved ({MOTION}), not a robot")
+        print(f"{printable(str(film(shown, options.film, looks=looks)))} is made")
+        return OK
     viewer = Viewer(shown or source.read(options), looks, options.port)
     for line in viewer.scene.missing[:20]:
         print(f"not drawn: {printable(line)}")

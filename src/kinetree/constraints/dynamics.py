@@ -106,18 +106,16 @@ def constrained_dynamics(
     Reference: Featherstone (2008) section 8; Baumgarte (1972); Parikh and Boyd (2014) for the proximal
     step.
     """
-    J = constraint_jacobian(model, q, constraints)
-    if added is None:
-        free = of.forward_dynamics(model, q, v, tau, f_ext)
-    else:
-        free = of.augmented_dynamics(model, q, v, tau, added, f_ext)
-    excess = _stacked(model, constraints, (0,), "acceleration", q, v, free)
-    if period is not None:
-        phi = constraint_residual(model, q, constraints)
-        excess = excess + 2 / period * (J @ v) + phi / (period * period)
+    J = _stacked(model, constraints, (0, model.nv), "own_jacobian", q)
     felt = Felt(model, q, J, added)
-    force = felt.forces(excess, np.concatenate([free, v]))
-    return free + felt.response(force), force
+    driven, answer = felt.innovated(tau - of.bias_force(model, q, v, f_ext))
+    drift = _stacked(model, constraints, (0,), "own_acceleration", q, v, np.zeros(model.nv))
+    excess = felt.innovations @ answer + drift
+    if period is not None:
+        phi = _turned(model, q, constraints, constraint_residual(model, q, constraints), back=True)
+        excess = excess + 2 / period * (J @ v) + phi / (period * period)
+    force = felt.forces(excess, np.concatenate([answer, v]))
+    return felt.response(force, driven), _turned(model, q, constraints, force)
 
 
 @function("q, v, restitution? -> velocity(nv), impulse(constraints)", result=Impact)
@@ -133,11 +131,11 @@ def impact(
 
     Reference: Featherstone (2008) section 11.7; Moreau (1988).
     """
-    J = constraint_jacobian(model, q, constraints)
+    J = _stacked(model, constraints, (0, model.nv), "own_jacobian", q)
     change = J @ v if restitution is None else (1 + restitution) * (J @ v)
     felt = Felt(model, q, J)
     impulse = felt.forces(change, v)
-    return v + felt.response(impulse), impulse
+    return v + felt.response(impulse), _turned(model, q, constraints, impulse)
 
 
 @function("q, v -> position(nq), velocity(nv)", result=Projected)
@@ -155,8 +153,9 @@ def project(
     Reference: Hairer, Lubich and Wanner (2006) section IV.4.
     """
     for _ in range(steps):
-        felt = Felt(model, q, constraint_jacobian(model, q, constraints))
-        force = felt.forces(constraint_residual(model, q, constraints), np.ones(1))
+        felt = Felt(model, q, _stacked(model, constraints, (0, model.nv), "own_jacobian", q))
+        phi = _turned(model, q, constraints, constraint_residual(model, q, constraints), back=True)
+        force = felt.forces(phi, np.ones(1))
         q = model.integrate(q, felt.response(force))
     return q, impact(model, q, v, constraints)[0]
 
@@ -197,6 +196,17 @@ def _stacked(
     return np.concatenate(found) if found else np.zeros(shape)
 
 
+def _turned(model: Model, q: Array, constraints: Constraints, x: Array, back: bool = False) -> Array:
+    """What belongs to the rows of constraints in their own axes, in those of their forces; or back."""
+    found, start = [], 0
+    for constraint in constraints:
+        stop = start + constraint.rows(model)
+        R = constraint.turn(model, q)
+        found.append(x[start:stop] if R is None else (R.T if back else R) @ x[start:stop])
+        start = stop
+    return np.concatenate(found) if found else x
+
+
 def _checked(constraints: Any) -> Constraints:
     for constraint in constraints:
         if not isinstance(constraint, Constraint):
@@ -211,10 +221,7 @@ class Felt:
 
     def __init__(self, model: Model, q: Array, J: Array, added: Any = None):
         self.model, self.q, self.added = model, q, added
-        if added is None:
-            parts = [of.innovations(model, q, row) for row in J]
-        else:
-            parts = [of.augmented_innovations(model, q, row, added) for row in J]
+        parts = [self.innovated(row) for row in J]
         self.innovations = np.array([e for e, _ in parts]).reshape(len(J), model.nv)
         answers = [answer for _, answer in parts]
         self.delassus = np.zeros((len(J), len(J)), self.innovations.dtype)
@@ -222,15 +229,21 @@ class Felt:
             for j in range(i + 1):
                 self.delassus[i, j] = self.delassus[j, i] = ops.dot(e, answers[j])
 
+    def innovated(self, x: Array) -> tuple[Array, Array]:
+        """The innovations of generalised forces, and the answers to them."""
+        if self.added is None:
+            return of.innovations(self.model, self.q, x)
+        return of.augmented_innovations(self.model, self.q, x, self.added)
+
     def forces(self, excess: Array, motion: Array) -> Array:
         """Forces along the rows that take away an excess; `motion` says how large is large."""
         return _least(self.delassus, excess, motion, self.model)
 
-    def response(self, forces: Array) -> Array:
-        """M^-1 J^T of some forces."""
-        if not len(forces):
+    def response(self, forces: Array, driven: Array | None = None) -> Array:
+        """M^-1 J^T of some forces, and of others whose innovations are known."""
+        if not len(forces) and driven is None:
             return np.zeros(self.model.nv)
-        total = forces @ self.innovations
+        total = forces @ self.innovations if driven is None else driven + forces @ self.innovations
         if self.added is None:
             return of.innovations_response(self.model, self.q, total)
         return of.augmented_innovations_response(self.model, self.q, total, self.added)

@@ -68,6 +68,18 @@ class Constraint(ABC):
     def acceleration(self, model: Model, q: Array, v: Array, a: Array) -> Array:
         """J a + J' v, the second derivative of the residual."""
 
+    def turn(self, model: Model, q: Array) -> Array | None:
+        """The rotation R to the axes of its rows from those in which they cost least; None for none."""
+        return None
+
+    def own_jacobian(self, model: Model, q: Array) -> Array:
+        """R^T J."""
+        return self.jacobian(model, q)
+
+    def own_acceleration(self, model: Model, q: Array, v: Array, a: Array) -> Array:
+        """R^T (J a + J' v)."""
+        return self.acceleration(model, q, v, a)
+
 
 @dataclass(frozen=True)
 class PointConstraint(Constraint):
@@ -110,6 +122,21 @@ class PointConstraint(Constraint):
 
     def acceleration(self, model: Model, q: Array, v: Array, a: Array) -> Array:
         return _gap_acceleration(model, q, v, a, self.frame, self.point, self.other, self.other_point)
+
+    def turn(self, model: Model, q: Array) -> Array | None:
+        return _pose(model, q, self.frame)[:3, :3] if _is_world(model, self.other) else None
+
+    def own_jacobian(self, model: Model, q: Array) -> Array:
+        if not _is_world(model, self.other):
+            return self.jacobian(model, q)
+        return of.jacobian(model, q, frame=self.frame, point=np.array(self.point))[3:]
+
+    def own_acceleration(self, model: Model, q: Array, v: Array, a: Array) -> Array:
+        if not _is_world(model, self.other):
+            return self.acceleration(model, q, v, a)
+        return of.frame_acceleration(
+            model, q, v, a, frame=self.frame, kind="classical", point=np.array(self.point)
+        )[3:]
 
 
 @dataclass(frozen=True)

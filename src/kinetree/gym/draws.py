@@ -1,29 +1,41 @@
-"""What differs from robot to robot and from episode to episode: where they start, and numbers of theirs."""
+"""What differs from robot to robot and from episode to episode: where they start, and numbers of theirs.
+
+Random numbers are made in two steps. Uniform ones follow from the seed, a name, the number of the robot and
+that of its episode; what they become is part of a kernel, so that it has the same bits wherever it runs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinetree import functions as of
+from kinetree import ops
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.model.ground import Heightfield
 from kinetree.motion.group import moved
 from kinetree.scale import philox
-from kinetree.scale.distributions import Choice, Lognormal, Normal, OnSphere, Source, Uniform
+from kinetree.scale.distributions import Random, Uniform
 
 Array = np.ndarray
 
-RANDOM = (Choice, Lognormal, Normal, OnSphere, Uniform)  # those that give the values of any runs
 STARTS = ("q", "v")
+BLOCK = 4  # numbers that the generator makes at a time
 
 
-def runs_of(index: Array, count: Array | int) -> Array:
-    """Numbers that tell what is drawn for some robots: theirs, and how often it was drawn before."""
-    return (np.asarray(count, np.uint64) << np.uint64(32)) | np.asarray(index, np.uint64)
+class Part(NamedTuple):
+    """Where the uniform numbers for one name stand in a row."""
+
+    name: str
+    start: int
+    size: int
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.size // BLOCK)
 
 
 class Draws:
@@ -32,9 +44,12 @@ class Draws:
     def __init__(self, model: Model, start: Any, given: Mapping[str, Any] | None, ground: Any):
         self.model, self.ground = model, ground
         self.start = _state(model, start)
+        if given is not None and not isinstance(given, Mapping):
+            raise ArgumentError(f"VectorEnv: randomize must be a dictionary by name, got {given!r}")
         self.sources = {name: _source(name, value) for name, value in (given or {}).items()}
         if {"mass", "parameters"} <= set(self.sources):
             raise ArgumentError("VectorEnv: randomize has mass and parameters: give one of them")
+        self.shapes: dict[str, tuple[int, ...]] = {}  # of the numbers of an episode, by the names below
 
     @property
     def names(self) -> list[str]:
@@ -42,59 +57,89 @@ class Draws:
         found = [name for name in self.sources if name not in (*STARTS, "mass")]
         return found + (["parameters"] if "mass" in self.sources else [])
 
-    def numbers(self, shapes: Mapping[str, tuple[int, ...]], seed: int, runs: Array) -> dict[str, Array]:
-        """The numbers of some episodes, by name; `shapes` are those of one."""
-        found = {}
-        for name, shape in shapes.items():
-            if name == "parameters" and "mass" in self.sources:
-                factors = self._values("mass", (self.model.nbodies,), seed, runs)
-                found[name] = self.model.parameters * factors[..., None]
-            else:
-                found[name] = self._values(name, shape, seed, runs)
+    def fitted(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Learn the shapes of the numbers; what does not give such numbers is refused."""
+        self.shapes = dict(shapes)
+        for part in self.parts:
+            source, shape = self.sources[part.name], self._shape(part.name)
+            try:
+                values = np.asarray(source.formed(np.full((1, part.size), 0.25), shape), float)
+            except (TypeError, ValueError):
+                values = np.empty(0)
+            if values.shape != (1, *shape) or not np.isfinite(values).all():
+                raise ArgumentError(
+                    f"VectorEnv: randomize[{part.name!r}] must give {shape or 1} finite numbers for an "
+                    f"episode; it is {source}"
+                )
+
+    # -- uniform numbers
+
+    @property
+    def parts(self) -> list[Part]:
+        """Where the uniform numbers for each name stand."""
+        found, start = [], 0
+        for name, source in self.sources.items():
+            found.append(Part(name, start, source.needed(self._shape(name))))
+            start += BLOCK * found[-1].blocks
         return found
 
-    def states(self, seed: int, runs: Array) -> tuple[Array, Array]:
-        """Where some episodes start."""
-        shape = (self.model.nv,)
-        q, v = (np.tile(x, (len(runs), 1)) for x in self.start)
-        if "q" in self.sources:
-            q = moved(self.model, q, self._values("q", shape, seed, runs))
-        if "v" in self.sources:
-            v = v + self._values("v", shape, seed, runs)
-        return self._lifted(q), v
+    @property
+    def width(self) -> int:
+        """How many uniform numbers an episode takes."""
+        return BLOCK * sum(part.blocks for part in self.parts)
 
-    def _values(self, name: str, shape: tuple[int, ...], seed: int, runs: Array) -> Array:
-        try:
-            values = np.asarray(self.sources[name].values(runs, shape, philox.key_of(seed, name)), float)
-        except (TypeError, ValueError):
-            values = np.empty(0)
-        if values.shape != (len(runs), *shape) or not np.isfinite(values).all():
-            raise ArgumentError(
-                f"VectorEnv: randomize[{name!r}] must give {shape or 1} finite numbers for an episode; it is "
-                f"{self.sources[name]}"
-            )
-        return values
+    def slots(self, seed: int) -> Array:
+        """(width / 4, 3): how each group of four uniform numbers is made."""
+        return philox.slots([(part.name, part.blocks) for part in self.parts], seed)
 
-    def _lifted(self, q: Array) -> Array:
+    # -- what becomes of them, for one robot
+
+    def begun(self, model: Model, u: Array) -> dict[str, Any]:
+        """q, v and the numbers of an episode, by name."""
+        found: dict[str, Any] = {}
+        q, v = self.start
+        for part in self.parts:
+            numbers = u[part.start : part.start + part.size]
+            value = np.asarray(self.sources[part.name].formed(numbers, self._shape(part.name)))
+            value = value if value.ndim else value[()]
+            if part.name == "mass":
+                found["parameters"] = self.model.parameters * value[:, None]
+            elif part.name == "q":
+                q = moved(model, q.astype(value.dtype), value)
+            elif part.name == "v":
+                v = v + value
+            else:
+                found[part.name] = value
+        return found | {"q": self._lifted(model, q), "v": v}
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        own = {"q": (self.model.nv,), "v": (self.model.nv,), "mass": (self.model.nbodies,)}
+        return own[name] if name in own else self.shapes.get(name, ())
+
+    def _lifted(self, model: Model, q: Array) -> Array:
         """Robots on a heightfield start as high above it as `start` is above z = 0."""
         if not isinstance(self.ground, Heightfield):
             return q
-        heights = []
-        poses = of.placements(self.model, q)
+        poses, highest = of.placements(model, q), -np.inf
         for point in self.model.contact_points:
-            pose = poses[:, point.body - 1]
-            x, y, _ = np.moveaxis(pose[:, :3, :3] @ np.array(point.position) + pose[:, :3, 3], -1, 0)
-            heights.append(self.ground.height(x, y)[0])
-        up = np.zeros((len(q), self.model.nv))
-        for pose, body in zip(np.moveaxis(poses, 1, 0), self.model.bodies):
+            pose = poses[point.body - 1]
+            x, y, _ = pose[:3, :3] @ np.array(point.position) + pose[:3, 3]
+            highest = ops.max(highest, self.ground.height(x, y)[0])
+        up = np.zeros(model.nv, poses.dtype)
+        for pose, body in zip(poses, self.model.bodies):
             if body.joint.is_free and body.parent == 0:  # its velocity is along its own axes
                 linear = self.model.coordinate_index(body.joint_name).stop - 3
-                up[:, linear : linear + 3] = np.max(heights, 0)[:, None] * pose[:, 2, :3]
-        return moved(self.model, q, up)
+                up[linear : linear + 3] = highest * pose[2, :3]
+        return moved(model, q, up)
 
 
-def _source(name: str, value: Any) -> Source:
-    if isinstance(value, RANDOM):
+def runs_of(index: Array, count: Array | int) -> Array:
+    """Numbers that tell what is drawn for some robots: theirs, and how often it was drawn before."""
+    return (np.asarray(count, np.uint64) << np.uint64(32)) | np.asarray(index, np.uint64)
+
+
+def _source(name: str, value: Any) -> Random:
+    if isinstance(value, Random):
         return value
     if isinstance(value, tuple) and len(value) == 2:
         return Uniform(*value)

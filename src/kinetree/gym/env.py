@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from kinetree.errors import ArgumentError
 from kinetree.extras import needed
 from kinetree.gym import drive, tensors
-from kinetree.gym.draws import Draws, runs_of
+from kinetree.gym.draws import Draws
+from kinetree.gym.host import HostRobots
 from kinetree.gym.pushes import Push
 from kinetree.gym.task import Task
 from kinetree.model import Model
 from kinetree.stages.function import Function
-from kinetree.stages.job import Job
-from kinetree.stages.target import TARGETS
 
-try:
+if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv as Base
-except ModuleNotFoundError:  # an environment cannot be made then, but the rest of kt.gym can be read
-    Base = object  # type: ignore[assignment, misc]
+else:
+    try:
+        from gymnasium.vector import VectorEnv as Base
+    except ModuleNotFoundError:  # an environment cannot be made then, but the rest of kt.gym can be read
+        Base = object
 
-Array = np.ndarray
 MODES = ("next_step", "same_step", "disabled")
 
 
@@ -62,8 +64,10 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             end of an episode starts a new one and ignores the action; the same step does, with the last
             observation in infos["final_obs"]; or `reset(options={"reset_mask": ...})` does.
         dtype: "float32" or "float64", of the simulation and of all arrays.
-        backend: "numpy", or "torch" or "jax" for tensors that share the memory of these arrays.
-        target: "cpu", or "cuda" to move the robots on a GPU; states and results go there and back.
+        backend: the library of all arrays: "numpy", "torch" or "jax". Tensors share the memory of the
+            results.
+        target: "cpu", or "cuda" for robots that live on a GPU: with "torch" and "jax" actions are taken from
+            there and results stay there; with "numpy" both are copied.
 
     The functions see, by the names of their inputs: q, v after the action; t, s since the start of the
     episode; action and last_action, cut off; last_q and last_v before it; force and velocity (points, 3) of
@@ -71,7 +75,8 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
     what is drawn for them.
 
     A robot whose motion diverges ends its episode: infos["failed"] tells which, their reward is 0, and their
-    last observation is that before the action.
+    last observation is that before the action. On a GPU, where nobody looks at actions, one with NaN does so
+    too; on a processor it is an error.
     """
 
     def __init__(
@@ -85,7 +90,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         time_limit: float | None = 20.0,
         dt: float = 0.002,
         steps: int = 10,
-        control: str = "position",
+        control: Literal["position", "effort"] = "position",
         joints: Sequence[str] | None = None,
         pose: Any = None,
         action_scale: Any = 1.0,
@@ -96,10 +101,11 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         push: Push | None = None,
         ground: Any = True,
         autoreset_mode: Any = "next_step",
-        dtype: str = "float32",
-        backend: str = "numpy",
-        target: str = "cpu",
+        dtype: Literal["float32", "float64"] = "float32",
+        backend: Literal["numpy", "torch", "jax"] = "numpy",
+        target: Literal["cpu", "cuda"] = "cpu",
     ):
+        self._given = {name: x for name, x in locals().items() if name not in ("self", "__class__")}
         gymnasium = needed("gymnasium", "kt.gym.VectorEnv")
         if not isinstance(model, Model):
             raise ArgumentError(f"VectorEnv: model must be a kinetree Model, got a {type(model).__name__}")
@@ -109,22 +115,30 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         self.target, self.backend = _chosen("target", target, ("cpu", "cuda")), tensors.checked(backend)
         named = getattr(autoreset_mode, "name", autoreset_mode)
         self.mode = _chosen("autoreset_mode", named.lower() if isinstance(named, str) else named, MODES)
-        self.push = None if push is None else push.checked(model)
-        self._step = np.asarray(_positive("dt", dt), dtype)  # of the simulation
-        self.dt = dt * _whole("steps", steps)  # of an action
-        self.limit = np.inf if time_limit is None else round(_positive("time_limit", time_limit) / self.dt)
+        self.dt = _positive("dt", dt) * _whole("steps", steps)  # of an action
+        limit = math.inf if time_limit is None else round(_positive("time_limit", time_limit) / self.dt)
+        if not limit:
+            raise ArgumentError(f"VectorEnv: time_limit is {time_limit} s, but an action lasts {self.dt:g} s")
         draws = Draws(model, start, randomize, ground)
         rest = draws.start[0] if pose is None else Draws(model, pose, None, ground).start[0]
         driven = drive.read(model, control, joints, rest, action_scale, kp, kd)
-        self.task = Task(model, driven, functions, steps, ground, draws.names)
-        draws.ground = self.task.ground
-        self._draws = draws
-        self._advance, self._look = self.task.advance(), self.task.look()
-        self._kernel: Any = None
+        if push is not None and not isinstance(push, Push):
+            raise ArgumentError(f"VectorEnv: push must be a kt.gym.Push, got {push!r}")
+        pushed = None if push is None else push.checked(model)
+        waits = self.mode == "next_step"
+        self.task = Task(model, driven, functions, steps, dt, draws, pushed, limit, waits)
         self._spaces(gymnasium)
+        self._ready = False
         self._seed: int | None = None
-        self._clear()
-        self._draw(np.arange(1))  # what does not fit is refused now
+        self._robots = self._made()
+
+    def _made(self) -> Any:
+        """The robots, where they are to be."""
+        if self.target == "cpu":
+            return HostRobots(self.task, self.num_envs, self.dtype, self.backend)
+        from kinetree.gym.device import DeviceRobots
+
+        return DeviceRobots(self.task, self.num_envs, self.dtype, self.backend)
 
     def _spaces(self, gymnasium: Any) -> None:
         spaces, batch = gymnasium.spaces, gymnasium.vector.utils.batch_space
@@ -134,16 +148,6 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         self.single_observation_space = spaces.Box(-np.inf, np.inf, self.task.observed, self.dtype)
         self.action_space = batch(self.single_action_space, self.num_envs)
         self.observation_space = batch(self.single_observation_space, self.num_envs)
-
-    def _clear(self) -> None:
-        n = self.num_envs
-        self._q, self._v = np.zeros((n, self.model.nq), self.dtype), np.zeros((n, self.model.nv), self.dtype)
-        self._action = np.zeros((n, self.task.drive.size), self.dtype)
-        self._seen = np.zeros((n, *self.task.observed), self.dtype)
-        shapes = {name: a.sizes(self.model) for name, a in self.task.drawn.items()}
-        self._drawn = {name: np.zeros((n, *shape), self.dtype) for name, shape in shapes.items()}
-        self._count, self._over = np.zeros(n, int), np.zeros(n, bool)  # actions so far; waits for a reset
-        self._episode, self._total, self._ready = np.zeros(n, int), 0, False
 
     # -- what Gymnasium asks for
 
@@ -155,128 +159,83 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             options: {"reset_mask": (num_envs,) truths} for some environments only; "q" and "v" for states to
                 start from, one or a row for each environment, instead of those drawn.
         """
-        options = dict(options or {})
-        mask = np.asarray(options.pop("reset_mask", np.ones(self.num_envs, bool)))
-        if mask.shape != (self.num_envs,) or mask.dtype != bool:
-            raise ArgumentError(f"VectorEnv: reset_mask must be {self.num_envs} truths, got {mask!r}")
-        if not self._ready and not mask.all():
+        if options is not None and not isinstance(options, Mapping):
+            raise ArgumentError(f"VectorEnv: options must be a dictionary, got {options!r}")
+        options, robots = dict(options or {}), self._open()
+        mask = options.pop("reset_mask", None)
+        mask = mask if mask is None or hasattr(mask, "all") else np.asarray(mask)
+        if not self._ready and mask is not None and not bool(mask.all()):
             raise ArgumentError("VectorEnv: the first reset must be of all environments")
         unknown = set(options) - {"q", "v"}
         if unknown:
             raise ArgumentError(f"VectorEnv: unknown options {sorted(unknown)}; known: reset_mask, q, v")
+        mask = robots.masked(np.ones(self.num_envs, bool) if mask is None else mask)
         if seed is not None or self._seed is None:
             self._seed = secrets.randbits(63) if seed is None else _whole("seed", seed, 0)
-            self._episode[:], self._total = 0, 0
-        self._begin(np.flatnonzero(mask), options)
+            robots.sow(self._seed)
+            super().reset(seed=self._seed)  # Gymnasium's own generator, which nothing here uses
+        robots.begin(mask, options)
         self._ready = True
-        return self._shown(), {}
+        return robots.state("seen"), {}
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict]:
         """The observations, rewards, terminations, truncations and infos after an action of every robot."""
+        robots = self._open()
         if not self._ready:
             raise ArgumentError("VectorEnv: call reset() before step()")
-        n = self.num_envs
-        action = tensors.taken(actions, (n, self.task.drive.size), self.dtype)
-        waiting = self._over if self.mode == "next_step" else np.zeros(n, bool)
-        self._count += 1
-        found = self._moved(action)
-        seen, reward = found["observation"], found["reward"]
-        failed = ~_sound(found) & ~waiting
-        for name, before in (("q", self._q), ("v", self._v), ("observation", self._seen)):
-            if failed.any():
-                found[name][failed] = before[failed]
-        reward[failed | waiting] = 0.0
-        terminated = ((found["terminated"] > 0) | failed) & ~waiting
-        truncated = (self._count >= self.limit) & ~terminated & ~waiting
-        self._q, self._v, self._seen = found["q"], found["v"], seen
-        self._action = np.clip(action, -1.0, 1.0)
-        self._total += 1
-        infos = {name: self._out(failed) for name in ("failed", "_failed") if failed.any()}
-        self._over = over = terminated | truncated
-        again = over if self.mode == "same_step" else waiting
-        if again.any():
-            if self.mode == "same_step":
-                infos |= {"final_obs": self._shown(), "_final_obs": self._out(over.copy())}
-            self._begin(np.flatnonzero(again), {})
-        return self._shown(), *map(self._out, (reward, terminated, truncated)), infos
+        found = robots.act(robots.taken(actions))
+        infos: dict[str, Any] = {}
+        flags = ("failed", "terminated", "truncated")
+        failed, terminated, truncated = (robots.out(found[name], True) for name in flags)
+        if not robots.asks or found["failed"].any():
+            infos = {"failed": failed, "_failed": failed}
+        if self.mode == "same_step":
+            over = robots.arrays["over"]
+            if not robots.asks or over.any():
+                infos |= {"final_obs": robots.state("seen"), "_final_obs": terminated | truncated}
+            robots.begin(over)
+        elif self.mode == "next_step":
+            robots.begin(robots.waited)
+        return robots.state("seen"), robots.out(found["reward"]), terminated, truncated, infos
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Give the memory back; nothing can be done with the environment any more."""
+        self._robots = None
 
     # -- the robots
 
     @property
-    def state(self) -> tuple[Array, Array]:
+    def state(self) -> tuple[Any, Any]:
         """q (num_envs, nq) and v (num_envs, nv) of all robots, copied."""
-        return self._q.copy(), self._v.copy()
+        robots = self._open()
+        return robots.state("q"), robots.state("v")
 
     @property
-    def drawn(self) -> dict[str, Array]:
+    def drawn(self) -> dict[str, Any]:
         """What was drawn for the episodes that are under way, by name, copied."""
-        return {name: array.copy() for name, array in self._drawn.items()}
+        robots = self._open()
+        return {name: robots.state(name) for name in self.task.drawn}
 
-    def _moved(self, action: Array) -> dict[str, Array]:
-        """What the machine code says after an action."""
-        if self.push is not None:
-            runs = runs_of(np.arange(self.num_envs), self._total)
-            given = {name: x for name, x in self._drawn.items() if name == "parameters"}
-            self._v = self.push.pushed(self.model, self._q, self._v, given, self._seed or 0, runs, self.dt)
-        given = {"q": self._q, "v": self._v, "t": (self._count * self.dt).astype(self.dtype)}
-        given |= {"action": action, "last_action": self._action, "dt": self._step, **self._drawn}
-        present = self._advance.present(tuple(given))
-        if self._kernel is None:
-            job = Job(self._advance, self.model, present, {}, str(self.dtype))
-            self._kernel = TARGETS[self.target].executable(job)
-        shapes = [(a.name, (self.num_envs, *a.sizes(self.model))) for a in self._advance.outputs]
-        out = {name: tensors.empty(shape, self.dtype) for name, shape in shapes}
-        self._kernel(*(given[name] for name in present), out=tuple(out.values()))
-        return out
+    def __reduce__(self) -> tuple:
+        """Copies and pickles go on from where the robots are, with the same random numbers."""
+        kept = None if self._robots is None else self._robots.snapshot()
+        return _again, (self._given, kept, self._seed, self._ready)
 
-    def _begin(self, index: Array, states: dict[str, Any]) -> None:
-        """New episodes of some environments."""
-        q, v, numbers = self._draw(index)
-        for name, array, width in (("q", q, self.model.nq), ("v", v, self.model.nv)):
-            if name in states:
-                array[:] = _rows(name, states[name], self.num_envs, width)[index]
-        self._q[index], self._v[index] = q, v
-        for name, values in numbers.items():
-            self._drawn[name][index] = values
-        self._episode[index] += 1
-        self._count[index], self._action[index], self._over[index] = 0, 0.0, False
-        given = {"q": self._q, "v": self._v, **self._drawn}
-        names = self._look.present(tuple(given))
-        self._seen[index] = self._look(self.model, **{name: given[name][index] for name in names})
-
-    def _draw(self, index: Array) -> tuple[Array, Array, dict[str, Array]]:
-        """Where the next episodes of some environments start, and their numbers."""
-        runs, seed = runs_of(index, self._episode[index]), self._seed or 0
-        shapes = {name: a.shape[1:] for name, a in self._drawn.items()}
-        return *self._draws.states(seed, runs), self._draws.numbers(shapes, seed, runs)
-
-    def _shown(self) -> Any:
-        """The observations, which are the caller's to keep."""
-        seen = tensors.empty(self._seen.shape, self.dtype)
-        seen[...] = self._seen
-        return self._out(seen)
-
-    def _out(self, array: Array) -> Any:
-        return tensors.handed_over(array, self.backend)
+    def _open(self) -> Any:
+        if self._robots is None:
+            raise ArgumentError("VectorEnv: the environment is closed: make another one")
+        return self._robots
 
 
-def _sound(found: dict[str, Array]) -> Array:
-    """Which robots are well: their states can be trusted, and all that was made of them is finite."""
-    fine = found["trust"] >= 1
-    for name in ("q", "v", "observation", "reward", "terminated"):
-        array = found[name]
-        fine &= np.isfinite(array).reshape(len(array), -1).all(-1)
-    return fine
-
-
-def _rows(name: str, value: Any, count: int, width: int) -> Array:
-    try:
-        array = np.broadcast_to(np.asarray(value, float), (count, width))
-    except (TypeError, ValueError):
-        raise ArgumentError(f"VectorEnv: option {name!r} must be ({width},) or ({count}, {width})") from None
-    if not np.isfinite(array).all():
-        raise ArgumentError(f"VectorEnv: option {name!r} holds NaN or infinity")
-    return array
+def _again(given: dict[str, Any], kept: dict[str, Any] | None, seed: int | None, ready: bool) -> VectorEnv:
+    """An environment as it was."""
+    env = VectorEnv(**given)
+    env._seed, env._ready = seed, ready
+    if kept is None:
+        env.close()
+    else:
+        env._robots.restore(kept)
+    return env
 
 
 def _functions(given: dict[str, Function | None]) -> dict[str, Function]:

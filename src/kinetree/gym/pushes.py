@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kinetree import ops
 from kinetree.derived import impulse_response
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
-from kinetree.scale import philox
 
-Array = np.ndarray
+NAME, NEEDED = "push", 3  # of the uniform numbers for a push, and how many they are
 
 
 @dataclass(frozen=True)
@@ -37,18 +38,10 @@ class Push:
                 raise ArgumentError(f"Push: {name} must be a positive number, got {value!r}")
         return self
 
-    def pushed(
-        self, model: Model, q: Array, v: Array, numbers: dict[str, Any], seed: int, runs: Array, dt: float
-    ) -> Array:
-        """The velocities after the pushes, if any, that fall into a time `dt`."""
-        chance, size, way = philox.uniform(philox.key_of(seed, "push"), runs, 3).T
-        hit = chance < dt / self.every
-        if not hit.any():
-            return v
-        size, angle = self.impulse * size[hit], 2 * np.pi * way[hit]
-        impulse = np.zeros((len(size), 6))
-        impulse[:, 3], impulse[:, 4] = size * np.cos(angle), size * np.sin(angle)
-        given = {name: x[hit] for name, x in numbers.items() if name == "parameters"}
-        v = v.copy()
-        v[hit] += impulse_response(model, q[hit].astype(float), self.frame, impulse, **given)
-        return v
+    def pushed(self, model: Model, q: Any, v: Any, u: Any, dt: float) -> Any:
+        """The velocity of a robot after the push, if any, that falls into a time `dt`; u is uniform (3,)."""
+        chance, size, way = u
+        angle = 2 * math.pi * way
+        size = ops.where(ops.less(chance, dt / self.every), self.impulse * size, 0.0)
+        impulse = np.array([0.0, 0.0, 0.0, size * ops.cos(angle), size * ops.sin(angle), 0.0])
+        return v + impulse_response(model, q, self.frame, impulse)

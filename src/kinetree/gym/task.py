@@ -1,8 +1,14 @@
-"""What an action does to one robot, and what is seen of it then: one function of a model, one kernel."""
+"""What an action does to one robot, and how its episodes end and begin: two functions of a model.
+
+Both know one robot only; flags are numbers, 1 or 0. Whoever runs them (`host.py`, `device.py`) keeps the
+arrays, and brings the uniform random numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -10,15 +16,19 @@ import numpy as np
 from kinetree import ops
 from kinetree.compiler.ir.check import kind_of
 from kinetree.errors import ArgumentError
+from kinetree.gym.draws import STARTS, Draws
 from kinetree.gym.drive import Drive
+from kinetree.gym.pushes import NEEDED, Push
 from kinetree.model import Model
 from kinetree.motion.contact import INPUTS as CONTACT
 from kinetree.motion.contact import contact_step, resolved
 from kinetree.motion.steps import step
+from kinetree.ops import expr as ex
 from kinetree.ops.control import repeat, trust
 from kinetree.stages.function import Function
 from kinetree.stages.own import OwnFunction
-from kinetree.sweep.signature import MODEL_INPUTS, Argument, arguments
+from kinetree.sweep.numbers import with_numbers
+from kinetree.sweep.signature import MODEL_INPUTS, SIZES, Argument, arguments
 
 Array = np.ndarray
 
@@ -32,17 +42,21 @@ class Task:
     Args:
         model, drive: the robot, and how actions act on it.
         functions: of a model, by what they give: "observation", "reward", "terminated" (may be absent).
-        steps: of the simulation, that an action lasts.
-        ground: as for `kt.simulate`.
-        drawn: names of numbers that differ between robots.
+        steps, dt: of the simulation, that an action lasts, and how long each is.
+        draws: where episodes start, and what else differs between robots.
+        push: if robots are pushed.
+        limit: the number of actions after which an episode is truncated.
+        waits: a robot whose episode is over waits for one action, which does nothing.
     """
 
     def __init__(
-        self, model: Model, drive: Drive, functions: dict[str, Function], steps: int, ground: Any,
-        drawn: Iterable[str],
+        self, model: Model, drive: Drive, functions: dict[str, Function], steps: int, dt: float, draws: Draws,
+        push: Push | None = None, limit: float = math.inf, waits: bool = False,
     ):  # fmt: skip
-        self.model, self.drive, self.functions, self.steps = model, drive, functions, steps
-        self.ground = resolved(model, ground, "discrete", "VectorEnv")
+        self.model, self.drive, self.functions, self.steps, self.dt = model, drive, functions, steps, dt
+        self.draws, self.push, self.limit, self.waits = draws, push, limit, waits
+        self.ground = draws.ground = resolved(model, draws.ground, "discrete", "VectorEnv")
+        drawn = draws.names
         n = drive.size
         self.offered = {a.name: a for a in arguments(
             f"q, v, t, action({n}), last_action({n}), last_q(nq), last_v(nv), force(points, 3), "
@@ -57,6 +71,7 @@ class Task:
         wanted = [name for name in drawn if name not in self.drawn]
         self.drawn |= {name: self._asked(name) for name in wanted}
         self._check()
+        draws.fitted({name: a.sizes(model) for name, a in self.drawn.items()})
 
     def _asked(self, name: str) -> Argument:
         """What the functions of the task take under a name that only they know."""
@@ -97,57 +112,120 @@ class Task:
 
     # -- the two functions of a model
 
+    @property
+    def kept(self) -> dict[str, Argument]:
+        """What is kept of each robot from action to action, besides what is drawn."""
+        numbers = arguments(f"q, v, count, over, last_action({self.drive.size})")
+        return {a.name: a for a in (*numbers[:2], Argument("seen", self._seen), *numbers[2:])}
+
     def advance(self) -> OwnFunction:
-        """(q, v) after an action, what the functions say of it, and `trust`: at least 1 if all is well."""
+        """`_advanced`, the same object for equal tasks: their kernels are found again."""
+        facts = self.drive, self.steps, self.dt, self.push, self.limit, self.waits, self.ground, self.drawn
+        key = "advance", *self.functions.items(), _digest(facts)
+        return self.model.memo(key, self._advanced)
+
+    def begin(self) -> OwnFunction:
+        """`_begun`, likewise."""
+        draws = self.draws
+        facts = self.drive.size, draws.start, draws.sources, self.ground, self.drawn
+        return self.model.memo(("begin", self.functions["observation"], _digest(facts)), self._begun)
+
+    def _advanced(self) -> OwnFunction:
+        """An action of a robot: its state and what is seen after it, and how the episode goes on.
+
+        Inputs: what is kept and drawn, the action (between -1 and 1), `bad` (above 0 if the action makes no
+        sense), dt, and `push` (3 uniform numbers) if robots are pushed. Outputs: q, v, seen, count, over, and
+        reward, terminated, truncated, failed.
+        """
 
         def advanced_by_action(model: Model, **given: Any) -> tuple:
+            waiting = ops.less(0.5, given["over"]) if self.waits else False
+            count = given["count"] + 1.0
+            given["t"] = count * (self.steps * given["dt"])
+            if self.push is not None:
+                length = self.steps * self.dt
+                given["v"] = self.push.pushed(model, given["q"], given["v"], given["push"], length)
             after = self._moved(model, given)
             sure = trust(given["q"])
-            numbers = [self._call(role, model, after) for role in ("observation", "reward")]
+            seen, reward = (self._call(role, model, after) for role in ("observation", "reward"))
             over = self._call("terminated", model, after) if "terminated" in self.functions else 0.0
             over = ops.where(over, 1.0, 0.0) if kind_of(over) == "truth" else over
-            return after["q"], after["v"], *numbers, over, ops.min(sure, trust(given["q"]))
+            sure = ops.min(sure, trust(given["q"]))
+            found = {"q": after["q"], "v": after["v"], "seen": seen}
+            size = sum(ops.abs(x) for part in (*found.values(), reward, over) for x in np.ravel(part))
+            fine = _both(ops.less(size, math.inf), ops.less_equal(1.0, sure))
+            failed = _both(_not(_both(fine, ops.less(given["bad"], 0.5))), _not(waiting))
+            ended = _both(_not(_both(_not(failed), ops.less_equal(over, 0.0))), _not(waiting))
+            late = ops.less_equal(self.limit, count) if self.limit < math.inf else False
+            late = _both(_both(late, _not(ended)), _not(waiting))
+            kept = [_chosen(failed, given[name], x) for name, x in found.items()]
+            reward = ops.where(failed, 0.0, ops.where(waiting, 0.0, reward))
+            flags = [ops.where(x, 1.0, 0.0) for x in (ended, late, failed)]
+            return *kept, count, ops.max(flags[0], flags[1]), reward, *flags
 
-        outputs = (*arguments("q, v"), self._observation, *arguments("reward, terminated, trust"))
-        return self._function(advanced_by_action, ("q", "v", "t", "action", "last_action", "dt"), outputs)
+        names = ("q", "v", "seen", "count", "over", "last_action")
+        extra = arguments(f"action({self.drive.size}), bad, dt")
+        extra += arguments(f"push({NEEDED})") if self.push is not None else ()
+        inputs = [*(self.kept[name] for name in names), *extra, *self.drawn.values()]
+        outputs = [self.kept[name] for name in names[:5]]
+        return self._function(
+            advanced_by_action, inputs, [*outputs, *arguments("reward, terminated, truncated, failed")]
+        )
 
-    def look(self) -> OwnFunction:
+    def _begun(self) -> OwnFunction:
+        """A new episode, if `again` is above 0.5: what is kept and drawn, then.
+
+        Inputs: again, what was kept and drawn (`old_...`), the uniform numbers of the episode, and `given_q`,
+        `given_v` if it shall start there. Outputs: what is kept and drawn.
+        """
+        shapes = self.kept | self.drawn
+
+        def episode_begun(model: Model, **given: Any) -> tuple:
+            again = ops.less(0.5, given["again"])
+            found = self.draws.begun(model, given.get("u", np.zeros(0)))
+            for name in STARTS:
+                found[name] = found[name] if given[f"given_{name}"] is None else given[f"given_{name}"]
+            changed = with_numbers(model, found.get("parameters"), found.get("gravity"))
+            found["seen"] = self._first(changed, found)
+            found |= {"count": 0.0, "over": 0.0, "last_action": np.zeros(self.drive.size)}
+            return tuple(_chosen(again, found[name], given[f"old_{name}"]) for name in shapes)
+
+        inputs = [Argument("again", ()), *(Argument(f"old_{a.name}", a.shape) for a in shapes.values())]
+        inputs += [Argument("u", (self.draws.width,))] if self.draws.width else []
+        inputs += [Argument(f"given_{name}", shapes[name].shape) for name in STARTS]
+        return self._function(episode_begun, inputs, [Argument(a.name, a.shape) for a in shapes.values()])
+
+    def _first(self, model: Model, given: dict[str, Any]) -> Any:
         """The observation of a robot that nothing has happened to."""
-
-        def observation_at_start(model: Model, **given: Any) -> Any:
-            points = np.zeros((len(self.model.contact_points), 3))
-            none = np.zeros(self.drive.size)
-            still = {"t": 0.0, "action": none, "last_action": none, "tau": np.zeros(model.nv)}
-            still |= {"force": points, "velocity": points, "last_q": given["q"], "last_v": given["v"]}
-            return self._call("observation", model, given | still)
-
-        return self._function(observation_at_start, ("q", "v"), (self._observation,))
+        points, none = np.zeros((SIZES["points"](self.model), 3)), np.zeros(self.drive.size)
+        still = {"t": 0.0, "action": none, "last_action": none, "tau": np.zeros(model.nv)}
+        still |= {"force": points, "velocity": points, "last_q": given["q"], "last_v": given["v"]}
+        return self._call("observation", model, given | still)
 
     @property
-    def _observation(self) -> Argument:
-        return Argument("observation", self.functions["observation"].outputs[0].shape)
+    def _seen(self) -> tuple:
+        return self.functions["observation"].outputs[0].shape
 
-    def _function(self, body: Any, names: tuple[str, ...], outputs: tuple[Argument, ...]) -> OwnFunction:
+    def _function(self, body: Any, inputs: list[Argument], outputs: list[Argument]) -> OwnFunction:
         body.__module__ = ""  # what it computes does not follow from the package's own source
-        own = [a for name, a in self.drawn.items() if name not in ("parameters", "gravity")]
-        known = self.offered | {"dt": Argument("dt", ())}
-        inputs = [*(known[name] for name in names), *(Argument(a.name, a.shape) for a in own)]
-        return OwnFunction(body, inputs, outputs, {})
+        own = [Argument(a.name, a.shape, a.name.startswith("given_")) for a in inputs]
+        common = {a.name for a in MODEL_INPUTS}  # which every function takes
+        return OwnFunction(body, [a for a in own if a.name not in common], outputs, {})
 
     # -- their parts
 
     def _moved(self, model: Model, given: dict[str, Any]) -> dict[str, Any]:
         """Everything that is known after the steps of an action."""
-        action = np.array([ops.max(-1.0, ops.min(1.0, a)) for a in given["action"]])
+        action = given["action"]
         gains = [given[name] if name in given else getattr(self.drive, name) for name in GAINS]
         acting = self.drive.acting(model, action, *gains)
         felt = {name: given[name] for name in CONTACT if name in given}
-        points, dt = np.zeros((len(self.model.contact_points), 3)), given["dt"]
+        points, dt = np.zeros((SIZES["points"](self.model), 3)), given["dt"]
 
         def one(q: Any, v: Any, force: Any, velocity: Any) -> tuple:
             if self.ground is None:
                 return *step(model, q, v, dt=dt, ground=False, **acting), points, points
-            return contact_step(model, q, v, dt=dt, ground=self.ground, **acting, **felt)
+            return contact_step(model, q, v, dt=dt, ground=self.ground, **acting, **felt)[:4]
 
         q, v, force, velocity = repeat(self.steps, one, given["q"], given["v"], points, points)
         after = {"q": q, "v": v, "force": force, "velocity": velocity, "action": action}
@@ -157,3 +235,24 @@ class Task:
     def _call(self, role: str, model: Model, known: dict[str, Any]) -> Any:
         function = self.functions[role]
         return function(model, **{a.name: known[a.name] for a in function.own_inputs if a.name in known})
+
+
+def _digest(facts: Any) -> bytes:
+    """A few bytes that tell settings apart."""
+    return hashlib.sha256(pickle.dumps(facts)).digest()
+
+
+def _both(a: Any, b: Any) -> Any:
+    return ex.logic("and", *(x if isinstance(x, ops.Expr) else bool(x) for x in (a, b)))
+
+
+def _not(a: Any) -> Any:
+    return ex.logic("not", a if isinstance(a, ops.Expr) else bool(a))
+
+
+def _chosen(condition: Any, a: Any, b: Any) -> Any:
+    """Number by number `a` where the condition holds, else `b`."""
+    if np.ndim(b) == 0:
+        return ops.where(condition, a, b)
+    pairs = zip(np.ravel(np.asarray(a, object)), np.ravel(np.asarray(b, object)), strict=True)
+    return np.array([ops.where(condition, x, y) for x, y in pairs]).reshape(np.shape(b))

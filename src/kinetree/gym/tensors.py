@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.compiler.runtime.on_device import is_on_device
 from kinetree.errors import ArgumentError
 from kinetree.extras import needed
 
@@ -35,16 +36,22 @@ def handed_over(array: np.ndarray, backend: str) -> Any:
         return needed("torch", "VectorEnv").from_numpy(array)
     if backend == "jax":
         jax = needed("jax", "VectorEnv")
-        return jax.numpy.asarray(array) if array.dtype == bool else jax.dlpack.from_dlpack(array)
+        return jax.dlpack.from_dlpack(array)
     return array
 
 
 def taken(actions: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """What a policy gives, as an array (num_envs, size) of finite numbers."""
+    if is_on_device(actions):
+        raise ArgumentError(
+            "VectorEnv: actions are on a GPU, but the robots are not: make the environment with "
+            "target='cuda', or move them; nothing is copied unasked"
+        )
     if hasattr(actions, "detach"):
-        actions = actions.detach().cpu()
+        actions = actions.detach()
     try:
-        array = np.asarray(actions, dtype)
+        array = np.asarray(actions)
+        array = array.astype(dtype, casting="same_kind" if array.dtype.kind in "cf" else "unsafe", copy=False)
     except (TypeError, ValueError):
         raise ArgumentError(f"VectorEnv: actions must be numbers, got a {type(actions).__name__}") from None
     if array.shape != shape:

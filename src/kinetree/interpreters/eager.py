@@ -21,6 +21,7 @@ from kinetree.interpreters.triples import Triples
 from kinetree.model.canonical import Homes
 from kinetree.model.configuration import refuse_unsound_node
 from kinetree.model.geometry import ContactPoint
+from kinetree.model.manifold import count
 from kinetree.model.node import Node
 from kinetree.ops import Expr
 from kinetree.ops.control import repeated
@@ -111,13 +112,27 @@ class EagerSweep(Sweep):
 
     @cached_property
     def contacts(self) -> list[tuple[Handle, ContactPoint]]:  # type: ignore[override]
+        homes = ((point, *self._home(point.body)) for point in self.model.contact_points)
+        return [(place, point if way is None else point.moved(way)) for point, place, way in homes]
+
+    def _home(self, body: int) -> tuple[Handle, Pose | None]:
+        """Where a body of the model is, and its pose there; None if it is a body of the sweep itself."""
+        place = self.model.location(body)
+        if self.homes is None or place[0] < 0:
+            return Handle(*place), None
+        place, way = self.homes[place]
+        return Handle(*place), Pose.from_transform(way)
+
+    @cached_property
+    def pairs(self) -> list[tuple[Handle, Handle, tuple, int]]:  # type: ignore[override]
+        parts = {part.name: part for part in self.model.geometries}
         found = []
-        for point in self.model.contact_points:
-            place = self.model.location(point.body)
-            if self.homes is not None:
-                place, way = self.homes[place]
-                point = point.moved(Pose.from_transform(way))
-            found.append((Handle(*place), point))
+        for pair in self.model.pairs:
+            a, b = parts[pair.geometry], parts[pair.other]
+            (here, way), (there, other) = self._home(a.body), self._home(b.body)
+            at = a.placement if way is None else way @ a.placement
+            to = b.placement if other is None else other @ b.placement
+            found.append((here, there, (a.shape, at, b.shape, to), count(a.shape, b.shape)))
         return found
 
     def paths(self, bodies: Sequence[Handle]) -> set[Handle]:
@@ -276,7 +291,9 @@ def eager_input(tree: EagerSweep, argument: Any, value: Any) -> Any:
         return CoordinateInput(tree, value, "v_index")
     if argument.shape == ("nu",):
         return CoordinateInput(tree, value, "u_index")
-    return (0,) * argument.shape[0] if value is None else value
+    if value is not None:
+        return value
+    return (0,) * argument.shape[0] if isinstance(argument.shape[0], int) else ()
 
 
 def run(

@@ -40,7 +40,7 @@ def trace(
     inputs, values = [], {}
     for argument in (*algorithm.inputs, *MODEL_INPUTS):
         if argument.name in present:
-            shape = argument.sizes(model)
+            shape = argument.sizes(model, options)
             array = graph.array(argument.name, "input", math.prod(shape))
             inputs.append(array)
             loads = np.empty(array.size, object)

@@ -8,6 +8,7 @@ from kinetree.errors import FileError, ModelError
 from kinetree.io.description import Description, Joint, Link, Names, Z
 from kinetree.io.inertia import check_inertias
 from kinetree.io.loops import add_closures, choose_closures, close_loops, leave_open
+from kinetree.io.pairs import pairs_of
 from kinetree.io.placement import from_z, snap, snap_axis, snap_joint
 from kinetree.io.report import LoadReport, Log, Where, finding
 from kinetree.io.singular import checked_motion
@@ -32,10 +33,11 @@ def build(
     snap: float = 0.0,
     merge: bool = True,
     close: bool = True,
+    within: bool = False,
 ) -> Model | None:
     """The model of a description, checked, repaired, snapped, merged and closed; None if `log` has errors.
 
-    The findings of `log` are its report.
+    The findings of `log` are its report. `within` lets the links of one robot touch each other.
     """
     log.checkpoint()
     if not close:
@@ -60,8 +62,9 @@ def build(
     if log.errors:
         return None
     postures = named_configurations(robot, model, log)
+    touching = {"geometries": stiffened(robot, model), "pairs": pairs_of(robot, model, within, log)}
     report = LoadReport(robot.file, robot.format, tuple(log.findings))
-    return model.remade(report=report, postures=postures, geometries=stiffened(robot, model))
+    return model.remade(report=report, postures=postures, **touching)
 
 
 def stiffened(robot: Description, model: Model) -> tuple[Geometry, ...]:

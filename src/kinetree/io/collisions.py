@@ -25,6 +25,7 @@ from kinetree.io.report import Log, Where
 from kinetree.io.xml import Element
 from kinetree.model.geometry import DISSIPATION, SINK
 from kinetree.model.hull import Points, outermost, shortfall, spread
+from kinetree.model.pairs import Pair, pair_of
 from kinetree.model.serialize import geometry_of, ground_of
 from kinetree.model.shapes import Box, Capsule, Cylinder, Shape, Sphere, Vertices
 from kinetree.spatial.pose import Pose
@@ -65,6 +66,7 @@ class Collisions:
         if len(self.robot.geometries) >= _MOST:
             self.note("contact-shape", where, f"more than {_MOST} shapes: the others are left out")
             return
+        contact.setdefault("home", link)
         label = self.names.claim(name if name and name.isprintable() and name.strip() else link)
         self.robot.geometries.append(Geometry(label, where, link, shape, placement, **contact))
 
@@ -169,9 +171,10 @@ class Collisions:
 
     # -- what `kinetree.save` wrote
 
-    def restore(self, geometries: list[tuple[Element, str]], grounds: list[tuple[Element, str]]) -> bool:
-        """Take shapes and ground from texts of our own; False if there are none, or they make no sense."""
+    def restore(self, *texts: list[tuple[Element, str]]) -> bool:
+        """Take what touches from texts of our own; False if there are none, or they make no sense."""
         robot = self.robot
+        geometries, grounds, pairs = texts
         try:
             for element, text in grounds:
                 robot.ground = ground_of(json.loads(text), element.label)
@@ -183,13 +186,20 @@ class Collisions:
                     raise ModelError(f"there is no body {link!r}")
                 placement = given.pop("placement") or Pose.identity()
                 self.add(given.pop("name", None), link, element.where, given.pop("shape"), placement, **given)
+            for element, text in pairs:
+                robot.pairs.append(pair_of(tuple(Pair(**json.loads(text))), element.label))
+                names = {part.name for part in robot.geometries}
+                if not names.issuperset(robot.pairs[-1][:2]):
+                    raise ModelError(f"there are no geometries {robot.pairs[-1][:2]}")
+            robot.restored = any(texts)
         except (KinetreeError, ValueError, TypeError, RecursionError) as error:
             robot.geometries.clear()
+            robot.pairs.clear()
             self.names = Names()
             problem = f"<{element.tag}> makes no sense: {shorten(str(error))}"
             self.note("contact-shape", element.where, problem)
             return False
-        return bool(geometries or grounds)
+        return any(texts)
 
 
 def _outermost(vertices: Points) -> Points:
@@ -213,10 +223,11 @@ def _ball() -> Points:
 
 
 def read_collisions(
-    robot: Description, read: Callable[[Collisions, Element], None] | None, reach: Reach, log: Log
+    robot: Description, read: Callable[[Collisions, Any], None] | None, reach: Reach, log: Log
 ) -> None:
     """Give a robot the collision shapes of its file, and the ground that it stands on; `read` finds them."""
-    if read is not None and robot.document is not None:
+    source = robot.colliders if robot.document is None else robot.document
+    if read is not None and source is not None:
         found = Collisions(robot, reach, log)
-        read(found, robot.document)
+        read(found, source)
         found.finish()

@@ -17,6 +17,7 @@ from kinetree.io.xml import Element
 from kinetree.model import Limits
 from kinetree.model.geometry import DISSIPATION, FRICTION
 from kinetree.model.ground import Ground, Heightfield
+from kinetree.model.pairs import Pair
 from kinetree.model.parts import Mimic
 from kinetree.model.shapes import Shape
 from kinetree.spatial.inertia import Inertia
@@ -100,6 +101,10 @@ class Geometry:
     stiffness: float | None = None  # of each point, N/m; None: by `sink`
     dissipation: float = DISSIPATION
     sink: float | None = None  # m: how far the robot sinks in that stands on one such point
+    groups: tuple[int, int] = (1, 1)  # bits: what it is, and what it meets
+    owner: str = ""  # the robot that it belongs to
+    surface: Any = None  # with a method `on` that says how rough it is on another one
+    home: str = ""  # its link in the file
 
 
 @dataclass(slots=True)
@@ -155,6 +160,10 @@ class Description:
     rotors: list[Rotor] = field(default_factory=list)
     geometries: list[Geometry] = field(default_factory=list)
     ground: Ground | Heightfield | None = None
+    pairs: list[Pair] = field(default_factory=list)  # of geometries that the file names
+    excluded: set[frozenset[str]] = field(default_factory=set)  # links that do not touch each other
+    collide: set[str] = field(default_factory=set)  # owners whose links touch each other
+    restored: bool = False  # what touches is as we wrote it
     still: list[tuple[Element, Pose, Any]] = field(default_factory=list)  # geoms of the world of MJCF
     configurations: list[Keyframe] = field(default_factory=list)
     closures: list[Closure] = field(default_factory=list)
@@ -166,6 +175,7 @@ class Description:
     gravity: Vector = (0.0, 0.0, -9.81)
     file_order: bool = False  # bodies come in the order of the file, not depth first
     document: Element | None = None
+    colliders: Any = None  # what collisions are read from, where there is no document
 
     def parent_joints(self) -> dict[str, Joint]:
         """The joint that carries each link."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kinetree.io.collisions import Collisions
 from kinetree.io.description import Description
@@ -24,7 +24,7 @@ from kinetree.io.splice import Splice
 from kinetree.io.urdf import read_urdf
 from kinetree.io.urdf_collisions import read_urdf_collisions
 from kinetree.io.usd import read_usd
-from kinetree.io.xml import Element
+from kinetree.io.usd_collisions import read_usd_collisions
 from kinetree.model import Model
 
 
@@ -41,7 +41,7 @@ class Format(NamedTuple):
     roots: tuple[str, ...] = ()  # tags of its root element, if it is XML
     opening: str = "<"  # the characters that it may begin with
     postures: bool = False  # whether it holds named configurations
-    collisions: Callable[[Collisions, Element], None] | None = None  # reads what touches
+    collisions: Callable[[Collisions, Any], None] | None = None  # reads what touches
 
 
 FORMATS = {
@@ -56,7 +56,7 @@ FORMATS = {
         collisions=read_mjcf_collisions,
     ),
     "sdf": Format((".sdf", ".world"), read_sdf, fix_sdf, write_sdf, ("sdf",), collisions=read_sdf_collisions),
-    "usd": Format(LAYERS, read_usd, None, None, opening="#P"),
+    "usd": Format(LAYERS, read_usd, None, None, opening="#P", collisions=read_usd_collisions),
     "json": Format((".json",), read_json, None, write_json, opening="{", postures=True),
 }
 

@@ -46,6 +46,7 @@ def load(
     density: float | None = None,
     loops: str = "close",
     geometry: bool = True,
+    self_collision: bool = False,
     xacro_args: Mapping[str, Any] | None = None,
 ) -> Model:
     """The robot that a URDF, MJCF, SDF, USD or kinetree JSON file describes.
@@ -72,6 +73,8 @@ def load(
         loops: "close" closes loops (`<connect>`, `<weld>` and polynomials of MJCF, `<loop>` of URDF+, joints
             on a link that another one carries in SDF and USD); "ignore" leaves them open, and says so.
         geometry: read collision shapes and the ground (see the page on geometry). False leaves them out.
+        self_collision: let the links of one robot touch each other, except for neighbours, as far as the file
+            does not forbid it. Bodies of different robots of one file do in any case.
         xacro_args: the arguments of a xacro template, {} if it has none; needs the package `xacro`. Templates
             can run any code: give them only for files that you trust. None refuses templates.
 
@@ -92,7 +95,7 @@ def load(
     kind = format_of(document, format)
     robot = kind.read(document, log)
     if isinstance(robot, Model):
-        robot = robot if geometry else robot.remade(geometries=(), ground=None)
+        robot = robot if geometry else robot.remade(geometries=(), ground=None, pairs=())
         return robot if loops == "close" else robot.spanning_tree
     if geometry:
         read_collisions(robot, kind.collisions, document.reach, log)
@@ -100,7 +103,8 @@ def load(
         frames_of_geoms(robot, log)
     if document.package_dirs and robot.document is not None:
         check_meshes(robot.document, document.reach, log)
-    model = build(robot, log, base=base, snap=snap, merge=merge_fixed, close=loops == "close")
+    model = build(robot, log, base=base, snap=snap, merge=merge_fixed, close=loops == "close",
+                  within=self_collision)  # fmt: skip
     log.raise_errors()
     assert model is not None
     _warn(model.report)

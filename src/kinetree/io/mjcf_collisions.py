@@ -22,18 +22,21 @@ from kinetree.io.mjcf_mesh import Meshes, fitted
 from kinetree.io.placement import HERE
 from kinetree.io.polyhedra import MeshError
 from kinetree.io.report import Log
-from kinetree.io.text import CUSTOM, GEOMETRY, GROUND
+from kinetree.io.text import CUSTOM, GEOMETRY, GROUND, PAIR
 from kinetree.io.xml import Element
 from kinetree.model.geometry import DISSIPATION, EARTH
 from kinetree.model.ground import Ground, Heightfield
+from kinetree.model.pairs import Pair
 from kinetree.model.shapes import Shape
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import dot, mat_vec
 
-SOLREF, SOLIMP = (0.02, 1.0), (0.9, 0.95)  # MuJoCo's own
+SOLREF, SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's own
 FRICTION = 1.0
 _GROUNDS = ("plane", "hfield")
+FEET = 4  # points that a robot stands on
 _LOWEST, _HIGHEST = 1e-4, 0.9999  # of impedances, as MuJoCo bounds them
+_NARROW = 1e-15  # m: a width below which it takes the mean of both
 
 
 class Surface(NamedTuple):
@@ -41,8 +44,8 @@ class Surface(NamedTuple):
 
     friction: float | None = None
     condim: int | None = None
-    solref: tuple[float, float] | None = None
-    solimp: tuple[float, float] | None = None
+    solref: tuple[float, ...] | None = None
+    solimp: tuple[float, ...] | None = None
     priority: int = 0
     contype: int = 1
     conaffinity: int = 1
@@ -66,7 +69,8 @@ def read_mjcf_collisions(found: Collisions, root: Element) -> None:
     custom = [e for section in root.all("custom") for e in section.all("text")]
     ours = [(e, (e.get("name") or "").removeprefix(CUSTOM).partition(":")[0]) for e in custom
             if (e.get("name") or "").startswith(CUSTOM)]  # fmt: skip
-    texts = [[(e, e.get("data") or "") for e, kind in ours if kind == tag] for tag in (GEOMETRY, GROUND)]
+    kinds = (GEOMETRY, GROUND, PAIR)
+    texts = [[(e, e.get("data") or "") for e, kind in ours if kind == tag] for tag in kinds]
     if found.restore(*texts):
         return
     flags = [flag for option in root.all("option") for flag in option.all("flag")]
@@ -80,6 +84,7 @@ class _Reader:
     def __init__(self, found: Collisions, root: Element) -> None:
         self.found, self.robot = found, found.robot
         self.fall = hypot(*self.robot.gravity) or EARTH
+        self.above = {joint.child: joint.parent for joint in self.robot.joints.values()}
         self.below: tuple[str, Surface] | None = None  # the geom that is the ground
         self.fields = {e.get("name"): e for section in root.all("asset") for e in section.all("hfield")}
         self.pairs: dict[frozenset[str], Element] = {}
@@ -87,6 +92,8 @@ class _Reader:
             for pair in section.all("pair"):
                 ends = frozenset((pair.get("geom1") or "", pair.get("geom2") or ""))
                 self.pairs[ends] = pair
+            for pair in section.all("exclude"):
+                self.robot.excluded.add(frozenset((pair.get("body1") or "", pair.get("body2") or "")))
 
     def read(self) -> None:
         still = [(e, frame, meshes) for e, frame, meshes in self.robot.still if _kind(e) not in _GROUNDS]
@@ -98,7 +105,7 @@ class _Reader:
         for link in self.robot.links.values():
             for geom in link.geoms:
                 self._read_geom(link.name, *geom)
-        self._report_pairs()
+        self._read_pairs()
 
     def _read_geom(self, link: str, element: Element, frame: Pose, meshes: Meshes) -> None:
         found, where = self.found, element.where
@@ -121,7 +128,15 @@ class _Reader:
         if (contact.condim or 3) > 3:
             found.note("contact-parameter", where, "torsional and rolling friction (condim 4 and 6)")
         if shape is not None:
-            found.add(element.get("name"), link, where, shape, frame @ placement, **self._numbers(contact))
+            more = {"groups": (own.contype, own.conaffinity), "owner": self._owner(link), "surface": own}
+            numbers = self._numbers(contact)
+            found.add(element.get("name"), link, where, shape, frame @ placement, **numbers, **more)
+
+    def _owner(self, link: str) -> str:
+        """The body of the world that carries a link."""
+        while (above := self.above.get(link, WORLD)) != WORLD:
+            link = above
+        return link
 
     def _pair(self, element: Element) -> Element | None:
         """What `<pair>` says about a geom and the ground."""
@@ -227,13 +242,19 @@ class _Reader:
             raise MeshError("its file has other counts than its size says")
         return np.frombuffer(content, "<f4", offset=8).astype(float).reshape(rows, columns)
 
-    def _report_pairs(self) -> None:
+    def _read_pairs(self) -> None:
         ground = None if self.below is None else self.below[0]
-        others = [pair for ends, pair in self.pairs.items() if ground not in ends]
-        if others:
-            text = "<pair>: bodies that touch each other"
-            for pair in others:
-                self.found.note("contact-parameter", pair.where, text)
+        names = {part.name for part in self.robot.geometries}
+        for ends, pair in self.pairs.items():
+            if ground in ends:
+                continue
+            if not names.issuperset(ends) or len(ends) != 2:
+                self.found.note("contact-parameter", pair.where, "<pair> of geoms that were not read")
+                continue
+            surface, rough = surface_of(pair), None
+            if surface.friction is not None or surface.condim == 1:
+                rough = self._numbers(surface)["friction"]
+            self.robot.pairs.append(Pair(pair.get("geom1") or "", pair.get("geom2") or "", rough))
 
 
 def surface_of(element: Element) -> Surface:
@@ -251,29 +272,53 @@ def surface_of(element: Element) -> Surface:
     return Surface(
         friction[0] if friction else None,
         whole("condim", 3) if element.get("condim") else None,
-        (solref[0], solref[1]) if len(solref) > 1 else None,
-        (solimp[0], solimp[1]) if len(solimp) > 1 else None,
+        (*solref, *SOLREF[len(solref) :]) if solref else None,
+        (*solimp, *SOLIMP[len(solimp) :]) if solimp else None,
         whole("priority", 0),
         whole("contype", 1),
         whole("conaffinity", 1),
     )
 
 
-def sink(solref: tuple[float, float], solimp: tuple[float, float], fall: float) -> tuple[float, float]:
+def sink(solref: tuple[float, ...], solimp: tuple[float, ...], fall: float) -> tuple[float, float]:
     """How far a robot that stands still on one point sinks in, m, and the damping ratio.
 
-    At rest MuJoCo balances d k r = (1 - d) g at the impedance d = solimp[0], with the stiffness for unit mass
-    k = d / (dmax timeconst dampratio)^2, or k = -solref[0] d / dmax^2 in its direct form.
+    At rest on n points MuJoCo balances n d k r = (1 - d) g at the impedance d of the depth r, with the
+    stiffness for unit mass k = d / (dmax timeconst dampratio)^2, or k = -solref[0] d / dmax^2 in its direct
+    form. The impedance is taken where four points carry the robot; on one of the same stiffness it is at n r.
     """
-    d, most = (min(max(x, _LOWEST), _HIGHEST) for x in solimp)
-    first, second = solref
+    first, second = solref[:2]
+    most = _bounded(solimp[1])
     if first > 0 and second > 0:
-        k, ratio = d / (most * first * second) ** 2, second
+        stiff, ratio = 1 / (most * first * second) ** 2, second
     elif first < 0:
-        k, ratio = -first * d / most**2, max(-second, 0.0) / (2 * (-first) ** 0.5)
+        stiff, ratio = -first / most**2, max(-second, 0.0) / (2 * (-first) ** 0.5)
     else:
         return sink(SOLREF, solimp, fall)
-    return (1 - d) * fall / (d * k), ratio
+    low, high = 0.0, fall / (_LOWEST**2 * stiff)
+    for _ in range(200):  # what presses grows with the depth, and what is left of the weight falls
+        depth = (low + high) / 2
+        d = impedance(solimp, depth)
+        low, high = (depth, high) if FEET * d * d * stiff * depth < (1 - d) * fall else (low, depth)
+    return FEET * (low + high) / 2, ratio
+
+
+def impedance(solimp: tuple[float, ...], depth: float) -> float:
+    """MuJoCo's impedance at a depth: a smooth step from dmin at the surface to dmax at `width`."""
+    least, most, width, middle, power = solimp[:5]
+    least, most, middle, power = _bounded(least), _bounded(most), _bounded(middle), max(power, 1.0)
+    if width <= _NARROW:
+        return (least + most) / 2
+    x = min(depth / width, 1.0)
+    if x <= middle:
+        y = x**power / middle ** (power - 1)
+    else:
+        y = 1 - (1 - x) ** power / (1 - middle) ** (power - 1)
+    return least + y * (most - least)
+
+
+def _bounded(x: float) -> float:
+    return min(max(x, _LOWEST), _HIGHEST)
 
 
 def _kind(element: Element) -> str:

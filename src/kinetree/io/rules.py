@@ -161,6 +161,8 @@ RULES: dict[str, Rule] = {
         "Add shapes of your own by model.add_geometry if this matters."),
     "contact-shape": Rule("note", "this shape has no part in contact",
         "Use spheres, capsules, boxes, cylinders or meshes."),
+    "contact-pairs": Rule("note", "these shapes pass through each other",
+        "Name those that should touch by model.add_pair or replace(pairs=...)."),
     "contact-parameter": Rule("note", "has no part in contact", "Nothing to do."),
     # what this library does not model
     "ignored": Rule("note", "has no part in the dynamics of the tree", "Nothing to do."),

@@ -1,19 +1,21 @@
 """What touches, in MJCF's own words, for MuJoCo and others; our reader takes it from texts beside them.
 
-Geoms meet the ground and not each other (contype 0, conaffinity 1), weigh nothing, and are in group 3, which
-viewers hide. A point is a ball of 1 mm, and so is each vertex of a flat shape, of which MuJoCo makes no hull.
+Geoms meet the ground, and each other by <pair> alone (contype 0, conaffinity 1), weigh nothing, and are in
+group 3, which viewers hide. A point is a ball of 1 mm, and so is each vertex of a flat shape, of which MuJoCo
+makes no hull.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from math import hypot, sqrt
 from typing import Any
 
 import numpy as np
 
 from kinetree.io.description import Names
-from kinetree.io.mjcf_collisions import SOLIMP
+from kinetree.io.mjcf_collisions import FEET, SOLIMP, impedance
 from kinetree.io.placement import from_z
 from kinetree.io.save_touching import touching_texts
 from kinetree.io.text import CUSTOM, element, number, numbers, place_of
@@ -46,6 +48,13 @@ class Geoms:
             self._add(part)
         if model.ground is not None:
             self._add_ground(model.ground)
+        self.contacts = list(self._pairs())
+
+    def _pairs(self) -> Iterator[str]:
+        """Pairs of geoms; flat shapes have none."""
+        felt = {(point.geometry, point.other): point.friction for point in self.model.pair_points}
+        for (a, b), rough in felt.items():
+            yield element("pair", geom1=a, geom2=b, friction=numbers((rough, rough)))
 
     def _add(self, part: Geometry) -> None:
         shape, contact = part.shape, self._contact(part)
@@ -81,8 +90,8 @@ class Geoms:
         if part.stiffness is None or not weight:
             return found
         depth, fall = weight / part.stiffness, hypot(*self.model.gravity) or EARTH
-        ratio, (d, most) = max(part.dissipation / DISSIPATION, _LEAST), SOLIMP
-        time = sqrt(depth / ((1 - d) * fall)) * d / (most * ratio)
+        ratio, d = max(part.dissipation / DISSIPATION, _LEAST), impedance(SOLIMP, depth / FEET)
+        time = sqrt(depth / ((1 - d) * fall)) * d / (SOLIMP[1] * ratio)
         return found | {"solref": numbers((time, ratio))}
 
     def _add_ground(self, ground: Ground | Heightfield) -> None:

@@ -91,6 +91,7 @@ def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
         *(["<custom>", *custom, "</custom>"] if custom else []),
         *(["<asset>", *geoms.assets, "</asset>"] if geoms.assets else []),
         *nested,
+        *(["<contact>", *geoms.contacts, "</contact>"] if geoms.contacts else []),
         *(["<equality>", *ties, "</equality>"] if ties else []),
         *keyframe(model, order, made.__getitem__, notes),
         "</mujoco>",

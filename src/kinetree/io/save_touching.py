@@ -6,16 +6,18 @@ import json
 from collections.abc import Iterator
 
 from kinetree.io.description import WORLD
-from kinetree.io.text import GEOMETRY, GROUND, escape
+from kinetree.io.text import GEOMETRY, GROUND, PAIR, escape
 from kinetree.model import Model
-from kinetree.model.serialize import geometry_entry, ground_entry
+from kinetree.model.serialize import geometry_entry, ground_entry, pair_entry
 
 
 def touching_texts(model: Model) -> Iterator[tuple[str, str]]:
-    """(kind, text as XML) of each geometry and of the ground, from which they are read again exactly."""
+    """(kind, text as XML) of geometries, ground and pairs, from which they are read again exactly."""
     names = (WORLD, *model.body_names)
     for part in model.geometries:
         entry = geometry_entry(part, names[part.body], f"model '{model.name}'")
         yield GEOMETRY, escape(json.dumps(entry))
     if model.ground is not None:
         yield GROUND, escape(json.dumps(ground_entry(model.ground)))
+    for pair in model.pairs:
+        yield PAIR, escape(json.dumps(pair_entry(pair)))

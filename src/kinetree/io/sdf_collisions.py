@@ -10,7 +10,7 @@ from kinetree.io.placement import HERE
 from kinetree.io.report import Log
 from kinetree.io.sdf_inertia import size_of
 from kinetree.io.sdf_values import number_in, text_in, vector_in
-from kinetree.io.text import CUSTOM, GEOMETRY, GROUND
+from kinetree.io.text import CUSTOM, GEOMETRY, GROUND, PAIR
 from kinetree.io.urdf_collisions import PROXIMITY, numbers
 from kinetree.io.xml import Element
 from kinetree.model.ground import Ground
@@ -25,10 +25,14 @@ _GROUNDS = ("plane", "heightmap")
 def read_sdf_collisions(found: Collisions, root: Element) -> None:
     """Read the collisions of all links; those that we wrote ourselves, if there are any."""
     ours = [e for e in root.walk() if e.tag.startswith(CUSTOM)]
-    texts = [[(e, e.text) for e in ours if e.tag == CUSTOM + tag] for tag in (GEOMETRY, GROUND)]
+    texts = [[(e, e.text) for e in ours if e.tag == CUSTOM + tag] for tag in (GEOMETRY, GROUND, PAIR)]
     if found.restore(*texts):
         return
+    models = [*root.all("model"), *(m for world in root.all("world") for m in world.all("model"))]
+    selfish = [m for m in models if text_in(m, "self_collide").strip().lower() in ("true", "1")]
+    found.robot.collide = {(m.get("name") or "") if len(models) > 1 else "" for m in selfish}
     for link in found.robot.links.values():
+        owner = link.name.partition("::")[0] if len(models) > 1 else ""
         for collision, placement in link.collisions:
             geometry = collision.find("geometry")
             for part in geometry.children if geometry is not None else ():
@@ -36,7 +40,7 @@ def read_sdf_collisions(found: Collisions, root: Element) -> None:
                     _read_ground(found, link, part, placement)
                     continue
                 shape = _shape(found, part)
-                contact = _surface(found, collision)
+                contact = _surface(found, collision) | {"owner": owner}
                 found.add(collision.get("name"), link.name, collision.where, shape, placement, **contact)
 
 
@@ -66,7 +70,19 @@ def _surface(found: Collisions, collision: Element) -> dict[str, Any]:
         contact |= found.springy(stiffness, damping, collision.where)
     if _inside(surface, "friction", "torsional") is not None:
         found.note("contact-parameter", collision.where, "torsional friction")
+    mask = _inside(surface, "contact")
+    if mask is not None and text_in(mask, "collide_bitmask"):
+        bits = _bits(text_in(mask, "collide_bitmask"))
+        contact["groups"] = (bits, bits)
     return contact | numbers(found, list(collision.all(PROXIMITY)))
+
+
+def _bits(text: str) -> int:
+    """A mask of bits, decimal or as 0x..; all of them if it is neither."""
+    try:
+        return int(text.strip(), 0) & 0xFFFF
+    except ValueError:
+        return 0xFFFF
 
 
 def _inside(element: Element | None, *tags: str) -> Element | None:

@@ -15,7 +15,7 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.rotation import Rotation
 
 CUSTOM = "kinetree:"  # names that begin so are ours: what MJCF has no words for
-GEOMETRY, GROUND = "geometry", "ground"  # elements of our own, with entries of `Model.to_dict`
+GEOMETRY, GROUND, PAIR = "geometry", "ground", "pair"  # elements of our own, with entries of `Model.to_dict`
 
 
 def numbers(values: Iterable[Any]) -> str:

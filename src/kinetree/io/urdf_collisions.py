@@ -9,7 +9,7 @@ from kinetree.io.attributes import parse_number, values
 from kinetree.io.collisions import Collisions
 from kinetree.io.description import Link
 from kinetree.io.report import Log
-from kinetree.io.text import GEOMETRY, GROUND
+from kinetree.io.text import GEOMETRY, GROUND, PAIR
 from kinetree.io.urdf_geometry import primitive
 from kinetree.io.urdf_parts import read_origin
 from kinetree.io.xml import Element
@@ -26,7 +26,7 @@ PROXIMITY = "drake:proximity_properties"
 def read_urdf_collisions(found: Collisions, root: Element) -> None:
     """Read the collisions of all links; those that we wrote ourselves, if there are any."""
     ours = [child for extension in root.all("kinetree") for child in extension.children]
-    texts = [[(e, e.text) for e in ours if e.tag == tag] for tag in (GEOMETRY, GROUND)]
+    texts = [[(e, e.text) for e in ours if e.tag == tag] for tag in (GEOMETRY, GROUND, PAIR)]
     if found.restore(*texts):
         return
     beside: dict[str, list[Element]] = {}

@@ -19,6 +19,7 @@ from kinetree.io.graph import Connection, span, tidy
 from kinetree.io.notes import parts_of
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log, Where, refuse
+from kinetree.io.usd_collisions import Colliders
 from kinetree.io.usd_joint import AXES, JOINTS, parts_of_joint, read_drive
 from kinetree.io.usd_layers import open_stage
 from kinetree.io.usd_mass import body_inertia
@@ -62,6 +63,7 @@ class _Reader:
         self.joints: list[Any] = []
         self.scenes: list[Any] = []
         self.articulations: list[Any] = []
+        self.still: list[Any] = []  # colliders of the world
 
     def read(self) -> None:
         prims = list(self.stage.prims())
@@ -77,6 +79,9 @@ class _Reader:
         labels = _short([str(prim.GetPath()) for prim in self.joints])
         for prim in self.joints:
             connections += self._joint(prim, joints.claim(labels[str(prim.GetPath())]), homes)
+        self.robot.colliders = Colliders(
+            self.stage, {name: self.bodies[path] for path, name in self.names.items()}, self.still
+        )
         connections += self._still(joints)
         span(self.robot, connections, homes, self.log, self._bases())
         check_usd_words(
@@ -101,7 +106,9 @@ class _Reader:
                 self.scenes.append(prim)
         for prim in colliders:
             owner = self.stage.owner(prim)
-            if owner is not None:
+            if owner is None:
+                self.still.append(prim)
+            else:
                 self.bodies[str(owner.GetPath())].colliders.append(prim)
         self.names = {path: name for path, name in _short(list(self.bodies)).items()}
         taken = Names({WORLD})

@@ -19,7 +19,7 @@ from kinetree.spatial.vector import scale as scaled
 from kinetree.spatial.vector import sym_matrix
 
 _DENSITY = 1000.0  # kg/m^3, where nothing says another
-_SHAPES = ("Cube", "Sphere", "Cylinder", "Capsule", "Cone")
+SHAPES = ("Cube", "Sphere", "Cylinder", "Capsule", "Cone")
 _FLAT = ("Plane", "Points")
 _ALONG = {"X": ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (-1.0, 0.0, 0.0)),
           "Y": ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, -1.0, 0.0)),
@@ -77,9 +77,9 @@ def _collider(body: Body, prim: Any, stage: Stage, density: float, log: Log) -> 
     own, mass = stage.number(prim, "physics:density"), stage.number(prim, "physics:mass")
     per_volume = (own or density or _material_density(prim, stage)) * stage.kilograms / stage.metres**3
     pose, size = stage.placed(prim, body)
-    shape = _solid(prim, kind, size, stage) if kind in _SHAPES else _mesh(prim, kind, size, stage, log)
+    shape = _solid(prim, kind, size, stage) if kind in SHAPES else _mesh(prim, kind, size, stage, log)
     if shape is None:
-        said = kind if kind not in _SHAPES else f"{kind} with a scale that differs across its axis"
+        said = kind if kind not in SHAPES else f"{kind} with a scale that differs across its axis"
         problem = f"{body.where.element}: the mass of {said} {prim.GetName()!r} is not known"
         if not stage.number(body.prim, "physics:mass"):
             log.add("inertia-mesh", stage.where(prim), problem)
@@ -101,14 +101,25 @@ def _material_density(prim: Any, stage: Stage) -> float:
 
 def _solid(prim: Any, kind: str, size: tuple[float, ...], stage: Stage) -> tuple[Inertia, Pose] | None:
     """A primitive of unit density, with its axis along z, and how it is turned; None if it is none."""
-    x, y, z = (s * stage.metres for s in size)
+    found = primitive_of(prim, kind, size, stage)
+    if found is None:
+        return None
+    shape, sizes, turned = found
+    return (cone(1.0, *sizes) if shape == "cone" else _unit(shape, sizes)), turned
+
+
+def primitive_of(
+    prim: Any, kind: str, size: tuple[float, ...], stage: Stage
+) -> tuple[str, tuple[float, ...], Pose] | None:
+    """What a primitive is, its half sizes in metres, and how its axis z is turned; None if it is none."""
+    x, y, z = (abs(s) * stage.metres for s in size)
     if kind == "Cube":
         half = stage.number(prim, "size") / 2
-        return _unit("box", (half * x, half * y, half * z)), Pose()
+        return "box", (half * x, half * y, half * z), Pose()
     if kind == "Sphere":
         r = stage.number(prim, "radius")
-        return _unit("ellipsoid", (r * x, r * y, r * z)), Pose()
-    axis = prim.GetAttribute("axis").Get() or "Z"
+        return "ellipsoid", (r * x, r * y, r * z), Pose()
+    axis = axis_of(prim)
     across = {"X": (y, z), "Y": (x, z), "Z": (x, y)}[axis]
     along = {"X": x, "Y": y, "Z": z}[axis]
     if abs(across[0] - across[1]) > 1e-6 * abs(across[0]):
@@ -116,8 +127,12 @@ def _solid(prim: Any, kind: str, size: tuple[float, ...], stage: Stage) -> tuple
     radius, half = stage.number(prim, "radius") * across[0], stage.number(prim, "height") * along / 2
     if kind == "Capsule" and abs(along - across[0]) > 1e-6 * abs(along):
         return None
-    turned = Pose(_ALONG[axis])
-    return (cone(1.0, radius, half) if kind == "Cone" else _unit(kind.lower(), (radius, half))), turned
+    return kind.lower(), (radius, half), Pose(_ALONG[axis])
+
+
+def axis_of(prim: Any) -> str:
+    """The axis of a primitive: X, Y or Z, which it is if it says nothing."""
+    return prim.GetAttribute("axis").Get() or "Z"
 
 
 def _mesh(

@@ -21,9 +21,9 @@ USD = {
         "rigidBodyEnabled kinematicEnabled", idle="velocity angularVelocity startsAsleep simulationOwner"
     ),
     "PhysicsMassAPI": Words("mass density centerOfMass diagonalInertia principalAxes"),
-    "PhysicsCollisionAPI": Words(idle="collisionEnabled simulationOwner filteredPairs"),
+    "PhysicsCollisionAPI": Words("collisionEnabled", idle="simulationOwner filteredPairs"),
     "PhysicsMeshCollisionAPI": Words("approximation"),
-    "PhysicsMaterialAPI": Words("density", idle="dynamicFriction staticFriction restitution"),
+    "PhysicsMaterialAPI": Words("density dynamicFriction staticFriction", idle="restitution"),
     "PhysicsJoint": Words(
         "body0 body1 localPos0 localPos1 localRot0 localRot1 jointEnabled excludeFromArticulation axis "
         "lowerLimit upperLimit",

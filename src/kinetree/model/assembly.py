@@ -13,14 +13,15 @@ import numpy as np
 
 from kinetree.errors import AssemblyError, ModelError
 from kinetree.joints import CoordinateJoint
+from kinetree.model.carried import Motions
 from kinetree.model.closed import reached
 from kinetree.model.coupling import Own
 from kinetree.model.node import Node
-from kinetree.model.ties import Motions, Tie
+from kinetree.model.pivoting import Choice
+from kinetree.model.ties import Tie
 
 Array = np.ndarray
 
-RANK_TOLERANCE = 1e-4  # singular values below this part of the largest one are taken for zero
 CLOSED = 1e-12  # in units of the loop's size
 SLACK = 1e-3  # more than this, and rows that seemed redundant contradict the others
 SAMPLES, TRIES, ITERATIONS, SOON = 24, 40, 80, 20  # samples that do not close soon are left out
@@ -32,7 +33,6 @@ LONGEST = 0.3  # of a step towards a closed position, rad or sizes
 WILLING = 10.0  # of the velocities of balls, which are no rates of coordinates: dependent unless much worse
 UNWILLING = 1e-6  # preferred joints are independent unless there are no others
 ALIVE = 1e-2  # a reference has pivots of this part of what they usually are
-GOOD_ENOUGH = 0.2  # pivots above this part of the largest one are as good
 NEAR_BASE = 0.3  # joints next to the base are independent unless others are so much better
 
 
@@ -150,47 +150,6 @@ class Assembly:
         return q[(error < 0.1 * SLACK) | (np.arange(SAMPLES) == 0)]
 
 
-class Choice:
-    """Which rows and which velocities are eliminated, by complete pivoting over samples of K."""
-
-    def __init__(self, K: Array, weights: Array):
-        singular = np.linalg.svd(K, compute_uv=False)
-        largest = np.maximum(singular[:, :1], 1.0)  # rows are in units of the loop: less of them all is noise
-        self.rank = int(np.median((singular > RANK_TOLERANCE * largest).sum(axis=1)))
-        self.rows: list[int] = []
-        self.columns: list[int] = []
-        self.pivots: list[float] = []
-        A = K.copy()
-        least = RANK_TOLERANCE * float(np.median(largest))
-        for _ in range(self.rank):
-            typical = np.quantile(np.abs(A), 0.25, axis=0)
-            score = np.where(typical > least, typical * weights, 0.0)
-            if score.size == 0 or score.max() <= 0.0:
-                return
-            r, c = _sparsest(np.abs(A).max(axis=0) > 1e-12 * least, score)
-            self.rows.append(r)
-            self.columns.append(c)
-            self.pivots.append(float(np.median(np.abs(A[:, r, c]))))
-            pivot = A[:, r, c]
-            sound = np.abs(pivot) > 1e-3 * self.pivots[-1]  # the others stand near dead points
-            A = A[sound]
-            A = A - A[:, :, c, None] * A[:, r, None, :] / A[:, r, c, None, None]
-            A[:, r, :] = 0.0
-            A[:, :, c] = 0.0
-        self.is_complete = True
-
-    is_complete = False
-
-
-def _sparsest(pattern: Array, score: Array) -> tuple[int, int]:
-    """Of the pivots that are good enough, the one whose elimination touches least (Markowitz)."""
-    touched = (pattern.sum(axis=1)[:, None] - 1) * (pattern.sum(axis=0)[None] - 1)
-    best = np.where(score >= GOOD_ENOUGH * score.max(), -touched, -np.inf)
-    best = best + score / (2 * score.max())
-    r, c = np.unravel_index(int(np.argmax(best)), best.shape)
-    return int(r), int(c)
-
-
 class RigidError(ModelError):
     """A loop that cannot move; `reference` is its closed position, `positions` the same by joint."""
 
@@ -207,6 +166,7 @@ class Resolved(NamedTuple):
     pivots: tuple[float, ...]
     reference: tuple[float, ...]
     slack: float  # how far the rows that were left out open, in units of the loop
+    firmness: float = 1.0  # how much of what all rows hold the dependent velocities by is left, at worst
 
 
 def resolved(
@@ -255,8 +215,18 @@ def resolved(
     pairs = zip(choice.pivots, choice.rows, choice.columns, strict=True)
     pivots = tuple(float(p * assembly.units[r] / assembly.scales[c]) for p, r, c in pairs)
     independent = tuple(j for j in range(width) if j not in choice.columns)
-    found = Resolved(tuple(choice.rows), independent, tuple(choice.columns), pivots, tuple(reference), 0.0)
+    rows, columns = tuple(choice.rows), tuple(choice.columns)
+    found = Resolved(rows, independent, columns, pivots, tuple(reference), 0.0, _firmness(K, choice))
     return _settled(assembly, found, samples, owner)
+
+
+def _firmness(K: Array, choice: Choice) -> float:
+    """How firmly some rows hold the dependent velocities beside how all of them do, where it is worst."""
+    if len(choice.rows) == K.shape[1]:
+        return 1.0
+    whole, kept = K[:, :, choice.columns], K[:, choice.rows][:, :, choice.columns]
+    least = [np.linalg.svd(part, compute_uv=False)[:, -1] for part in (kept, whole)]
+    return float(np.min(least[0] / np.maximum(least[1], WEAKEST)))
 
 
 def _refuse_open(assembly: Assembly, start: Array, error: float, owner: str) -> None:

@@ -21,6 +21,7 @@ from kinetree.model.geometry import DISSIPATION, FRICTION, Geometry, free_name, 
 from kinetree.model.ground import Ground, Heightfield, refuse_no_ground
 from kinetree.model.grouping import refuse_undrivable
 from kinetree.model.model import Model
+from kinetree.model.pairs import Pair, checked_pairs
 from kinetree.model.parts import Body, Frame, Rotor
 
 GRAVITY = (0.0, 0.0, -9.81)
@@ -54,6 +55,7 @@ class ModelBuilder:
         self._frame_names: set[str] = set()
         self._geometries: dict[str, Geometry] = {}
         self._ground: Ground | Heightfield | None = None
+        self._pairs: list[Pair] = []
         self.closures: list[Closure] = []
         self._independent: list[tuple[str, int]] = []
         self._start: dict[str, Any] = {}
@@ -199,6 +201,23 @@ class ModelBuilder:
             validate.new_name(name, "geometry", self._geometries, self.name)
         given = (shape, placement, friction, stiffness, dissipation)
         self._geometries[name] = geometry(name, index, given, f"model '{self.name}': geometry '{name}'")
+        return self
+
+    def add_pair(
+        self,
+        geometry: str,
+        other: str,
+        friction: float | None = None,
+        stiffness: float | None = None,
+        dissipation: float | None = None,
+    ) -> ModelBuilder:
+        """Let two geometries touch each other; returns the builder.
+
+        Args:
+            geometry, other: names of geometries of two bodies, or of a body and the world.
+            friction, stiffness, dissipation: of their contact; None for what follows from both (`kt.Pair`).
+        """
+        self._pairs.append(Pair(geometry, other, friction, stiffness, dissipation))
         return self
 
     def add_ground(self, ground: Ground | Heightfield) -> ModelBuilder:
@@ -356,6 +375,8 @@ class ModelBuilder:
         parts = tuple(self._bodies), tuple(self._rotors), tuple(self._frames)
         touching = tuple(self._geometries.values())
         model = Model(self.name, self.gravity, *parts, report, geometries=touching, ground=self._ground)
+        if self._pairs:
+            model = model.remade(pairs=checked_pairs(model, self._pairs, f"model '{self.name}'"))
         model.nodes  # noqa: B018  mimic joints are resolved now, so that their mistakes show now
         return model
 

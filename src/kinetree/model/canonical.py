@@ -21,6 +21,7 @@ import math
 from collections.abc import Collection, Sequence
 
 from kinetree.joints import Joint
+from kinetree.model.carried import without_noise
 from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
 from kinetree.spatial import Inertia, Transform
 from kinetree.spatial import vector as vec
@@ -156,7 +157,7 @@ class _Rewriting:
         m = self.member(place)
         inverse = C.inverse()
         self.changes[place] = C @ self.changes[place] if place in self.changes else C
-        placement, inertia = _cleaned(C @ m.placement), m.inertia.congruence(inverse)
+        placement, inertia = _cleaned(C @ m.placement), _without_noise(m.inertia.congruence(inverse))
         self.set(place, m._replace(placement=placement, inertia=inertia, joint=joint or m.joint))
         for child in self.carried.get(place, []):
             c = self.member(child)
@@ -199,6 +200,20 @@ class _Rewriting:
                 if (x, y) != (1.0, 0.0) or slide != 0.0:
                     self.change_frame(place, Transform(_around_z((x, y)), (0, 0, slide)))
                 return
+        self.turn_to_anchor(place)
+
+    def turn_to_anchor(self, place: Place) -> None:
+        """The same for the sake of a point by which the body closes a loop: x leads to it."""
+        closing = self.nodes[place[0]].closing
+        if closing is None or self.member(place).joint.is_translation:
+            return
+        points = {
+            c.vector for tie in closing.rows for c in tie.carried if c.member == place[1] and c.is_point
+        }
+        for x, y, _ in points if len(points) == 1 else ():
+            length = math.hypot(x, y)
+            if length > 0.0 and 0 not in (x, y):
+                self.change_frame(place, Transform(_around_z((x / length, y / length))))
 
     def _last_cosine(self, place: Place, x: float, y: float) -> float:
         """The cosine of the last of the three turns to a body if its frame is turned about z to (x, y)."""
@@ -306,6 +321,12 @@ def _cleaned(X: Transform) -> Transform:
     if any(0 < abs(x) < 1e-15 for row in E for x in row):
         E = tuple(tuple(_snapped(x) for x in row) for row in E)  # type: ignore[assignment]
     return Transform.from_factors(r, factors(E))  # type: ignore[arg-type]
+
+
+def _without_noise(inertia: Inertia) -> Inertia:
+    """The same for an inertia."""
+    h, second = without_noise(inertia.first_moment), without_noise(inertia.second)
+    return Inertia.from_moments(inertia.mass, h, second)
 
 
 def _snapped(x: float) -> float:

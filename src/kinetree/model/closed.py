@@ -11,11 +11,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kinetree import ops
+from kinetree.model.carried import PREDECESSOR, Jet, Motions
 from kinetree.model.coupling import Coupling, Own, Row, Rows, times
 from kinetree.model.elimination import Factors, is_zero
 from kinetree.model.node import Member, Node
-from kinetree.model.ties import PREDECESSOR, Jet, Motions, Tie
-from kinetree.spatial.vector import Number
+from kinetree.model.ties import Tie
+from kinetree.spatial import vector as vec
+from kinetree.spatial.motion import Motion
+from kinetree.spatial.spread import Spread
+from kinetree.spatial.transform import Transform
+from kinetree.spatial.vector import Matrix, Number
 
 if TYPE_CHECKING:
     from kinetree.model.loop import Closing
@@ -36,7 +41,6 @@ class Closed:
 
     def __init__(self, node: Node, closing: Closing, q: Sequence[Number], near: Closed | None = None):
         self.node, self.closing, self.q, self.near = node, closing, q, near
-        self.members = reached(node, closing.rows)
         self._last: tuple[Any, ...] = (None, None, None)
 
     def stepped(self, is_small: bool = False) -> list[Number]:
@@ -52,9 +56,19 @@ class Closed:
 
     def rows(self, *along: Sequence[Number]) -> tuple[list[Number], list[dict[int, Jet]]]:
         """phi and the rows of K, with derivatives along velocities of all joints."""
-        motions = Motions(self.node, self.members, self.q, *along)
-        found = [tie.row(motions) for tie in self.closing.rows]
+        found = self._rows(*along)
         return [jet[0] for jet, _ in found], [columns for _, columns in found]
+
+    def _rows(self, *along: Sequence[Number]) -> list[tuple[Jet, dict[int, Jet]]]:
+        """Each row in axes in which most of it is zero."""
+        rows = self.closing.rows
+        found: dict[int, tuple[Jet, dict[int, Jet]]] = {}
+        for axes, places in _by_axes(rows).items():
+            members = reached(self.node, [rows[k] for k in places])
+            turn = None if axes is None else Transform(axes)
+            motions = Motions(self.node, members, self.q, *along, base=turn)
+            found |= {k: rows[k].row(motions) for k in places}
+        return [found[k] for k in range(len(rows))]
 
     @cached_property
     def _here(self) -> tuple[list[Number], list[dict[int, Jet]]]:
@@ -134,8 +148,8 @@ class Closed:
         return self._last[2]
 
     def _drift(self, w: Sequence[Number], x: Sequence[Number]) -> list[Number]:
-        motions = Motions(self.node, self.members, self.q, self.velocities(w), self.velocities(x))
-        found = self.factors.solved([tie.row(motions)[0][3] for tie in self.closing.rows])
+        rows = self._rows(self.velocities(w), self.velocities(x))
+        found = self.factors.solved([jet[3] for jet, _ in rows])
         rates: list[Number] = [0] * self.closing.width
         for j, value in zip(self.closing.dependent, found, strict=True):
             rates[j] = -value
@@ -161,6 +175,32 @@ class Closed:
             for k, x in row:
                 columns[k][j] = x
         return columns
+
+
+class Wide(Node):
+    """A node at a position, whose couplings go through loops, with so many velocities that S = S_span G is
+    kept as factors (`spatial/spread.py`)."""
+
+    __slots__ = ()
+
+    @property
+    def closed(self) -> Closed:
+        coupling = self.members[0].coupling
+        assert isinstance(coupling, Through)
+        return coupling.closed
+
+    def kinematics(self, q: Sequence[Number]) -> tuple[Any, Any]:
+        closed = self.closed
+        X, S = closed.node.kinematics(closed.q)
+        return X, Spread(S, closed.G, len(self.v_index))
+
+    def _drift(self, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> list[Motion]:
+        """d_w (S_span G) x = (d S_span) G x + S_span (dG x)."""
+        closed = self.closed
+        _, S = closed.node.kinematics(closed.q)
+        found = closed.node._drift(closed.q, closed.velocities(w), closed.velocities(x))
+        more = S @ closed.drift(w, x)
+        return [a + b for a, b in zip(found, more.values, strict=True)]
 
 
 class Through(Coupling):
@@ -208,6 +248,19 @@ class Through(Coupling):
 
     def among(self, q_place: Any, v_place: Any) -> Coupling:
         raise TypeError("a coupling through loops belongs to its node")
+
+
+def _by_axes(ties: Sequence[Tie]) -> dict[Matrix | None, list[int]]:
+    """Rows by the axes in which they are said, those of a closure in the same; None for those of the body
+    that carries the node, and where axes are not known while a program is made."""
+    by_ends = {tie.ends: tie.base for tie in ties if tie.base is not None}
+    found: dict[Matrix | None, list[int]] = {}
+    for k, tie in enumerate(ties):
+        axes = by_ends.get(tie.ends) if tie.carried else None
+        if axes is not None and not all(ops.is_literal(x) for row in axes for x in row):
+            axes = None
+        found.setdefault(None if axes == vec.IDENTITY else axes, []).append(k)
+    return found
 
 
 def _times(rows: Sequence[dict[int, Jet]], mask: int, x: dict[int, Number]) -> list[Number]:

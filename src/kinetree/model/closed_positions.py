@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kinetree.errors import AssemblyError, SingularError
-from kinetree.model.assembly import CLOSED, Assembly, Choice
+from kinetree.model.assembly import CLOSED, Assembly
 from kinetree.model.closed import own_joints
 from kinetree.model.loop import INTEGRATION_STEPS, LoopNode
 from kinetree.model.node import Node
+from kinetree.model.pivoting import Choice
 
 if TYPE_CHECKING:
     from kinetree.model.model import Model

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kinetree.model.closed import Closed
-from kinetree.model.ties import PREDECESSOR, Motions
+from kinetree.model.carried import PREDECESSOR, Motions
+from kinetree.model.closed import Closed, reached
 from kinetree.spatial import Force
 from kinetree.spatial.vector import Number
 
@@ -23,7 +23,7 @@ def multipliers(closed: Closed, tau: Sequence[Number]) -> list[Number]:
 
 def pulls(closed: Closed, strengths: Sequence[Number]) -> list[dict[int, Force]]:
     """Of each row the wrench on the members that it connects, in the axes of each about its origin."""
-    motions = Motions(closed.node, closed.members, closed.q)
+    motions = Motions(closed.node, reached(closed.node, closed.closing.rows), closed.q)
     found: list[dict[int, Force]] = []
     for tie, size in zip(closed.closing.rows, strengths, strict=True):
         pull, wrenches = tie.pull(motions), {}

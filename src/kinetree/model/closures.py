@@ -1,8 +1,8 @@
 """What closes a loop: a joint between two bodies of one tree, a rod, or a relation between two coordinates.
 
 A closure is a few rows phi(q) = 0. `ties` writes them for the members of a node: each row is a product of
-points and directions that members carry, or a polynomial of coordinates (`ties.py`). With `at_base` two
-points that meet do so along the axes of the body that carries the loop, which costs least.
+points and directions that members carry, or a polynomial of coordinates (`ties.py`). With `axes`, which the
+body carries that carries the loop, two points that meet do so along these: that costs least.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any
 from kinetree.errors import ModelError
 from kinetree.joints import Joint
 from kinetree.joints.axis import perpendiculars
+from kinetree.model.carried import PREDECESSOR, Carried
 from kinetree.model.coupling import Coupling
-from kinetree.model.ties import PREDECESSOR, Angle, Carried, Offset, Polynomial, Rod, Tie
+from kinetree.model.ties import Angle, Offset, Polynomial, Rod, Tie
 from kinetree.model.topology import Topology
 from kinetree.spatial import vector as vec
 from kinetree.spatial.pose import Pose
-from kinetree.spatial.vector import Vector
+from kinetree.spatial.vector import Matrix, Vector
 
 Locate = Callable[[int], int]  # body -> member of the node, or its predecessor
 Place = Callable[
@@ -69,17 +70,18 @@ class JointClosure:
         return JointClosure(prefix + self.name, body, other, self.joint, pose, pose_b)
 
     def ties(
-        self, locate: Locate, coupling: Mapping[int, Coupling], size: float, at_base: bool = False
+        self, locate: Locate, coupling: Mapping[int, Coupling], size: float, axes: Matrix | None = None
     ) -> list[Tie]:
         turns, slides = freedoms(self.joint)
         a, b = locate(self.body), locate(self.other)
         A, B = self.placement, self.other_placement
         here, there = Carried(a, A.p, True), Carried(b, B.p, True)
-        if at_base and not slides:
-            across = [Carried(PREDECESSOR, c) for c in AXES]
+        if axes is not None and not slides:
+            along = tuple(Carried(PREDECESSOR, c) for c in axes)
+            rows: list[Tie] = [Offset((*along, here, there), (), size, k) for k in range(3)]
         else:
-            across = [Carried(a, _turned(A, c)) for c in _across(slides)]
-        rows: list[Tie] = [Offset((c, here, there), (), size) for c in across]
+            across = (Carried(a, _turned(A, c)) for c in _across(slides))
+            rows = [Offset((c, here, there), (), size) for c in across]
         for c, d, cosine in _right_angles(turns):
             rows.append(Angle((Carried(a, _turned(A, c)), Carried(b, _turned(B, d))), (cosine,), 1.0))
         return rows
@@ -123,7 +125,7 @@ class RodClosure:
         return RodClosure(prefix + self.name, body, other, self.length, point, point_b)
 
     def ties(
-        self, locate: Locate, coupling: Mapping[int, Coupling], size: float, at_base: bool = False
+        self, locate: Locate, coupling: Mapping[int, Coupling], size: float, axes: Matrix | None = None
     ) -> list[Tie]:
         ends = (
             Carried(locate(self.body), self.point, True),
@@ -167,7 +169,7 @@ class RelationClosure:
         )
 
     def ties(
-        self, locate: Locate, coupling: Mapping[int, Coupling], size: float, at_base: bool = False
+        self, locate: Locate, coupling: Mapping[int, Coupling], size: float, axes: Matrix | None = None
     ) -> list[Tie]:
         return [Polynomial((), self.coefficients, 1.0, coupling[self.body], coupling[self.other])]
 

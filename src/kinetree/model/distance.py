@@ -6,22 +6,21 @@ negative where shapes overlap: how deep the deepest point is below the surface o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from kinetree import ops
 from kinetree.errors import ModelError
-from kinetree.model.shapes import Box, Capsule, Cylinder, Point, Shape, Sphere
+from kinetree.model.boxes import overlap
+from kinetree.model.polytopes import farthest, reach, triangles, widest
+from kinetree.model.shapes import Box, Capsule, Cylinder, Point, Shape, Sphere, Vertices
 from kinetree.spatial import vector as vec
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
 
-if TYPE_CHECKING:
-    from kinetree.model.model import Model
-
 ROUND = (Point, Sphere, Capsule)  # balls around a point or a line
-SOLID = (Box, Cylinder)
 _NONE = 1e-300  # a square below which a vector has no direction
 _GOLDEN = 0.6180339887498949
+_TURNS = 100  # of drawing two solids onto each other
 _STEPS = 64  # of the search along a line, each of which leaves this share of it
 
 
@@ -34,44 +33,54 @@ class Closest(NamedTuple):
     other: Vector  # of the surface of the second
 
 
-def contact_pairs(model: Model) -> tuple[tuple[str, str], ...]:
-    """The geometries that could touch each other, by name, each pair once.
-
-    Not those of one body, of a body and the one that carries it, of bodies that are fixed to each other, nor
-    of two that cannot move.
-    """
-    return model.memo("contact pairs", lambda: _pairs(model))
-
-
-def _pairs(model: Model) -> tuple[tuple[str, str], ...]:
-    rigid = [0]  # the body that each one is fixed to in the end
-    for i, body in enumerate(model.bodies, 1):
-        rigid.append(i if body.joint.nv else rigid[body.parent])
-    above = [0, *(rigid[body.parent] for body in model.bodies)]
-    found = []
-    for k, a in enumerate(model.geometries):
-        for b in model.geometries[k + 1 :]:
-            i, j = rigid[a.body], rigid[b.body]
-            if i != j and above[i] != j and above[j] != i:
-                found.append((a.name, b.name))
-    return tuple(found)
-
-
 def between(a: Shape, at: Pose, b: Shape, to: Pose) -> Closest:
-    """The closest points of two shapes with their poses: points, spheres and capsules with each other, and
-    any of these with a box or a cylinder.
+    """The closest points of two shapes with their poses; where they overlap, the deepest ones.
+
+    Exact for points, spheres and capsules, for these with others, and for boxes, cylinders and vertices that
+    overlap along the normal of a face, or two boxes also across two edges. Other solids that are apart: about
+    1e-9 of their distance, unless they are nearly parallel.
 
     Raises:
-        ModelError: two boxes, two cylinders, vertices.
+        ModelError: vertices that lie in a plane.
     """
     if isinstance(a, ROUND) and isinstance(b, ROUND):
-        return _round(_line(a, at), _radius(a), _line(b, to), _radius(b))
-    if isinstance(a, ROUND) and isinstance(b, SOLID):
+        return next_to(line_of(a, at), radius_of(a), line_of(b, to), radius_of(b))
+    if isinstance(a, ROUND):
         return _on_solid(a, at, b, to)
-    if isinstance(a, SOLID) and isinstance(b, ROUND):
+    if isinstance(b, ROUND):
         gap, normal, point, other = _on_solid(b, to, a, at)
         return Closest(gap, vec.neg(normal), other, point)
-    raise ModelError(f"the distance of a {a.kind} and a {b.kind} is not known: use spheres and capsules")
+    return _solids(a, at, b, to)
+
+
+def _solids(a: Shape, at: Pose, b: Shape, to: Pose) -> Closest:
+    """Two solids: drawn onto each other in turn where they are apart, else by the face that is least deep."""
+    if isinstance(a, Box) and isinstance(b, Box):
+        found = overlap(a.half_extents, at, b.half_extents, to)
+        n, deep = found.normal, found.depth
+    else:
+        n = widest(a, at, b, to)
+        deep = reach(a, vec.neg(vec.mat_t_vec(at.R, n))) + reach(b, vec.mat_t_vec(to.R, n))
+        deep = deep - vec.dot(n, vec.sub(at.p, to.p))
+
+    def onto(shape: Shape, pose: Pose, x: Vector) -> Vector:
+        gap, normal = outside(shape, vec.mat_t_vec(pose.R, vec.sub(x, pose.p)))
+        return vec.sub(x, vec.scale(vec.mat_vec(pose.R, normal), ops.max(gap, 0.0)))
+
+    def turn(x: Any, y: Any, z: Any) -> Vector:
+        return onto(a, at, onto(b, to, (x, y, z)))
+
+    zero = 0.0 * deep
+    start = turn(*(zero + x for x in at.p))
+    here: Vector = ops.repeat(_TURNS, turn, *start)
+    there = onto(b, to, here)
+    gap, normal = _length(vec.sub(here, there))
+    low = vec.add(at.p, vec.mat_vec(at.R, farthest(a, vec.neg(vec.mat_t_vec(at.R, n)))))
+    is_apart = ops.less(deep, 0.0)
+    under = vec.add(low, vec.scale(n, deep))
+    pairs = ((normal, n), (here, low), (there, under))
+    chosen = [tuple(ops.where(is_apart, x, y) for x, y in zip(*pair, strict=True)) for pair in pairs]
+    return Closest(ops.where(is_apart, gap, -deep), *chosen)  # type: ignore[arg-type]
 
 
 def outside(shape: Shape, point: Vector) -> tuple[Any, Vector]:
@@ -80,9 +89,9 @@ def outside(shape: Shape, point: Vector) -> tuple[Any, Vector]:
     match shape:
         case Point() | Sphere():
             gap, normal = _length(point)
-            return gap - _radius(shape), normal
+            return gap - radius_of(shape), normal
         case Capsule():
-            gap, normal = _length((x, y, z - _between(z, shape.half_length)))
+            gap, normal = _length((x, y, z - clamped(z, shape.half_length)))
             return gap - shape.radius, normal
         case Box():
             return _cornered(point, shape.half_extents)
@@ -90,7 +99,53 @@ def outside(shape: Shape, point: Vector) -> tuple[Any, Vector]:
             across, (u, v, _) = _length((x, y, 0.0))
             gap, (out, _, up) = _cornered((across, 0.0, z), (shape.radius, 0.0, shape.half_length))
             return gap, (out * u, out * v, up)
-    raise ModelError(f"the distance of a point and a {shape.kind} is not known: use spheres and capsules")
+        case Vertices():
+            return _beside_hull(triangles(shape), point)
+    raise ModelError(f"the distance of a point and a {shape.kind} is not known")
+
+
+def _beside_hull(table: Any, point: Vector) -> tuple[Any, Vector]:
+    """(gap, normal) of a point and a convex hull, by its triangles."""
+
+    def turn(k: Any, height: Any, nx: Any, ny: Any, nz: Any, square: Any, x: Any, y: Any, z: Any) -> tuple:
+        row = [ops.lookup(table, k, c + 0.0) for c in range(12)]
+        n, a, b, c = (tuple(row[i : i + 3]) for i in (0, 3, 6, 9))
+        h = vec.dot(n, vec.sub(point, a))
+        higher = ops.less(height, h)
+        p = _on_triangle(point, h, n, a, b, c)
+        apart = vec.sub(point, p)
+        d = vec.dot(apart, apart)
+        nearer = ops.less(d, square)
+        normal = (ops.where(higher, new, old) for new, old in zip(n, (nx, ny, nz)))
+        place = (ops.where(nearer, new, old) for new, old in zip(p, (x, y, z)))
+        return k + 1.0, ops.max(height, h), *normal, ops.where(nearer, d, square), *place
+
+    zero = 0.0 * (point[0] + point[1] + point[2])
+    start = (zero, zero - 1e30, zero, zero, zero + 1.0, zero + 1e30, zero, zero, zero)
+    _, height, nx, ny, nz, _, x, y, z = ops.repeat(len(table), turn, *start)
+    gap, normal = _length(vec.sub(point, (x, y, z)))
+    is_out = ops.less(0.0, height)
+    chosen = tuple(ops.where(is_out, u, v) for u, v in zip(normal, (nx, ny, nz), strict=True))
+    return ops.where(is_out, gap, height), chosen  # type: ignore[return-value]
+
+
+def _on_triangle(point: Vector, h: Any, n: Any, a: Any, b: Any, c: Any) -> Vector:
+    """The point of a triangle that is next to a point at a height over its plane."""
+    best = vec.sub(point, vec.scale(n, h))
+    square, is_in = 1e30, 1.0
+    nearest = best
+    for start, end in ((a, b), (b, c), (c, a)):
+        edge, way = vec.sub(end, start), vec.sub(point, start)
+        is_in = ops.where(ops.less(vec.dot(vec.cross(edge, way), n), 0.0), 0.0, is_in)
+        t = ops.max(0.0, ops.min(vec.dot(way, edge) / vec.dot(edge, edge), 1.0))
+        here = vec.add(start, vec.scale(edge, t))
+        apart = vec.sub(point, here)
+        d = vec.dot(apart, apart)
+        nearer = ops.less(d, square)
+        square = ops.where(nearer, d, square)
+        nearest = tuple(ops.where(nearer, x, y) for x, y in zip(here, nearest))  # type: ignore[assignment]
+    inside = ops.less(0.5, is_in)
+    return tuple(ops.where(inside, x, y) for x, y in zip(best, nearest))  # type: ignore[return-value]
 
 
 def _cornered(point: Vector, half: Any) -> tuple[Any, Vector]:
@@ -122,26 +177,26 @@ def _length(a: Vector) -> tuple[Any, Vector]:
     return ops.where(some, length, 0.0), direction  # type: ignore[return-value]
 
 
-def _radius(shape: Shape) -> float:
+def radius_of(shape: Shape) -> float:
     return shape.radius if isinstance(shape, (Sphere, Capsule)) else 0.0
 
 
-def _line(shape: Shape, pose: Pose) -> tuple[Vector, Vector | None]:
+def line_of(shape: Shape, pose: Pose) -> tuple[Vector, Vector | None]:
     """The middle of a round shape, and from there to one of its ends."""
     if not isinstance(shape, Capsule):
         return pose.p, None
     return pose.p, vec.scale(tuple(row[2] for row in pose.R), shape.half_length)  # type: ignore[arg-type]
 
 
-def _between(x: Any, most: float = 1.0) -> Any:
+def clamped(x: Any, most: float = 1.0) -> Any:
     return ops.max(-most, ops.min(x, most))
 
 
-def _along(line: tuple[Vector, Vector | None], s: Any) -> Vector:
+def along_line(line: tuple[Vector, Vector | None], s: Any) -> Vector:
     return line[0] if line[1] is None else vec.add(line[0], vec.scale(line[1], s))
 
 
-def _round(a: Any, radius: float, b: Any, other: float) -> Closest:
+def next_to(a: Any, radius: float, b: Any, other: float) -> Closest:
     """Two balls around points or lines: the closest points of the lines (Ericson (2005), 5.1.9)."""
     (p, u), (q, v) = a, b
     apart = vec.sub(p, q)
@@ -152,15 +207,15 @@ def _round(a: Any, radius: float, b: Any, other: float) -> Closest:
         ua, va = vec.dot(u, apart), vec.dot(v, apart)
         area = uu * vv - uv * uv
         crossed = ops.less(1e-14 * (uu * vv), area)
-        s = ops.where(crossed, _between((uv * va - ua * vv) / ops.where(crossed, area, 1.0)), 0.0)
-        t = _between((uv * s + va) / vv)
-        s = _between((t * uv - ua) / uu)
-        t = _between((uv * s + va) / vv)
+        s = ops.where(crossed, clamped((uv * va - ua * vv) / ops.where(crossed, area, 1.0)), 0.0)
+        t = clamped((uv * s + va) / vv)
+        s = clamped((t * uv - ua) / uu)
+        t = clamped((uv * s + va) / vv)
     elif u is not None:
-        s = _between(-vec.dot(u, apart) / vec.dot(u, u))
+        s = clamped(-vec.dot(u, apart) / vec.dot(u, u))
     elif v is not None:
-        t = _between(vec.dot(v, apart) / vec.dot(v, v))
-    here, there = _along(a, s), _along(b, t)
+        t = clamped(vec.dot(v, apart) / vec.dot(v, v))
+    here, there = along_line(a, s), along_line(b, t)
     length, normal = _length(vec.sub(here, there))
     point = vec.sub(here, vec.scale(normal, radius))
     return Closest(length - radius - other, normal, point, vec.add(there, vec.scale(normal, other)))
@@ -169,11 +224,11 @@ def _round(a: Any, radius: float, b: Any, other: float) -> Closest:
 def _on_solid(a: Shape, at: Pose, b: Shape, to: Pose) -> Closest:
     """A round shape and a solid one: the gap of a point is convex along the line of the round one."""
     inner = to.inverse() @ at
-    line, radius = _line(a, inner), _radius(a)
+    line, radius = line_of(a, inner), radius_of(a)
     s: Any = 0.0
     if line[1] is not None:
-        s = _lowest(lambda x: outside(b, _along(line, x))[0])
-    here = _along(line, s)
+        s = _lowest(lambda x: outside(b, along_line(line, x))[0])
+    here = along_line(line, s)
     gap, normal = outside(b, here)
     point, other = vec.sub(here, vec.scale(normal, radius)), vec.sub(here, vec.scale(normal, gap))
     return Closest(gap - radius, vec.mat_vec(to.R, normal), to.apply(point), to.apply(other))

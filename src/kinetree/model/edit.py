@@ -18,6 +18,7 @@ from kinetree.joints.axis import rotation_about
 from kinetree.model import edit_loops, postures, validate
 from kinetree.model.geometry import DISSIPATION, FRICTION, changed_geometries, free_name, geometry
 from kinetree.model.ground import changed_ground
+from kinetree.model.pairs import Pair, changed_pairs, checked_pairs, kept_pairs
 from kinetree.model.parts import Body, Frame, Limits
 from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
@@ -43,6 +44,7 @@ def replace(model: Model, **changes: Any) -> Model:
         geometries: a dict from names of geometries to dicts of what changes (`shape`, `placement`,
             `friction`, `stiffness`, `dissipation`), or to None for those that go.
         ground: a `Ground` or a `Heightfield`, or None.
+        pairs: two names of geometries each, or `Pair`s: those that touch each other; "all" that are possible.
     """
     name = changes.pop("name", model.name)
     if not isinstance(name, str) or not name.strip():
@@ -58,6 +60,7 @@ def replace(model: Model, **changes: Any) -> Model:
         "geometries": changed_geometries(model, changes.pop("geometries", {})),
         "ground": changed_ground(model, changes.pop("ground", model.ground)),
     }
+    pairs = changes.pop("pairs", None)
     validate.refuse_unknown_check(check, f"model '{model.name}': replace")
     bodies = list(model.bodies)
     for field, values in changes.items():
@@ -72,6 +75,8 @@ def replace(model: Model, **changes: Any) -> Model:
         made, stiff = edit_loops.solved_again(model, made.remade(loops=()), changed)
         made = lock(made, stiff)
     result = with_rotors(postures.closed(made), mode)
+    if pairs is not None:
+        result = result.remade(pairs=changed_pairs(result, pairs))
     if configurations is None:
         return result
     return postures.carrying(result, postures.read(result, configurations))
@@ -79,8 +84,10 @@ def replace(model: Model, **changes: Any) -> Model:
 
 def _remade(model: Model, bodies: Iterable[Body], *others: tuple[Model, str], **changes: Any) -> Model:
     """The model with other bodies and whatever is given; `others` gave parts of it, with prefixed names."""
-    parts = ("name", "gravity", "rotors", "frames", "report", "loops", "geometries", "ground")
+    parts = ("name", "gravity", "rotors", "frames", "report", "loops", "geometries", "ground", "pairs")
     made = type(model)(bodies=tuple(bodies), **{key: changes.get(key, getattr(model, key)) for key in parts})
+    if made.pairs:
+        made = made.remade(pairs=kept_pairs(made))
     return postures.kept(made, (model, ""), *others)
 
 
@@ -107,7 +114,8 @@ def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) ->
     """Set one field of the bodies or joints named in the mapping `values`."""
     fields = validate.BODY_FIELDS | validate.JOINT_FIELDS
     if field not in fields:
-        known = ("name", "gravity", "rotors", "check", "configurations", "geometries", "ground", *fields)
+        others = ("name", "gravity", "rotors", "check", "configurations", "geometries", "ground", "pairs")
+        known = (*others, *fields)
         raise validate.unknown(field, "argument", known, f"model '{model.name}': replace")
     by_joint = field in validate.JOINT_FIELDS
     if not isinstance(values, Mapping):
@@ -277,10 +285,11 @@ def attach(
         rotors.append(rotor._replace(joint=prefix + rotor.joint, placement=pose))
     _refuse_duplicates(model, other, [b.name for b in bodies] + [f.name for f in frames], "body or frame")
     _refuse_duplicates(model, other, [b.joint_name for b in bodies], "joint")
-    loops = (*model.loops, *edit_loops.attached(other.loops, shift, carrier, where, prefix))
+    loops = (*model.loops, *edit_loops.attached(other, shift, carrier, where, prefix))
     _refuse_duplicates(model, other, [c.name for loop in loops for c in loop.closures], "loop")
     _refuse_duplicates(model, other, [part.name for part in geometries], "geometry")
-    parts = {"rotors": (*model.rotors, *rotors), "frames": tuple(frames), "loops": loops}
+    parts: dict[str, Any] = {"rotors": (*model.rotors, *rotors), "frames": tuple(frames), "loops": loops}
+    parts["pairs"] = (*model.pairs, *(pair.prefixed(prefix) for pair in other.pairs))
     return _remade(model, bodies, (other, prefix), **parts, geometries=tuple(geometries))
 
 
@@ -323,6 +332,20 @@ def add_geometry(
     pose = Pose.from_transform(seat) @ validate.pose(placement, f"{owner}: placement")
     made = geometry(name, carrier, (shape, pose, friction, stiffness, dissipation), owner)
     return _remade(model, model.bodies, geometries=(*model.geometries, made))
+
+
+def add_pair(
+    model: Model,
+    geometry: str,
+    other: str,
+    friction: float | None = None,
+    stiffness: float | None = None,
+    dissipation: float | None = None,
+) -> Model:
+    """The model in which two geometries touch each other; arguments as for the builder."""
+    made = Pair(geometry, other, friction, stiffness, dissipation)
+    pairs = checked_pairs(model, (*model.pairs, made), f"model '{model.name}'")
+    return _remade(model, model.bodies, pairs=pairs)
 
 
 def subtree(model: Model, body: str | int) -> Model:

@@ -10,7 +10,9 @@ from kinetree.model.assembly import RigidError
 from kinetree.model.closures import Closure
 from kinetree.model.loops import closed_model
 from kinetree.model.parts import Loop
+from kinetree.spatial import vector as vec
 from kinetree.spatial.pose import Pose
+from kinetree.spatial.vector import Matrix
 
 if TYPE_CHECKING:
     from kinetree.model.model import Model
@@ -60,7 +62,7 @@ def node_of(model: Model, loop: Loop) -> int:
     return model.location(model.joint_index(loop.reference[0][0]))[0]
 
 
-def attached(loops: Sequence[Loop], shift: int, carrier: int, where: Pose, prefix: str) -> tuple[Loop, ...]:
+def attached(other: Model, shift: int, carrier: int, where: Pose, prefix: str) -> tuple[Loop, ...]:
     """Loops after the bodies of their model were numbered on and its world was put on a carrier."""
 
     def place(body: int) -> tuple[int, Pose | None]:
@@ -72,9 +74,20 @@ def attached(loops: Sequence[Loop], shift: int, carrier: int, where: Pose, prefi
             independent=tuple((prefix + joint, k) for joint, k in loop.independent),
             dependent=tuple((prefix + joint, k) for joint, k in loop.dependent),
             reference=tuple((prefix + joint, row) for joint, row in loop.reference),
+            axes=tuple(_on(where, axes) for axes in loop.axes) if _is_on_world(other, loop) else loop.axes,
         )
-        for loop in loops
+        for loop in other.loops
     )
+
+
+def _is_on_world(model: Model, loop: Loop) -> bool:
+    return model.nodes[node_of(model, loop)].predecessor[0] < 0
+
+
+def _on(where: Pose, axes: Matrix) -> Matrix:
+    """Axes of a world that was put on a body, in that body."""
+    x, y, z = (vec.mat_vec(where.R, c) for c in axes)
+    return x, y, z
 
 
 def within(model: Model, number: Mapping[int, int], what: str) -> tuple[Loop, ...]:

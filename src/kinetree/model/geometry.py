@@ -78,13 +78,13 @@ def geometry(name: str, body: int, given: tuple, owner: str) -> Geometry:
         body,
         shape,
         validate.pose(placement, f"{owner}: placement"),
-        _at_least(0.0, friction, f"{owner}: friction"),
-        None if stiffness is None else _at_least(None, stiffness, f"{owner}: stiffness"),
-        _at_least(0.0, dissipation, f"{owner}: dissipation"),
+        number_at_least(0.0, friction, f"{owner}: friction"),
+        None if stiffness is None else number_at_least(None, stiffness, f"{owner}: stiffness"),
+        number_at_least(0.0, dissipation, f"{owner}: dissipation"),
     )
 
 
-def _at_least(least: float | None, value: Any, what: str) -> float:
+def number_at_least(least: float | None, value: Any, what: str) -> float:
     """A number that is not below `least`; positive if that is None."""
     if isinstance(value, bool) or not ops.is_literal(value):
         raise ModelError(f"{what} is {validate.shown(value)}: it must be a plain number")
@@ -147,18 +147,34 @@ def contact_points(model: Model) -> tuple[ContactPoint, ...]:
 
 
 def weights(model: Model) -> list[Any]:
-    """The weight of the tree that each body belongs to, the world first, N; 0 for bodies that cannot move."""
-    roots = _roots(model)
+    """The weight of the tree that each body belongs to, the world first, N; 0 for bodies that cannot move.
+
+    Trees that can touch each other may carry each other: they count together.
+    """
+    roots = roots_of(model)
     own = {root: _weight(model, root, roots) for root in set(roots) if root}
-    return [own.get(root, 0.0) for root in roots]
+    bodies = {part.name: part.body for part in model.geometries}
+    linked = {root: {root} for root in own}
+    for pair in model.pairs:
+        a, b = roots[bodies[pair.geometry]], roots[bodies[pair.other]]
+        if a and b:
+            linked[a] |= linked[b]
+            linked |= dict.fromkeys(linked[a], linked[a])
+    return [sum(own[k] for k in sorted(linked[root])) if root else 0.0 for root in roots]
+
+
+def stiffness_of(model: Model, part: Geometry) -> Any:
+    """The stiffness of each point of a geometry; None for one that is rigid: it cannot move."""
+    if part.stiffness is not None:
+        return part.stiffness
+    root = roots_of(model)[part.body]
+    return _defaults(model)[root] if root else None
 
 
 def _points(model: Model) -> tuple[ContactPoint, ...]:
-    roots, weight = _roots(model), weights(model)
+    roots, resolved = roots_of(model), _defaults(model)
     found = [(part, roots[part.body], s) for part in model.geometries for s in part.shape.supports]
     found = [(part, root, s.moved(part.placement)) for part, root, s in found if root]
-    counts = Counter(root for _, root, _ in found)
-    resolved = {root: weight[root] / (min(count, _FEET) * SINK) for root, count in counts.items()}
     return tuple(
         ContactPoint(
             part.name, part.body, s.position, s.radius, part.friction,
@@ -168,7 +184,14 @@ def _points(model: Model) -> tuple[ContactPoint, ...]:
     )  # fmt: skip
 
 
-def _roots(model: Model) -> list[int]:
+def _defaults(model: Model) -> dict[int, Any]:
+    """The stiffness of points for which none is given, by the body that begins their tree."""
+    roots, weight = roots_of(model), weights(model)
+    counts = Counter(roots[part.body] for part in model.geometries for _ in part.shape.supports)
+    return {root: weight[root] / (min(count, _FEET) * SINK) for root, count in counts.items()}
+
+
+def roots_of(model: Model) -> list[int]:
     """For each body, the world first, the one that begins its tree: the first that moves; 0 for none."""
     roots = [0]
     for i, body in enumerate(model.bodies, 1):

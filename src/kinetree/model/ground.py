@@ -46,6 +46,11 @@ class Ground:
         return vec.dot(self.normal, point) - self.height, self.normal
 
 
+@dataclass(frozen=True)
+class NoGround:
+    """Nothing to stand on: bodies touch each other alone."""
+
+
 class Heightfield:
     """Heights over a grid of the plane z = 0, with bilinear surfaces between them.
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from kinetree import ops
 from kinetree.joints.base import CoordinateJoint
-from kinetree.model.closed import Closed, Through, own_joints
+from kinetree.model.closed import Closed, Through, Wide, own_joints
 from kinetree.model.node import Member, Node
 from kinetree.model.ties import Tie
 from kinetree.spatial import Matrix
@@ -34,6 +34,8 @@ OPEN_TOLERANCE = 1e-6
 DEAD_TOLERANCE = 1e-7
 # Newton steps that close a position after a step in time.
 INTEGRATION_STEPS = 3
+# With so many velocities S = S_span G costs less as two factors than by its columns.
+MANY = 2
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,8 @@ class LoopNode(Node):
         """The node as it is at q: an ordinary one whose couplings go through the loops."""
         closed = self.closed(q)
         members = tuple(m._replace(coupling=Through(m.coupling, closed)) for m in self.members)
-        return Node(self.number, self.predecessor, members, self.q_index, self.v_index, self.u_index)
+        kind = Wide if len(self.v_index) >= MANY and len(members) > 1 else Node
+        return kind(self.number, self.predecessor, members, self.q_index, self.v_index, self.u_index)
 
     def closed(self, q: Sequence[Number], steps: int | None = None) -> Closed:
         """The position that Newton steps make of q, and what belongs to it.

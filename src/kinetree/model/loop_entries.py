@@ -50,7 +50,7 @@ def _entry(model: Model, loop: Loop) -> dict[str, Any]:
         "pivots": plain(loop.pivots, owner),
         "reference": {joint: plain(row, owner) for joint, row in loop.reference},
         "size": loop.size,
-        "at_base": loop.at_base,
+        "axes": [[plain(row, owner) for row in axes] for axes in loop.axes],
         "slack": loop.slack,
     }
 
@@ -90,7 +90,7 @@ def from_dict(data: Any, check: str | None) -> Model:
     owner, check = f"model '{builder.name}'", data.get("check", "physical") if check is None else check
     entries, solved = entries_of(data, "loops", owner), []
     for entry in entries:
-        keys = f"closures slack at_base {' '.join(_SOLUTION)}"
+        keys = f"closures slack axes {' '.join(_SOLUTION)}"
         check_keys(entry, keys, f"{owner}: a loop", needed="closures")
         before = len(builder.closures)
         for closure in entries_of(entry, "closures", f"{owner}: a loop"):
@@ -149,9 +149,16 @@ def _solution(entry: dict[str, Any], closures: tuple[Closure, ...], owner: str) 
             for joint, row in entry["reference"].items()
         ),
         size=size,
-        at_base=entry.get("at_base", False) is True,
+        axes=_axes(entry.get("axes", ()), what),
         slack=slack,
     )
+
+
+def _axes(values: Any, what: str) -> tuple[Any, ...]:
+    if not isinstance(values, list | tuple):
+        raise ModelError(f"{what}: axes must be a list with three rows for each closure, got {shown(values)}")
+    poses = (pose_of({"R": rows, "p": (0, 0, 0)}, f"{what}: axes") for rows in values)
+    return tuple(pose.R for pose in poses if pose is not None)
 
 
 def _velocities(values: Any, what: str) -> tuple[tuple[str, int], ...]:

@@ -17,10 +17,12 @@ from kinetree.errors import AssemblyError, ModelError
 from kinetree.model.assembly import Assembly, Resolved, RigidError, resolved
 from kinetree.model.closures import Closure
 from kinetree.model.coupling import Coupling, Own
+from kinetree.model.limbs import limb_axes
 from kinetree.model.loop import Closing, LoopNode
 from kinetree.model.node import PREDECESSOR, Node
 from kinetree.model.parts import Loop, Numbers
 from kinetree.model.ties import Tie
+from kinetree.spatial.vector import Matrix
 
 if TYPE_CHECKING:
     from kinetree.model.grouping import Grouping
@@ -31,6 +33,7 @@ Velocity = tuple[str, int]  # joint, degree of freedom
 Refused = Callable[[Sequence[Closure], ModelError], None]
 _LEAVE = "leave out all but its closures (and independent) to have it solved anew"
 _SIZES = 1e3  # the size of a loop may differ by this factor from what its frames say
+_FIRM = 0.5  # rows that hold a loop by less than this part of others cost digits
 LARGEST = 32  # velocities of one loop: its matrices are dense, and traced one number at a time
 
 
@@ -163,7 +166,7 @@ def _refuse_misfit(loop: Loop, node: Node, grouping: Grouping, owner: str) -> No
     velocities = _velocities(node, grouping)
     place = {velocity: k for k, velocity in enumerate(velocities)}
     size = size_of(node, loop.closures, owner)
-    rows = _ties(node, loop.closures, size, loop.at_base)
+    rows = _ties(node, loop.closures, size, loop.axes if len(loop.axes) == len(loop.closures) else ())
     known = {(c, r) for c, own in enumerate(rows) for r in range(len(own))}
     chosen = (*loop.independent, *loop.dependent)
     widths = [(joint, len(row)) for joint, row in loop.reference]
@@ -190,6 +193,7 @@ def _refuse_misfit(loop: Loop, node: Node, grouping: Grouping, owner: str) -> No
         (widths == [(joint, len(row)) for joint, row in q], "reference must be a position of its joints"),
         (size / _SIZES <= loop.size <= size * _SIZES, f"size must be about {size:.3g} m"),
         (0 <= loop.slack < math.inf, "slack must not be negative"),
+        (len(loop.axes) in (0, len(loop.closures)), "axes must be those of each closure"),
     ):
         if not fits:
             raise ModelError(f"{owner}: {what}: {_LEAVE}")
@@ -212,16 +216,24 @@ def _home(loop: Loop, grouping: Grouping) -> int:
     return grouping.locations[body][0]
 
 
-def _ties(node: Node, closures: Sequence[Closure], size: float, at_base: bool) -> list[list[Tie]]:
-    """The rows of each closure, for the members of a node."""
-    member = {m.body: k for k, m in enumerate(node.members) if m.body}
+def _ties(
+    node: Node, closures: Sequence[Closure], size: float, axes: Sequence[Matrix] = ()
+) -> list[list[Tie]]:
+    """The rows of each closure, for the members of a node; points meet along axes, if there are any."""
     coupling: dict[int, Coupling] = {m.body: m.coupling for m in node.members if m.body}
-    return [c.ties(lambda body: member.get(body, PREDECESSOR), coupling, size, at_base) for c in closures]
+    own: Sequence[Matrix | None] = axes or [None] * len(closures)
+    return [c.ties(_locating(node), coupling, size, along) for c, along in zip(closures, own, strict=True)]
+
+
+def _locating(node: Node) -> Callable[[int], int]:
+    """Where bodies are among the members of a node."""
+    member = {m.body: k for k, m in enumerate(node.members) if m.body}
+    return lambda body: member.get(body, PREDECESSOR)
 
 
 def _with_loop(node: Node, loop: Loop, grouping: Grouping) -> Node:
     place = {velocity: k for k, velocity in enumerate(_velocities(node, grouping))}
-    rows = _ties(node, loop.closures, loop.size, loop.at_base)
+    rows = _ties(node, loop.closures, loop.size, loop.axes)
     reference = list(node.reference)
     positions = dict(loop.reference)
     for m in node.members:
@@ -263,8 +275,10 @@ def _resolve(
     wanted, better = (_places(velocities, chosen) for chosen in (required, preferred))
     q = np.array([start[k] for k in node.q_index], dtype=float)
 
+    axes = limb_axes(node, [list(map(_locating(node), closure.bodies)) for closure in closures])
+
     def solved(at_base: bool) -> tuple[list[tuple[int, int]], Resolved]:
-        rows = _ties(node, closures, size, at_base)
+        rows = _ties(node, closures, size, axes if at_base else ())
         which = [(c, r) for c, own in enumerate(rows) for r in range(len(own))]
         assembly = Assembly(node, [rows[c][r] for c, r in which], size)
         return which, resolved(assembly, q, wanted, lambda k: repr(velocities[k][0]), what, better)
@@ -286,7 +300,7 @@ def _resolve(
         pivots=found.pivots,
         reference=_positions(node, found.reference, grouping),
         size=size,
-        at_base=at_base,
+        axes=tuple(axes) if at_base else (),
         slack=found.slack,
     )
 
@@ -305,6 +319,7 @@ def _cheapest(solved: Callable[[bool], Any]) -> tuple[bool, Any]:
     second = solved(False)
     same = len(second[1].rows) == len(first[1].rows)
     is_good = same and first[1].slack <= 10 * second[1].slack + 1e-12
+    is_good = is_good and first[1].firmness >= _FIRM * second[1].firmness
     return (True, first) if is_good else (False, second)
 
 

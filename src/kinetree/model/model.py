@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.model import closed_positions, configuration, distance, drive, edit, geometry, postures
+from kinetree.model import closed_positions, configuration, drive, edit, geometry, postures
 from kinetree.model.geometry import Geometry
 from kinetree.model.ground import Ground, Heightfield
 from kinetree.model.grouping import Grouping, Location
 from kinetree.model.layout import Layout, coordinate_places, described, layout_of
 from kinetree.model.node import Node
+from kinetree.model.pairs import Pair, pair_points, possible_pairs
 from kinetree.model.parts import Body, Frame, Loop, Numbers, Posture, Rotor
 from kinetree.model.sparsity import mass_sparsity, paths_of
 from kinetree.model.table import html_table, table
@@ -23,7 +24,7 @@ from kinetree.model.validate import WORLD, unknown
 from kinetree.spatial.transform import Transform
 
 T = TypeVar("T")
-PARTS = tuple("name gravity bodies rotors frames report postures loops geometries ground".split())
+PARTS = tuple("name gravity bodies rotors frames report postures loops geometries ground pairs".split())
 
 
 class Model:
@@ -36,7 +37,7 @@ class Model:
         name, gravity: of the robot; the acceleration of free fall, world axes, m/s^2.
         bodies, rotors, frames, postures: the parts, as they were added.
         loops: what closes loops between the bodies, and how each is solved.
-        geometries: shapes on bodies that touch the ground or each other.
+        geometries, pairs: shapes on bodies that touch the ground; those that touch each other.
         ground: what its file or its builder says that it stands on; None if they say nothing.
         report: what the loader of a file found; None for models built otherwise.
     """
@@ -53,8 +54,9 @@ class Model:
         loops: tuple[Loop, ...] = (),
         geometries: tuple[Geometry, ...] = (),
         ground: Ground | Heightfield | None = None,
+        pairs: tuple[Pair, ...] = (),
     ):
-        own = (name, gravity, bodies, rotors, frames, report, postures, loops, geometries, ground)
+        own = (name, gravity, bodies, rotors, frames, report, postures, loops, geometries, ground, pairs)
         self.__dict__.update(zip(PARTS, own, strict=True), _memo={})
 
     name: str
@@ -66,6 +68,7 @@ class Model:
     loops: tuple[Loop, ...]
     geometries: tuple[Geometry, ...]
     ground: Ground | Heightfield | None
+    pairs: tuple[Pair, ...]
     report: Any
     _memo: dict[Hashable, Any]
 
@@ -230,7 +233,7 @@ class Model:
     assemble, spanning = closed_positions.assemble, closed_positions.spanning
     closure_names = property(closed_positions.closure_names)
     geometry_names, contact_points = property(geometry.names), property(geometry.contact_points)
-    contact_pairs = property(distance.contact_pairs)
+    contact_pairs, pair_points = property(possible_pairs), property(pair_points)
 
     # --- tree --------------------------------------------------------------------------------------
     @cached_property
@@ -344,7 +347,8 @@ class Model:
 
     # --- other models ------------------------------------------------------------------------------
     replace, with_parameters, lock = edit.replace, edit.with_parameters, edit.lock
-    attach, subtree, add_frame, add_geometry = edit.attach, edit.subtree, edit.add_frame, edit.add_geometry
+    attach, subtree, add_frame = edit.attach, edit.subtree, edit.add_frame
+    add_geometry, add_pair = edit.add_geometry, edit.add_pair
 
     def to_dict(self) -> dict[str, Any]:
         """The whole content as strings, numbers and lists, ready for JSON; loss-free."""
@@ -390,11 +394,7 @@ class Model:
     def __hash__(self) -> int:
         return self._hash
 
-    def __repr__(self) -> str:
-        return table(self)
-
-    def _repr_html_(self) -> str:
-        return html_table(self)
+    __repr__, _repr_html_ = table, html_table
 
     def __reduce__(self) -> tuple:
         return Model, tuple(getattr(self, name) for name in PARTS)

@@ -79,7 +79,7 @@ class Loop(NamedTuple):
     pivots: Numbers  # how large the pivots of the dependent velocities usually are
     reference: tuple[tuple[str, Numbers], ...]  # a closed position of its joints
     size: float  # a length of the loop, m
-    at_base: bool = False  # points meet along the axes of the body that carries the loop
+    axes: tuple[Any, ...] = ()  # of each closure: along which points meet, rows in the body that carries all
     steps: int = 1  # Newton steps that close a position
     slack: float = 0.0  # how far the rows that were left out open in what was tried, in units of the size
 

@@ -14,7 +14,8 @@ from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import JOINT_TYPES, Joint
 from kinetree.model.geometry import Geometry
-from kinetree.model.ground import Ground, Heightfield
+from kinetree.model.ground import Ground, Heightfield, NoGround
+from kinetree.model.pairs import Pair
 from kinetree.model.parts import Body, Limits, Numbers, Rotor
 from kinetree.model.shapes import shape_named
 from kinetree.model.validate import WORLD, is_physical, number, shown, unknown
@@ -37,6 +38,8 @@ def to_dict(model: Model) -> dict[str, Any]:
     geometries: dict[str, Any] = {"geometries": touching} if touching else {}
     if model.ground is not None:
         geometries["ground"] = ground_entry(model.ground)
+    if model.pairs:
+        geometries["pairs"] = [pair_entry(pair) for pair in model.pairs]
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -57,12 +60,19 @@ def to_dict(model: Model) -> dict[str, Any]:
     }
 
 
-def ground_entry(ground: Ground | Heightfield) -> dict[str, Any]:
+def ground_entry(ground: Ground | Heightfield | NoGround) -> dict[str, Any]:
     """The entry of a ground."""
+    if isinstance(ground, NoGround):
+        return {"none": True}
     if isinstance(ground, Ground):
         return {"normal": list(ground.normal), "height": ground.height}
     place = {"spacing": list(ground.spacing), "origin": list(ground.origin)}
     return {"heights": ground.array.tolist(), **place}
+
+
+def pair_entry(pair: Pair) -> dict[str, Any]:
+    """The entry of a pair."""
+    return {name: value for name, value in pair._asdict().items() if value is not None}
 
 
 def geometry_entry(part: Geometry, body: str, owner: str) -> dict[str, Any]:
@@ -153,7 +163,7 @@ def from_dict(data: Any) -> ModelBuilder:
             f"Model.from_dict: format {shown(data.get('format'))}, version {shown(data.get('version'))} is "
             f"not known: expected {FORMAT!r}, version {' or '.join(map(str, VERSIONS))}"
         )
-    known = "format version name check gravity bodies rotors frames geometries ground"
+    known = "format version name check gravity bodies rotors frames geometries ground pairs"
     check_keys(data, known, "Model.from_dict", "name")
     builder = ModelBuilder(data["name"], data.get("gravity", (0.0, 0.0, -9.81)))
     owner = f"model '{data['name']}'"
@@ -173,12 +183,17 @@ def from_dict(data: Any) -> ModelBuilder:
         _add_geometry(builder, entry, f"{owner}: geometry {shown(entry.get('name'))}")
     if data.get("ground") is not None:
         builder.add_ground(ground_of(data["ground"], f"{owner}: ground"))
+    for entry in entries_of(data, "pairs", owner):
+        check_keys(entry, " ".join(Pair._fields), f"{owner}: pair", needed="geometry other")
+        builder.add_pair(**entry)
     return builder
 
 
-def ground_of(entry: Any, what: str) -> Ground | Heightfield:
+def ground_of(entry: Any, what: str) -> Any:
     """The ground of an entry."""
     expect_dict(entry, what)
+    if entry == {"none": True}:
+        return NoGround()
     if "heights" in entry:
         check_keys(entry, "heights spacing origin", what, needed="heights spacing")
         return Heightfield(entry["heights"], entry["spacing"], entry.get("origin"))

@@ -76,7 +76,8 @@ def touching(model: Model) -> list[str]:
             f"{count} {plural.get(kind, f'{kind}s')}" if count > 1 else kind for kind, count in counts.items()
         )
         points = len(model.contact_points)
-        lines.append(f"shapes: {', '.join(kinds)}; {points} contact point{'s' * (points != 1)}")
+        pairs = f"; {len(model.pairs)} pair{'s' * (len(model.pairs) != 1)}" if model.pairs else ""
+        lines.append(f"shapes: {', '.join(kinds)}; {points} contact point{'s' * (points != 1)}{pairs}")
     if model.ground is not None:
         lines.append(f"stands on {str(model.ground).strip('<>')}")
     return lines

@@ -1,13 +1,5 @@
-"""The rows of closures, with derivatives: products of points and directions that the members of a node carry.
-
-All is said in the axes of the body that carries the node. A velocity j of the joint of member m turns all
-that this one carries by w_j and moves its origin r_m by l_j, so that a point p and a direction c beyond it
-change by
-
-    d_j p = l_j + w_j x (p - r_m)        d_j c = w_j x c
-
-w_j and l_j are directions that m carries itself, and so derivatives of any order follow by the product rule.
-A jet is a dictionary from masks to derivatives, with bit k set for a derivative along direction k.
+"""The rows of closures, with derivatives: products of points and directions that the members of a node carry
+(`carried.py`), or polynomials of coordinates.
 """
 
 from __future__ import annotations
@@ -15,171 +7,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
-from kinetree.joints.base import Joint
+from kinetree.model.carried import Carried, Columns, Jet, Motions, masks_within
 from kinetree.model.coupling import Coupling
 from kinetree.spatial import vector as vec
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.vector import Number, Vector
-
-PREDECESSOR = -1
-Jet = dict[int, Any]  # mask -> derivative
-Columns = dict[int, Jet]  # spanning velocity -> its column
-
-
-class Carried(NamedTuple):
-    """A point, or a direction, that a member carries; in that member's frame."""
-
-    member: int
-    vector: Vector
-    is_point: bool = False
-
-    def changed(self, member: int, C: Transform) -> Carried:
-        """The same after the frame of a member was changed by C."""
-        if self.member != member:
-            return self
-        base = vec.sub(self.vector, C.translation) if self.is_point else self.vector
-        return self._replace(vector=C.turned(base))
-
-
-class Joined(NamedTuple):
-    """One velocity of the joint of a member: the jets of w_j and l_j.
-
-    Joints that follow one another, as mimic joints do, share a velocity.
-    """
-
-    velocity: int
-    member: int
-    turn: Jet
-    shift: Jet
-
-
-class Motions:
-    """How the members of a spanning node move at q, with derivatives along up to two velocities.
-
-    Args:
-        node: the spanning node.
-        members: those that are asked for, and all that carry them.
-        along: velocities of all joints.
-    """
-
-    def __init__(self, node: Any, members: frozenset[int], q: Sequence[Number], *along: Sequence[Number]):
-        self.node, self.q, self.along = node, q, along
-        self.masks = range(1 << len(along))
-        still = dict.fromkeys(self.masks, vec.ZERO)
-        self.X: dict[int, Transform] = {}
-        self.origin: dict[int, Jet] = {PREDECESSOR: still}
-        self.turning: dict[int, list[Jet]] = {PREDECESSOR: [{0: vec.ZERO, 1: vec.ZERO} for _ in along]}
-        self.joints: dict[int, list[Joined]] = {PREDECESSOR: []}
-        self._carried: dict[Carried, tuple[Jet, Columns]] = {}
-        for k, m in enumerate(node.members):
-            if k in members:
-                self._visit(k, m)
-
-    def _visit(self, k: int, m: Any) -> None:
-        step = m.joint.placement(m.coupling.positions(self.q)).following(m.placement)
-        X = self.X[k] = step if m.carrier == PREDECESSOR else step @ self.X[m.carrier]
-        S = self.node.motion(m, self.q)
-        is_turning = type(m.joint).subspace_partials is not Joint.subspace_partials
-        rates = [self.node._own_derivative(m, self.q, w) for w in self.along] if is_turning else []
-        second = self.node._own_second_derivative(m, self.q, *self.along) if len(rates) == 2 else None
-        self._move(k, m, S, rates)
-        self.joints[k] = list(self.joints[m.carrier])
-        for j in sorted({place for row in m.coupling.G(self.q) for place, _ in row}):
-            parts = [
-                S.columns[j],
-                *(rate.columns[j] for rate in rates),
-                *([second.columns[j]] if second else []),
-            ]
-            turn = self._direction(k, [X.turned_back(part.angular) for part in parts])
-            shift = self._direction(k, [X.turned_back(part.linear) for part in parts])
-            self.joints[k].append(Joined(j, k, turn, shift))
-
-    def _move(self, k: int, m: Any, S: Any, rates: list[Any]) -> None:
-        """The velocities of a member along each direction, and how its origin moves."""
-        X, c = self.X[k], m.carrier
-        arm = vec.sub(X.translation, self.origin[c][0])
-        turning = self.turning[k] = [dict(jet) for jet in self.turning[c]]
-        origin, shifts = {0: X.translation}, []
-        for d, w in enumerate(self.along):
-            own = S @ w
-            turn, shift = X.turned_back(own.angular), X.turned_back(own.linear)
-            carried = vec.add(self.origin[c][1 << d], vec.cross(self.turning[c][d][0], arm))
-            origin[1 << d] = vec.add(carried, shift)
-            turning[d][0] = vec.add(turning[d][0], turn)
-            shifts.append((turn, shift))
-        if len(self.along) == 2:
-            turn, shift = (vec.cross(turning[0][0], part) for part in shifts[1])
-            if rates:
-                own = rates[0] @ self.along[1]
-                turn = vec.add(turn, X.turned_back(own.angular))
-                shift = vec.add(shift, X.turned_back(own.linear))
-            moved = vec.add(
-                vec.cross(self.turning[c][1][1], arm),
-                vec.cross(self.turning[c][1][0], vec.sub(origin[1], self.origin[c][1])),
-            )
-            origin[3] = vec.add(vec.add(self.origin[c][3], moved), shift)
-            turning[1][1] = vec.add(turning[1][1], turn)
-        self.origin[k] = origin
-
-    def _direction(self, k: int, parts: Sequence[Vector]) -> Jet:
-        """The jet of a direction in the axes of a member; its own derivatives in these axes may follow it."""
-        first, *rest = parts
-        turning = self.turning[k]
-        jet: Jet = {0: first}
-        for d in range(len(self.along)):
-            jet[1 << d] = vec.cross(turning[d][0], first)
-            if rest:
-                jet[1 << d] = vec.add(jet[1 << d], rest[d])
-        if len(self.along) == 2:
-            jet[3] = vec.add(vec.cross(turning[1][1], first), vec.cross(turning[1][0], jet[1]))
-            if rest:
-                jet[3] = vec.add(jet[3], vec.add(vec.cross(turning[0][0], rest[1]), rest[2]))
-        return jet
-
-    def carried(self, what: Carried) -> tuple[Jet, Columns]:
-        """A point or direction, and its columns."""
-        if what not in self._carried:
-            self._carried[what] = self._carry(what)
-        return self._carried[what]
-
-    def _carry(self, what: Carried) -> tuple[Jet, Columns]:
-        k = what.member
-        if k == PREDECESSOR:
-            return {mask: what.vector if mask == 0 else vec.ZERO for mask in self.masks}, {}
-        arm = self._direction(k, [self.X[k].turned_back(what.vector)])
-        jet = {s: vec.add(self.origin[k][s], x) for s, x in arm.items()} if what.is_point else arm
-        columns: Columns = {}
-        for own in self.joints[k]:
-            j, column = own.velocity, self._column(own, arm, jet, what)
-            columns[j] = {s: vec.add(columns[j][s], x) for s, x in column.items()} if j in columns else column
-        return jet, columns
-
-    def _column(self, own: Joined, arm: Jet, jet: Jet, what: Carried) -> Jet:
-        """What one velocity of one joint does to a point, w_j x lever + l_j, or to a direction, w_j x arm."""
-        if not what.is_point:
-            return {s: _turned(own.turn, arm, s) for s in self.masks}
-        at_joint = own.member == what.member
-        lever = arm if at_joint else {s: vec.sub(x, self.origin[own.member][s]) for s, x in jet.items()}
-        return {s: vec.add(own.shift[s], _turned(own.turn, lever, s)) for s in self.masks}
-
-
-def _turned(turn: Jet, arm: Jet, s: int) -> Vector:
-    """A derivative of w x arm."""
-    total = vec.ZERO
-    for t in _parts(s):
-        total = vec.add(total, vec.cross(turn[t], arm[s ^ t]))
-    return total
-
-
-def _parts(s: int) -> list[int]:
-    """All masks within a mask."""
-    return [t for t in range(s + 1) if t & s == t]
+from kinetree.spatial.vector import Matrix, Number, Vector
 
 
 def _dot(a: Jet, b: Jet, s: int) -> Number:
-    return sum((vec.dot(a[t], b[s ^ t]) for t in _parts(s)), 0)
+    return sum((vec.dot(a[t], b[s ^ t]) for t in masks_within(s)), 0)
 
 
 def _between(a: tuple[Jet, Columns], b: tuple[Jet, Columns]) -> tuple[Jet, Columns]:
@@ -239,6 +77,11 @@ class Tie(ABC):
         """The members that the row connects."""
         return self.carried[-2].member, self.carried[-1].member
 
+    @property
+    def base(self) -> Matrix | None:
+        """Axes in which it is said, in the body that carries the node; None for those of that body."""
+        return None
+
     def changed(self, member: int, C: Transform) -> Tie:
         """The same row after the frame of a member was changed by C."""
         return replace(self, carried=tuple(c.changed(member, C) for c in self.carried))
@@ -260,19 +103,36 @@ class Tie(ABC):
         return replace(self, carried=carried, numbers=tuple(rest))
 
 
+@dataclass(frozen=True, slots=True)
 class Offset(Tie):
-    """c . (b - a): two points do not leave each other along a direction. Carried: c, a, b."""
+    """c . (b - a): two points do not leave each other along a direction. Carried: c, a, b.
 
-    __slots__ = ()
+    Or x, y, z, a, b with c one of three directions at right angles, in which the row is said (`axis`).
+    """
+
+    axis: int = 0
     is_length = True
 
     def row(self, motions: Motions) -> tuple[Jet, Columns]:
-        c, a, b = map(motions.carried, self.carried)
+        c, a, b = map(motions.carried, self._parts)
         return _product(c, _between(a, b))
 
     def pull(self, motions: Motions) -> tuple[Vector, Vector]:
-        c, _, b = (motions.carried(one)[0][0] for one in self.carried)
+        c, _, b = (motions.carried(one)[0][0] for one in self._parts)
         return vec.cross(b, c), c
+
+    @property
+    def _parts(self) -> tuple[Carried, Carried, Carried]:
+        *axes, a, b = self.carried
+        return axes[self.axis], a, b
+
+    @property
+    def base(self) -> Matrix | None:
+        return tuple(c.vector for c in self.carried[:3]) if len(self.carried) == 5 else None  # type: ignore
+
+    @property
+    def structure(self) -> tuple:
+        return (*Tie.structure.fget(self), self.axis)  # type: ignore[attr-defined]
 
 
 class Angle(Tie):

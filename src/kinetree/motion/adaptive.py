@@ -14,7 +14,7 @@ from kinetree.errors import ArgumentError, AssemblyError, SimulationError
 from kinetree.model.configuration import snapped
 from kinetree.motion import group
 from kinetree.motion.events import Events, crossing, zero
-from kinetree.motion.joint_forces import Servo, explicit, within_efforts
+from kinetree.motion.joint_forces import Servo, driven, explicit, within_efforts
 from kinetree.motion.progress import Progress
 from kinetree.motion.run import Run, alone, fastest
 from kinetree.motion.trajectory import Event, Failure
@@ -79,7 +79,9 @@ def run(work: Simulation, events: Events, tolerance: float, bar: Progress) -> No
         work.note(index, [system.forces(t, q, v) for t, q, v in states])
         if work.saturated is not None:
             for k, (t, q, v) in enumerate(states):
-                work.saturated[(k, *index)] = within_efforts(work.model, system.forces(t, q, v)["tau"])[1]
+                acting = system.forces(t, q, v)
+                asked = driven(work.model, q, v, acting.get("tau", 0.0 * v), Servo.among(acting))
+                work.saturated[(k, *index)] = within_efforts(work.model, asked)[1]
         if not work.batch:
             work.done = reached * work.record
         bar.tell(work.steps * (number + 1) // total)
@@ -201,10 +203,9 @@ class System:
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
         """The acceleration at a time and state."""
         acting = self.forces(t, q, v)
-        servo = Servo(acting.get("kp"), acting.get("kd"), acting.get("setpoint"))
+        servo = Servo.among(acting)
         tau = acting.get("tau", np.zeros(self.model.nv))
-        tau = within_efforts(self.model, tau)[0] if self.options["limits"] else tau
-        tau = tau + explicit(self.model, q, v, servo, self.options["passive"])
+        tau = explicit(self.model, q, v, tau, servo, self.options["passive"], self.options["limits"])
         if not np.isfinite(tau).all():
             raise SimulationError(f"simulate: control gave NaN or infinity at t = {t:g} s")
         return of.forward_dynamics(self.model, q, v, tau, f_ext=acting.get("f_ext"), **self.numbers)

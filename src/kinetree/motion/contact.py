@@ -10,21 +10,27 @@ from kinetree import functions as of
 from kinetree.algorithms.contact import contact_response
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
-from kinetree.model.ground import Ground, Heightfield
+from kinetree.model.geometry import Geometry
+from kinetree.model.ground import Ground, Heightfield, NoGround
+from kinetree.model.manifold import Touch, touches
+from kinetree.model.shapes import Shape
 from kinetree.motion import flight
-from kinetree.motion.joint_forces import Servo, slopes, within_efforts
+from kinetree.motion.joint_forces import Servo, carrying, joint_forces
 from kinetree.spatial import vector as vec
+from kinetree.spatial.pose import Pose
 from kinetree.stages import SweepFunction, function
+from kinetree.sweep.signature import SIZES
 
 Array = np.ndarray
 
 _response = SweepFunction(contact_response)
 CREEP = 1e-4  # m/s: below about this speed points that touch hold
+ACCURACY = 1e-4  # of all contact forces, what may be missing
 SIGNATURE = (
     "q, v, tau, f_ext?, dt, kp?, kd?, setpoint?, "
-    "contact_stiffness?, contact_dissipation?, contact_friction?, creep?"
+    "contact_stiffness?, contact_dissipation?, contact_friction?, creep?, contact_accuracy?"
 )
-INPUTS = ("contact_stiffness", "contact_dissipation", "contact_friction", "creep")
+INPUTS = ("contact_stiffness", "contact_dissipation", "contact_friction", "creep", "contact_accuracy")
 PLANE = Ground()
 
 
@@ -36,37 +42,44 @@ class Contact(NamedTuple):
     dissipation: Any = None
     friction: Any = None
     creep: Any = None
+    accuracy: Any = None
 
     def numbers(self, model: Model) -> list[Any]:
-        """Stiffness, dissipation and friction of each point, and the speed of creep."""
-        points = model.contact_points
+        """Stiffness, dissipation and friction of each point, the speed of creep, and the accuracy."""
+        points = (*model.contact_points, *model.pair_points)
         own = [[getattr(p, name) for p in points] for name in ("stiffness", "dissipation", "friction")]
         given = (self.stiffness, self.dissipation, self.friction)
         found: list[Any] = [np.array(a) if x is None else x for a, x in zip(own, given, strict=True)]
-        return [*found, CREEP if self.creep is None else self.creep]
+        creep = CREEP if self.creep is None else self.creep
+        return [*found, creep, ACCURACY if self.accuracy is None else self.accuracy]
 
 
-def resolved(
-    model: Model, ground: Any, integrator: str, who: str, constraints: Any = ()
-) -> Ground | Heightfield | None:
-    """What a model stands on; None for nothing, or if it has nothing to touch it.
+def resolved(model: Model, ground: Any, integrator: str, who: str, constraints: Any = ()) -> Any:
+    """What a model stands on, `NoGround` if its bodies touch each other alone; None if nothing touches.
 
-    Constraints say themselves what holds a model: with them there is no ground unless one is asked for.
+    Constraints say themselves what holds a model: with them nothing touches unless a ground is asked for.
     """
-    if ground is None or ground is False or (ground is True and constraints):
-        return None
-    if ground is not True and not isinstance(ground, (Ground, Heightfield)):
+    if ground not in (None, True, False) and not isinstance(ground, (Ground, Heightfield, NoGround)):
         raise ArgumentError(
             f"{who}: ground must be a kt.Ground or kt.Heightfield, True for the model's own, or False for "
             f"none, got {ground!r}"
         )
-    if constraints:
+    asked = isinstance(ground, (Ground, Heightfield))
+    if asked and constraints:
         raise ArgumentError(f"{who}: no ground together with constraints: give ground=False")
-    if integrator != "discrete" and ground is not True:
+    if asked and integrator != "discrete":
         raise ArgumentError(f"{who}: {integrator} knows no ground: use integrator='discrete'")
-    if integrator != "discrete" or not model.contact_points:
+    if constraints or integrator != "discrete":
         return None
-    return (model.ground or (PLANE if _floats(model) else None)) if ground is True else ground
+    below = own_ground(model) if ground is True else ground if asked else None
+    if below is None or not model.contact_points:
+        return NoGround() if model.pairs else None
+    return below
+
+
+def own_ground(model: Model) -> Ground | Heightfield | None:
+    """The ground of a model: what it says, or the plane z = 0 for one that could fall on it."""
+    return (model.ground or (PLANE if _floats(model) else None)) if model.contact_points else None
 
 
 def _floats(model: Model) -> bool:
@@ -79,6 +92,11 @@ def _floats(model: Model) -> bool:
     return False
 
 
+def _points(model: Model) -> int:
+    """How many points can touch the ground or other bodies."""
+    return SIZES["points"](model)
+
+
 def given(model: Model, ground: Any, *felt: Any) -> dict[str, Any]:
     """Numbers of points that a caller gives, one for all or one for each, by name."""
     found = {}
@@ -87,38 +105,44 @@ def given(model: Model, ground: Any, *felt: Any) -> dict[str, Any]:
             if ground is None:
                 raise ArgumentError(f"simulate: {name} is given, but nothing touches: there is no ground")
             whole = isinstance(value, (int, float, np.number))
-            found[name] = np.full(len(model.contact_points), value) if whole else value
+            found[name] = np.full(_points(model), value) if whole else value
     return found
 
 
 def touching_step(
     model: Model, q: Array, v: Array, tau: Array, f_ext: Any, h: Any, servo: Servo, passive: bool,
     limits: bool, contact: Contact,
-) -> tuple[Array, Array, Array, Array]:  # fmt: skip
-    """(q, v) after a step, and the forces and velocities of the points that can touch, (points, 3).
+) -> tuple[Array, ...]:  # fmt: skip
+    """(q, v) after a step, the forces and velocities of the points that can touch, (points, 3), and how many
+    Newton steps it took.
 
     The velocities of floating bases are those in fixed axes: their accelerations are counted from `steady`.
     """
-    tau = within_efforts(model, tau)[0] if limits else tau
+    joints = joint_forces(model, q, v, h, tau, servo, passive, limits, rubs=False)
+    bodies = [point.body for point in model.contact_points] if contact.ground is not None else []
+    drives = [part.place for part in joints.bounded if not part.beyond]
+    joints = joints.straightened(v, carrying(model, bodies, drives))
+    span, tau, offset, slope, bounded = joints
     force = tau + flight.gyroscopic_difference(model, v, h)
-    joints = slopes(model, q, v, h, servo, passive, limits, rubs=False)
     tree, more = model.spanning_tree, dict[str, Any]()
-    if joints is not None:
-        span, offset, slope = joints
+    if not joints.is_nothing:
         force = force + span.force(offset - slope * span.velocities(v))
         more["added"] = slope * h
+    if bounded:
+        more["bounded"] = tuple(part.kind for part in bounded)
+        more["pulls"] = np.array([part.numbers for part in bounded])
     rubbing = tuple(int(k) for k in np.flatnonzero(tree.friction)) if passive else ()
     if rubbing:
         more["rub"] = tree.friction
     start = flight.steady(model, v)
     x = h * (force - of.inverse_dynamics(model, q, v, start, f_ext))
-    change, forces, velocities = _response(
+    change, *felt = _response(
         model, q, v, x, h, *contact.numbers(model), **more, ground=contact.ground, rubbing=rubbing
     )
-    return *flight.advanced(model, q, v, change / h + start, h), forces, velocities
+    return *flight.advanced(model, q, v, change * (1.0 / h) + start, h), *felt
 
 
-@function(f"{SIGNATURE} -> q, v, force(points, 3), velocity(points, 3)")
+@function(f"{SIGNATURE} -> q, v, force(points, 3), velocity(points, 3), newton_steps")
 def contact_step(
     model: Model,
     q: Array,
@@ -137,12 +161,16 @@ def contact_step(
     contact_dissipation: Array | None = None,
     contact_friction: Array | None = None,
     creep: Any = None,
+    contact_accuracy: Any = None,
 ) -> tuple[Array, ...]:
-    """`kt.step` with contact, and what the points feel: their forces and velocities in world axes."""
+    """`kt.step` with contact, and what the points feel: their forces and velocities in world axes; and how
+    many Newton steps it took."""
     below = resolved(model, ground, "discrete", "contact_step")
     if below is None:
         raise ArgumentError(f"model {model.name!r} touches nothing: it needs geometry, and a ground")
-    felt = Contact(below, contact_stiffness, contact_dissipation, contact_friction, creep)
+    felt = Contact(
+        below, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy
+    )
     return touching_step(model, q, v, tau, f_ext, dt, Servo(kp, kd, setpoint), passive, limits, felt)
 
 
@@ -152,14 +180,46 @@ def contact_wrenches(model: Model, q: Array, force: Array, ground: Any = True) -
     below = resolved(model, ground, "discrete", "contact_wrenches") or PLANE
     poses = of.placements(model, q)
     total = np.zeros((model.nbodies, 6), poses.dtype)
-    for point, f in zip(model.contact_points, force, strict=True):
-        R, p = poses[point.body - 1, :3, :3], poses[point.body - 1, :3, 3]
-        _, normal = below.at(tuple(p + R @ np.array(point.position)))
-        r = point.touching(tuple(R.T @ np.array(normal)))
-        pull = R.T @ f
-        moment = np.array(vec.cross(r, tuple(pull)))
-        total[point.body - 1] = total[point.body - 1] + np.concatenate([moment, pull])
+    if not isinstance(below, NoGround):
+        for point, f in zip(model.contact_points, force):
+            R, p = poses[point.body - 1, :3, :3], poses[point.body - 1, :3, 3]
+            _, normal = below.at(tuple(p + R @ np.array(point.position)))
+            at = p + R @ np.array(point.touching(tuple(R.T @ np.array(normal))))
+            _press(total, poses, point.body, at, f)
+    rest = force[len(model.contact_points) :]
+    for pair, touch, f in zip(model.pair_points, pair_touches(model, poses), rest):
+        _press(total, poses, pair.body, np.array(touch.point), f)
+        _press(total, poses, pair.other_body, np.array(touch.point), -f)
     return total
+
+
+def _press(total: Array, poses: Array, body: int, at: Array, f: Array) -> None:
+    """Add a force at a point of the world to the wrench on a body."""
+    if body:
+        R, p = poses[body - 1, :3, :3], poses[body - 1, :3, 3]
+        r, pull = R.T @ (at - p), R.T @ f
+        moment = np.array(vec.cross(tuple(r), tuple(pull)))
+        total[body - 1] = total[body - 1] + np.concatenate([moment, pull])
+
+
+def pair_touches(model: Model, poses: Array) -> list[Touch]:
+    """Where the points of pairs are in the world, given the placements (..., nb, 4, 4) of the bodies."""
+    parts = {part.name: part for part in model.geometries}
+    found: list[Touch] = []
+    for pair in model.pairs:
+        a, b = (_posed(poses, parts[name]) for name in pair[:2])
+        found += touches(*a, *b)
+    return found
+
+
+def _posed(poses: Array, part: Geometry) -> tuple[Shape, Pose]:
+    """A shape and its pose in the world."""
+    if not part.body:
+        return part.shape, part.placement
+    T = poses[..., part.body - 1, :, :]
+    R = tuple(tuple(T[..., i, j][()] for j in range(3)) for i in range(3))
+    p = tuple(T[..., i, 3][()] for i in range(3))
+    return part.shape, Pose._given(R, p) @ part.placement  # type: ignore[arg-type]
 
 
 @function(f"{SIGNATURE} -> force(points, 3)")
@@ -181,6 +241,7 @@ def contact_forces(
     contact_dissipation: Array | None = None,
     contact_friction: Array | None = None,
     creep: Any = None,
+    contact_accuracy: Any = None,
 ) -> Array:
     """The force of the ground on each point of `model.contact_points` during a step, in world axes.
 
@@ -199,9 +260,10 @@ def contact_forces(
     Reference: Castro and others (2023).
     """
     if resolved(model, ground, "discrete", "contact_forces") is None:
-        return np.zeros((len(model.contact_points), 3))
+        return np.zeros((_points(model), 3))
     given: dict[str, Any] = {"kp": kp, "kd": kd, "setpoint": setpoint, "contact_stiffness": contact_stiffness}
     given |= {"contact_dissipation": contact_dissipation, "contact_friction": contact_friction}
-    given = {name: x for name, x in {**given, "creep": creep, "f_ext": f_ext}.items() if x is not None}
+    more = {"creep": creep, "contact_accuracy": contact_accuracy}
+    given = {name: x for name, x in {**given, **more, "f_ext": f_ext}.items() if x is not None}
     options = {"passive": passive, "limits": limits, "ground": ground}
     return contact_step(model, q, v, tau, dt=dt, **given, **options)[2]

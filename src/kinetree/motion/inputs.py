@@ -41,9 +41,10 @@ class Acting:
 
     @property
     def drives(self) -> bool:
-        """True if a control gives tau."""
+        """True if a control gives tau, or there is a servo."""
         given = {a.name for function in self.functions for a in function.outputs}
-        return "tau" in {*self.constant, *self.series, *self.callbacks, *given}
+        given |= {*self.constant, *self.series, *self.callbacks}
+        return not given.isdisjoint(("tau", "kp", "kd"))
 
     def _core(self, model: Model, name: str) -> int:
         if name in CORES:

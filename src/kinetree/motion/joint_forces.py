@@ -11,11 +11,13 @@ on others: (M + h G^T slope G) a = ...
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinetree import ops
+from kinetree.algorithms.contact_joints import Bounds
 from kinetree.algorithms.contact_law import STICTION
 from kinetree.derived import passive_force
 from kinetree.model import Model
@@ -27,6 +29,7 @@ Array = np.ndarray
 
 SMOOTHING = 1e-3  # rad/s or m/s: where friction changes its sign in explicit steps
 STOP = 10.0  # stiffness of a joint's stop, in units of (the inertia that it can feel) / (step length)^2
+LEAVING = 1.0  # rad/s or m/s: the most with which a stop pushes back a joint that is beyond it
 
 
 class Servo(NamedTuple):
@@ -39,6 +42,11 @@ class Servo(NamedTuple):
     @property
     def is_there(self) -> bool:
         return self.kp is not None or self.kd is not None
+
+    @staticmethod
+    def among(acting: Mapping[str, Any]) -> Servo:
+        """The servo that is among what acts, by name."""
+        return Servo(*(acting.get(name) for name in Servo._fields))
 
 
 def effort_limits(model: Model) -> dict[int, Any]:
@@ -77,15 +85,84 @@ def loop_force(model: Model, q: Array, efforts: Array, *, limits: bool = True) -
     return span.force(within_efforts(span.tree, efforts)[0] if limits else efforts)
 
 
-def slopes(
-    model: Model, q: Array, v: Array, h: Any, servo: Servo, passive: bool, limits: bool, rubs: bool = True
-) -> tuple[Span, Array, Array] | None:
-    """(span, offset, slope) of the forces at all joints; None if there are none.
+class Bounded(NamedTuple):
+    """A force offset - slope u along the velocity u of a joint, within bounds (None: there is none); or, as
+    at a stop, what of it is beyond them.
+
+    It falls with u: a term of a convex minimum.
+    """
+
+    place: int  # among the velocities of all joints
+    offset: Any
+    slope: Any
+    low: Any
+    high: Any
+    beyond: bool = False
+
+    @property
+    def kind(self) -> Bounds:
+        """What is known of it without numbers."""
+        return self.place, self.low is not None, self.high is not None, self.beyond
+
+    @property
+    def numbers(self) -> list[Any]:
+        """The others, 0 for a bound that there is not."""
+        return [self.offset, self.slope, *(0.0 if x is None else x for x in (self.low, self.high))]
+
+    def line(self, u: Any) -> tuple[Any, Any]:
+        """Offset and slope of the line that it follows at u; a stop acts also where its joint is beyond it,
+        whatever u."""
+        offset: Any = 0.0 if self.beyond else self.offset
+        slope: Any = 0.0 if self.beyond else self.slope
+        for bound, side in ((self.low, 1.0), (self.high, -1.0)):
+            if bound is None:
+                continue
+            at = u if not self.beyond else side * ops.max(side * u, 0.0)
+            is_out = ops.less(side * (self.offset - self.slope * at), side * bound)
+            there = (self.offset - bound, self.slope) if self.beyond else (bound, 0.0)
+            offset, slope = (ops.where(is_out, x, y) for x, y in zip(there, (offset, slope), strict=True))
+        return offset, slope
+
+
+class JointForces(NamedTuple):
+    """What acts at all joints at the end of a step: offset - slope u, and what is cut off at bounds."""
+
+    span: Span
+    tau: Array  # what acts besides, whatever the velocities: generalised forces
+    offset: Array
+    slope: Array
+    bounded: tuple[Bounded, ...] = ()
+
+    @property
+    def is_nothing(self) -> bool:
+        """True if there is only `tau`."""
+        flat = all(ops.is_literal(x) and x == 0 for x in (*self.offset, *self.slope))
+        return flat and not self.bounded
+
+    def straightened(self, v: Array, kept: Collection[int] | None = None) -> JointForces:
+        """The same, with the line that each force with bounds follows at the velocities of the model; stops
+        along velocities in `kept`, and drives, stay as they are if it is given."""
+        u, offset, slope = self.span.velocities(v), self.offset.copy(), self.slope.copy()
+        left = []
+        for part in self.bounded:
+            if kept is not None and (part.place in kept or not part.beyond):
+                left.append(part)
+                continue
+            a, b = part.line(u[part.place])
+            offset[part.place], slope[part.place] = offset[part.place] + a, slope[part.place] + b
+        return self._replace(offset=offset, slope=slope, bounded=tuple(left))
+
+
+def joint_forces(
+    model: Model, q: Array, v: Array, h: Any, tau: Array, servo: Servo, passive: bool, limits: bool,
+    rubs: bool = True,
+) -> JointForces:  # fmt: skip
+    """The forces at all joints at the end of a step of length h.
 
     Springs and gains act on the position at the end of the step, q + h v+. Friction is lagged: the force
     f v / sqrt(v^2 + s^2) with the denominator from the beginning of the step opposes every motion and never
-    more than stops it; not if `rubs` is false. A stop acts if the joint is beyond it, or would be at the end
-    of the step.
+    more than stops it; not if `rubs` is false. With `limits` a drive gives no more than its effort limit, its
+    servo and `tau` together, and a stop pushes back a joint that would be beyond it.
     """
     span = spanned(model, q)
     tree, q, v = span.tree, span.q, span.velocities(v)
@@ -97,46 +174,88 @@ def slopes(
         slope = slope + tree.damping
         for k in np.flatnonzero(tree.friction) if rubs else ():
             slope[k] = slope[k] + tree.friction[k] / ops.sqrt(v[k] * v[k] + STICTION**2)
+    bounded: list[Bounded] = []
+    if servo.is_there:
+        held, falls = _servo(model, tree, q, h, servo)
+        tau = np.array(tau)
+        for own, effort in effort_limits(model).items() if limits else ():
+            at = int(independent(model)[own])
+            bounded.append(Bounded(at, held[at] + tau[own], falls[at], -effort, effort))
+            held[at], falls[at], tau[own] = 0.0, 0.0, 0.0
+        offset, slope = offset + held, slope + falls
+    elif limits:
+        tau = within_efforts(model, tau)[0]
+    if limits:
+        bounded += _stops(tree, q, h)
+    return JointForces(span, tau, offset, slope, tuple(bounded))
+
+
+def _servo(model: Model, tree: Model, q: Array, h: Any, servo: Servo) -> tuple[Array, Array]:
+    """Offset and slope of a servo, along the velocities of all joints."""
+    held: Array = np.zeros(tree.nv, np.result_type(q, float))
+    falls = held.copy()
     if servo.kp is not None:
         setpoint = model.neutral() if servo.setpoint is None else servo.setpoint
-        offset, slope = _spring(tree, q, setpoint, among_all(model, servo.kp), h, offset, slope)
+        held, falls = _spring(tree, q, setpoint, among_all(model, servo.kp), h, held, falls)
     if servo.kd is not None:
-        slope = slope + among_all(model, servo.kd)
-    if limits:
-        offset, slope = _stops(tree, q, v, h, offset, slope)
-    nothing = all(ops.is_literal(x) and x == 0 for x in (*offset, *slope))
-    return None if nothing else (span, offset, slope)
+        falls = falls + among_all(model, servo.kd)
+    return held, falls
 
 
 def _spring(tree: Model, q: Array, rest: Any, k: Any, h: Any, offset: Array, slope: Array) -> Any:
     return offset + k * tree.difference(q, rest), slope + k * h
 
 
-def _stops(tree: Model, q: Array, v: Array, h: Any, offset: Array, slope: Array) -> tuple[Array, Array]:
-    """Springs that are all but rigid over one step, where a joint is at a limit."""
+def _stops(tree: Model, q: Array, h: Any) -> Iterator[Bounded]:
+    """Springs that are all but rigid over one step, and only push; from beyond a joint comes slowly."""
     limits, inertia = tree.limits, inertia_bounds(tree)
     places, _ = tree.coordinate_places
     for i, k in zip(places["q"], places["v"], strict=True):
-        for limit, side in ((limits.upper[k], 1.0), (limits.lower[k], -1.0)):
+        stiffness = STOP * float(inertia[k]) / (h * h)
+
+        def reach(room: Any, limit: Any, side: float, stiffness: Any = stiffness) -> Any:
             if ops.is_literal(limit) and not np.isfinite(limit):
-                continue
-            beyond = ops.max(side * (q[i] - limit), side * (q[i] + h * v[k] - limit))
-            stiffness = ops.where(ops.less(0.0, beyond), STOP * float(inertia[k]) / (h * h), 0.0)
-            offset[k] = offset[k] + stiffness * (limit - q[i])
-            slope[k] = slope[k] + stiffness * h
-    return offset, slope
+                return None
+            return side * stiffness * ops.max(room, -h * LEAVING)
+
+        low = reach(limits.upper[k] - q[i], limits.upper[k], -1.0)
+        high = reach(q[i] - limits.lower[k], limits.lower[k], 1.0)
+        if low is not None or high is not None:
+            yield Bounded(int(k), 0.0, stiffness * h, low, high, True)
 
 
-def explicit(model: Model, q: Array, v: Array, servo: Servo, passive: bool) -> Any:
-    """The forces at the joints as they are now, without stops; 0 if there are none."""
-    total: Any = 0.0
-    tree = model.spanning_tree
+def carrying(model: Model, bodies: Iterable[int], joints: Iterable[int]) -> set[int]:
+    """The velocities of all joints between some bodies, or velocities of joints, and the root."""
+    found: set[int] = set()
+    nodes = {model.location(body)[0] for body in bodies if body}
+    wanted = set(joints)
+    nodes |= {k for k, node in enumerate(model.nodes) if not wanted.isdisjoint(node.u_index)}
+    for k in nodes:
+        while k >= 0 and not found.issuperset(model.nodes[k].u_index):
+            found.update(model.nodes[k].u_index)
+            k = model.nodes[k].predecessor[0]
+    return found
+
+
+def explicit(
+    model: Model, q: Array, v: Array, tau: Array, servo: Servo, passive: bool, limits: bool
+) -> Array:
+    """The generalised forces at the joints as they are now: `tau` and a servo within the effort limits, and
+    passive forces; without stops."""
+    tree, total = model.spanning_tree, driven(model, q, v, tau, servo)
+    total = within_efforts(model, total)[0] if limits else total
     if passive and (np.any(tree.damping) or np.any(tree.friction) or np.any(tree.stiffness)):
-        total = passive_force(model, q, v, smoothing=SMOOTHING)
+        total = total + passive_force(model, q, v, smoothing=SMOOTHING)
+    return total
+
+
+def driven(model: Model, q: Array, v: Array, tau: Any, servo: Servo) -> Any:
+    """What is asked of the drives: `tau` and what the servo wants."""
+    total = tau
     if servo.kp is not None:
         setpoint = model.neutral() if servo.setpoint is None else servo.setpoint
-        gap = tree.difference(q, setpoint)
-        total = total + servo.kp * (gap[independent(model)] if model.loops else gap)
+        gap = model.spanning_tree.difference(q, np.broadcast_to(setpoint, np.shape(q)))
+        total = total + servo.kp * (gap[..., independent(model)] if model.loops else gap)
     return total if servo.kd is None else total - servo.kd * v
 
 

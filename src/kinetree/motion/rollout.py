@@ -17,7 +17,7 @@ from kinetree.compiler.ir.program import Program
 from kinetree.derived import nullify_momentum
 from kinetree.model import Model
 from kinetree.motion.contact import INPUTS as CONTACT
-from kinetree.motion.joint_forces import within_efforts
+from kinetree.motion.joint_forces import Servo, driven, within_efforts
 from kinetree.motion.steps import step
 from kinetree.ops import Expr
 from kinetree.ops.control import TRUSTED, Kept, loop
@@ -201,10 +201,14 @@ class Rollout(Function):
         acting.setdefault("tau", np.zeros(model.nv))
         acting |= {name: constants[name] for name in CONTACT if name in constants}
         chosen = {name: options[name] for name in OPTIONS}
-        q, v = step(model, q, v, dt=constants["dt"], **acting, **chosen, **numbers)
+        before, (q, v) = (q, v), step(model, q, v, dt=constants["dt"], **acting, **chosen, **numbers)
         if "momentum" in constants:
             v = nullify_momentum(model, q, v, constants["momentum"], **numbers)
-        return [q, v, within_efforts(model, acting["tau"])[1]][: 3 if self.watched else 2], found
+        if not self.watched:
+            return [q, v], found
+        at = (q, v) if options["integrator"] == "discrete" else before  # where its servo acts
+        asked = driven(model, *at, acting["tau"], Servo.among(acting))
+        return [q, v, within_efforts(model, asked)[1]], found
 
     # -- in plain Python
 

@@ -57,6 +57,7 @@ def simulate(
     contact_stiffness: Any = None,
     contact_dissipation: Any = None,
     creep: Any = None,
+    contact_accuracy: Any = None,
 ) -> Trajectory:
     """The motion from (`q0`, `v0`) on, for `duration` seconds in steps of `dt`.
 
@@ -83,8 +84,8 @@ def simulate(
         record: keep every k-th step.
         passive: with damping, friction and springs of the joints.
         limits: with stops at the limits of the joints ("discrete"; others warn where limits are passed), and
-            with `control` cut off at the effort limits of the joints: a warning says so, and
-            `extra["saturated"]` says when. A servo is not cut off: it is part of the step.
+            with `control` and servo together cut off at the effort limits of the joints: a warning says so,
+            and `extra["saturated"]` says when.
         events: functions g(t, q, v) of one state, or functions of a model "t, q, v -> g", whose zeros are
             found and listed in `events`; attributes `terminal` (the state stops there) and `direction` (1:
             rising, -1) as in SciPy.
@@ -105,10 +106,13 @@ def simulate(
             run.tau, constraints). `q0` and `v0` should keep them already (`kt.project`).
         ground: what the points of the model touch (`model.contact_points`; "discrete" only): a `kt.Ground` or
             `kt.Heightfield`, False for nothing, or True for the ground of the model, which is the plane z = 0
-            if it says nothing and has a floating base (none, if there are constraints).
+            if it says nothing and has a floating base (none, if there are constraints). Other integrators
+            know no ground, and a warning says so unless it is False.
         contact_friction, contact_stiffness, contact_dissipation: instead of the model's own, also by state:
             one number, or (..., points).
         creep: speed below which points that touch hold, (...), m/s.
+        contact_accuracy: share of all contact forces that may be missing when the Newton steps for them end,
+            (...).
 
     Returns:
         A `Trajectory`.
@@ -132,7 +136,14 @@ def simulate(
         raise ArgumentError(f"simulate: {integrator} takes no constraints: use 'discrete' or 'rk4'")
     steps, dt = inputs.whole_steps(duration, dt, record)
     below = contact.resolved(model, ground, integrator, "simulate", constraints)
+    if ground is True and integrator != "discrete" and contact.own_ground(model) is not None:
+        warnings.warn(
+            f"simulate: {integrator} knows no ground: {model.name!r} falls through it. Use "
+            "integrator='discrete', or say ground=False",
+            stacklevel=2,
+        )
     given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint, "creep": creep}
+    given["contact_accuracy"] = contact_accuracy
     felt = contact_stiffness, contact_dissipation, contact_friction
     given |= contact.given(model, below, *felt)
     settings = {

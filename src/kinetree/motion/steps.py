@@ -14,7 +14,7 @@ from kinetree.errors import ArgumentError, SimulationError
 from kinetree.model import Model
 from kinetree.motion import contact, flight, group
 from kinetree.motion.contact import Contact
-from kinetree.motion.joint_forces import Servo, explicit, linear_slope, slopes, within_efforts
+from kinetree.motion.joint_forces import Servo, effort_limits, explicit, joint_forces, linear_slope
 from kinetree.stages import function
 from kinetree.sweep import choice
 
@@ -46,6 +46,7 @@ def step(
     contact_dissipation: Array | None = None,
     contact_friction: Array | None = None,
     creep: Any = None,
+    contact_accuracy: Any = None,
 ) -> tuple[Array, Array]:
     """The state (q, v) after a step of `dt` seconds, with `tau` and `f_ext` constant during the step.
 
@@ -61,7 +62,9 @@ def step(
 
     A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
     joints. `limits`: with stops at the limits of the joints (discrete only), which take all the energy out of
-    an impact; and `tau` is cut off at the effort limits of the joints (a servo is not). `constraints` are
+    an impact; and drives give no more than the effort limits of their joints, `tau` and servo together.
+    Where there is a ground, or a servo with effort limits, all of these are terms of one convex minimum
+    (`kt.contact_forces`); else stops are those that the velocity at the beginning leads to. `constraints` are
     kept to rounding: the step is made with `constrained_dynamics`, then the state is put back (`project`).
     Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
@@ -75,12 +78,15 @@ def step(
     """
     method = _METHODS[choice("integrator", integrator, *INTEGRATORS)]
     below = contact.resolved(model, ground, integrator, "step", constraints)
-    if below is not None:
-        felt = Contact(below, contact_stiffness, contact_dissipation, contact_friction, creep)
-        servo = Servo(kp, kd, setpoint)
-        return contact.touching_step(model, q, v, tau, f_ext, dt, servo, passive, limits, felt)[:2]
-    tau = within_efforts(model, tau)[0] if limits else tau
-    acting = Forces(tau, f_ext, Servo(kp, kd, setpoint), passive, limits, constraints)
+    servo = Servo(kp, kd, setpoint)
+    has_bounds = limits and servo.is_there and integrator == "discrete" and bool(effort_limits(model))
+    if below is not None or (has_bounds and not constraints):
+        felt = Contact(
+            below, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy
+        )
+        after = contact.touching_step(model, q, v, tau, f_ext, dt, servo, passive, limits, felt)
+        return after[0], after[1]
+    acting = Forces(tau, f_ext, servo, passive, limits, constraints)
     if not constraints:
         return method(model, q, v, dt, acting)
     if method is _variational:
@@ -108,12 +114,12 @@ class Forces(NamedTuple):
 
 
 def _discrete(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tuple[Array, Array]:
-    force = acting.tau + flight.gyroscopic_difference(model, v, h)
-    joints = slopes(model, q, v, h, acting.servo, acting.passive, acting.limits)
-    if joints is None:
+    joints = joint_forces(model, q, v, h, acting.tau, acting.servo, acting.passive, acting.limits)
+    span, tau, offset, slope, _ = joints.straightened(v)
+    force = tau + flight.gyroscopic_difference(model, v, h)
+    if joints.is_nothing:
         a = acting.accelerations(model, q, v, force)
     else:
-        span, offset, slope = joints
         pull = span.force(slope * span.velocities(v))
         a = acting.accelerations(model, q, v, force + span.force(offset) - pull, slope * h)
     return flight.advanced(model, q, v, a, h)
@@ -125,7 +131,7 @@ def _rk4(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tuple[Arra
     def slope(u: Any, x: Array) -> tuple[Array, Array]:
         """(u', v') at the position q (+) u and the velocity x."""
         at = q if u is None else chart.position(u)
-        force = acting.tau + explicit(model, at, x, acting.servo, acting.passive)
+        force = explicit(model, at, x, acting.tau, acting.servo, acting.passive, acting.limits)
         a = acting.accelerations(model, at, x, force)
         return chart.rates(u, at, x), a
 
@@ -155,7 +161,7 @@ def _variational(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tu
         """The middle, M x and Q there."""
         middle = model.integrate(q, h / 2 * x)
         p = of.mass_matrix_product(model, middle, x)
-        force = acting.tau + explicit(model, middle, x, acting.servo, acting.passive)
+        force = explicit(model, middle, x, acting.tau, acting.servo, acting.passive, acting.limits)
         if acting.f_ext is None:
             force = force - of.gravity_force(model, middle)
         else:

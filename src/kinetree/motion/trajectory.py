@@ -14,7 +14,8 @@ from kinetree.constraints import Constraint, constrained_dynamics
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.motion import contact, group
-from kinetree.motion.joint_forces import SMOOTHING, within_efforts
+from kinetree.motion.joint_forces import SMOOTHING, Servo, driven, within_efforts
+from kinetree.motion.touching import Touching
 from kinetree.spanning import loop_matrix
 
 Array = np.ndarray
@@ -42,7 +43,7 @@ class Event(NamedTuple):
     terminal: bool
 
 
-class Trajectory:
+class Trajectory(Touching):
     """States over time: `t` (T+1,), `q` (..., T+1, nq), `v` (..., T+1, nv); batch axes lead.
 
     Units and frames are those of the model's functions. What follows from the states (energy, momentum, joint
@@ -212,19 +213,16 @@ class Trajectory:
 
     @cached_property
     def joint_force(self) -> Array:
-        """(..., T+1, nv): all generalised forces at the joints: control within its effort limits, servos,
+        """(..., T+1, nv): all generalised forces at the joints: control and servos within the effort limits,
         damping, friction, springs.
 
         Stops at limits are not in it: they act within a step.
         """
-        total = within_efforts(self.model, self.tau)[0] if self.settings.get("limits", True) else self.tau
+        total = driven(self.model, self.q, self.v, self.tau, Servo.among(self.extra))
+        total = within_efforts(self.model, total)[0] if self.settings.get("limits", True) else total
         if self.settings.get("passive", True):
             total = total + derived.passive_force(self.model, self.q, self.v, smoothing=SMOOTHING)
-        kp, kd = self.extra.get("kp"), self.extra.get("kd")
-        if kp is not None:
-            setpoint = self.extra.get("setpoint", self.model.neutral())
-            total = total + kp * self.model.difference(self.q, np.broadcast_to(setpoint, self.q.shape))
-        return total if kd is None else total - kd * self.v
+        return total
 
     @cached_property
     def acceleration(self) -> Array:
@@ -233,40 +231,6 @@ class Trajectory:
             return self._constrained.acceleration
         args = (self.q, self.v, self.joint_force)
         return of.forward_dynamics(self.model, *args, f_ext=self._wrenches, **self._model_inputs())
-
-    @property
-    def ground(self) -> Any:
-        """What was touched: a `kt.Ground`, a `kt.Heightfield`, or False for nothing."""
-        return self.settings.get("ground", False)
-
-    @property
-    def contact_force(self) -> Array:
-        """(..., T+1, points, 3): the force of the ground on each point of `model.contact_points` during the
-        step from each record on, world axes, N. Zero where nothing touches."""
-        return self._touched[0]
-
-    @property
-    def contact_velocity(self) -> Array:
-        """(..., T+1, points, 3): how these points move at the end of that step, world axes, m/s: their slip,
-        where they touch."""
-        return self._touched[1]
-
-    @property
-    def contact_power(self) -> Array:
-        """(..., T+1, points): the power of these forces, W; its sum over all steps, times dt, is their
-        work."""
-        return np.sum(self.contact_force * self.contact_velocity, -1)
-
-    @cached_property
-    def _touched(self) -> tuple[Array, Array]:
-        if not self.ground:
-            nothing = np.zeros((*self.shape, len(self.model.contact_points), 3))
-            return nothing, nothing
-        names = ("kp", "kd", "setpoint", *contact.INPUTS)
-        given: dict[str, Any] = {name: self.extra[name] for name in names if name in self.extra}
-        given |= self._model_inputs() | ({} if self.f_ext is None else {"f_ext": self.f_ext})
-        chosen = {name: self.settings[name] for name in ("dt", "passive", "limits", "ground")}
-        return contact.contact_step(self.model, self.q, self.v, self.tau, **given, **chosen)[2:]
 
     @property
     def _wrenches(self) -> Array | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def repeated(
         new = _parts(body(*now), len(kept))
         if over is not None and until is not None:
             new = tuple(_chosen(done, *both) for both in zip(now, new))
-            graph.guards = [fn.where(done, TRUSTED, guard) for guard in graph.guards]
+            graph.guards = [fn.where(done, TRUSTED, reduce(fn.min, graph.guards))] if graph.guards else []
         for place, part in zip(kept, new, strict=True):
             place.store(part)
         if over is not None and until is not None:

@@ -4,9 +4,10 @@ They are imported when a picture is asked for; without them, the error says what
 """
 
 from kinetree.pictures.drawings import posture, tree
+from kinetree.pictures.film import film
 from kinetree.pictures.operators import flow, sparsity
 from kinetree.pictures.plots import plot
 from kinetree.pictures.rotors import rotor_map
 from kinetree.pictures.viewer import Viewer, show
 
-__all__ = ["Viewer", "flow", "plot", "posture", "rotor_map", "show", "sparsity", "tree"]
+__all__ = ["Viewer", "film", "flow", "plot", "posture", "rotor_map", "show", "sparsity", "tree"]

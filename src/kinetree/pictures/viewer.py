@@ -182,7 +182,8 @@ class Viewer:
         scene.set_up_direction("+z")
         low, high = self._extent()
         floor = (0.0, 0.0, min(0.0, float(low[2])))
-        scene.add_grid("/floor", 8 * unit, 8 * unit, cell_size=unit / 4, section_size=unit, position=floor)
+        grid = {"cell_size": unit / 4, "section_size": unit, "fade_distance": 16 * unit}
+        scene.add_grid("/floor", infinite_grid=True, position=floor, **grid)
         scene.add_frame("/world", axes_length=0.15 * unit, axes_radius=0.005 * unit)
         middle, reach = (low + high) / 2, max(unit, float((high - low).max()))
         self.server.initial_camera.position = tuple(middle + reach * np.array([0.95, -0.95, 0.45]))

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree import ops
 from kinetree.errors import ArgumentError
 from kinetree.extras import needed
 from kinetree.model.validate import shown
@@ -42,56 +43,71 @@ class Source(ABC):
         return {"kind": type(self).__name__.lower(), **plain}
 
 
+class Random(Source):
+    """A distribution: values are made of uniform numbers, on which also a program can compute."""
+
+    def values(self, runs: Array, shape: tuple[int, ...], key: Array) -> Array:
+        return self.formed(philox.uniform(key, runs, self.needed(shape)), shape)
+
+    def needed(self, shape: tuple[int, ...]) -> int:
+        """How many uniform numbers a value takes."""
+        return math.prod(shape)
+
+    @abstractmethod
+    def formed(self, u: Array, shape: tuple[int, ...]) -> Array:
+        """Values (..., *shape) made of uniform numbers (..., needed), which may be expressions."""
+
+
 @dataclass(frozen=True)
-class Normal(Source):
+class Normal(Random):
     """Normal with a mean and a standard deviation: numbers, or arrays of the shape of the input."""
 
     mean: Any = 0.0
     deviation: Any = 1.0
 
-    def values(self, runs: Array, shape: tuple[int, ...], key: Array) -> Array:
-        standard = normal_quantile(philox.uniform(key, runs, math.prod(shape)))
-        return np.asarray(self.mean) + np.asarray(self.deviation) * standard.reshape(-1, *shape)
+    def formed(self, u: Array, shape: tuple[int, ...]) -> Array:
+        standard = normal_quantile(u).reshape((*u.shape[:-1], *shape))
+        return np.asarray(self.mean) + np.asarray(self.deviation) * standard
 
 
 @dataclass(frozen=True)
-class Lognormal(Source):
+class Lognormal(Random):
     """exp of a normal number: a median, and the standard deviation of its logarithm."""
 
     median: Any = 1.0
     deviation: Any = 0.1
 
-    def values(self, runs: Array, shape: tuple[int, ...], key: Array) -> Array:
-        return np.asarray(self.median) * np.exp(Normal(0.0, self.deviation).values(runs, shape, key))
+    def formed(self, u: Array, shape: tuple[int, ...]) -> Array:
+        return np.asarray(self.median) * ops.exp(Normal(0.0, self.deviation).formed(u, shape))
 
 
 @dataclass(frozen=True)
-class Uniform(Source):
+class Uniform(Random):
     """Uniform between two ends: numbers, or arrays of the shape of the input."""
 
     low: Any = 0.0
     high: Any = 1.0
 
-    def values(self, runs: Array, shape: tuple[int, ...], key: Array) -> Array:
-        u = philox.uniform(key, runs, math.prod(shape)).reshape(-1, *shape)
-        return np.asarray(self.low) + (np.asarray(self.high) - np.asarray(self.low)) * u
+    def formed(self, u: Array, shape: tuple[int, ...]) -> Array:
+        span = np.asarray(self.high) - np.asarray(self.low)
+        return np.asarray(self.low) + span * u.reshape((*u.shape[:-1], *shape))
 
 
 @dataclass(frozen=True)
-class OnSphere(Source):
+class OnSphere(Random):
     """Uniform on a sphere: directions of any dimension, times a radius; four of them are random
     quaternions.
     """
 
     radius: float = 1.0
 
-    def values(self, runs: Array, shape: tuple[int, ...], key: Array) -> Array:
-        x = Normal().values(runs, shape, key)
-        return self.radius * x / np.sqrt(np.sum(x * x, -1, keepdims=True))
+    def formed(self, u: Array, shape: tuple[int, ...]) -> Array:
+        x = Normal().formed(u, shape)
+        return self.radius * x / ops.sqrt(np.sum(x * x, -1, keepdims=True))
 
 
 @dataclass(frozen=True)
-class Choice(Source):
+class Choice(Random):
     """One of some values, each as likely as the others or with the given weights."""
 
     options: Any
@@ -106,15 +122,34 @@ class Choice(Source):
             if weights.shape != (len(options),) or (weights < 0).any() or not 0 < weights.sum() < math.inf:
                 raise ArgumentError(f"choice: weights must be {len(options)} numbers that are not negative")
 
-    def values(self, runs: Array, shape: tuple[int, ...], key: Array) -> Array:
-        options = np.asarray(self.options)
-        u = philox.uniform(key, runs, 1)[:, 0]
+    def needed(self, shape: tuple[int, ...]) -> int:
+        return 1
+
+    def formed(self, u: Array, shape: tuple[int, ...]) -> Array:
+        options, one = np.asarray(self.options), u[..., 0]
+        if u.dtype == object:
+            return self._recorded(options, u[0], shape)
         if self.weights is None:
-            place = (u * len(options)).astype(int)
+            place = (one * len(options)).astype(int)
         else:
-            ends = np.cumsum(np.asarray(self.weights, float))
-            place = np.searchsorted(ends / ends[-1], u, side="right").clip(0, len(options) - 1)
-        return np.broadcast_to(options[place].reshape(len(u), *options.shape[1:]), (len(u), *shape))
+            place = np.searchsorted(self._ends, one, side="right").clip(0, len(options) - 1)
+        return np.broadcast_to(options[place].reshape(*one.shape, *options.shape[1:]), (*one.shape, *shape))
+
+    @property
+    def _ends(self) -> Array:
+        """The shares up to and with each of the values."""
+        ends = np.cumsum(np.asarray(self.weights, float))
+        return ends / ends[-1]
+
+    def _recorded(self, options: Array, u: Any, shape: tuple[int, ...]) -> Array:
+        """The same for one expression: the values are a table of the program."""
+        if self.weights is None:
+            place = ops.floor(u * float(len(options)))
+        else:
+            place = sum(ops.where(ops.less(u, end), 0.0, 1.0) for end in self._ends[:-1].tolist())
+        table = options.reshape(len(options), -1).astype(float)
+        found = [ops.lookup(table, place, float(k)) for k in range(table.shape[1])]
+        return np.broadcast_to(np.array(found, object).reshape(options.shape[1:]), shape)
 
 
 @dataclass(frozen=True)
@@ -228,16 +263,21 @@ class _Table:
 
 def normal_quantile(u: Array) -> Array:
     """The normal number below which a share u lies, to 1e-15. Wichura (1988), algorithm AS 241."""
+    return np.frompyfunc(_quantile, 1, 1)(u) if u.dtype == object else _quantile(u)
+
+
+def _quantile(u: Any) -> Any:
     centred = u - 0.5
     r = 0.180625 - centred * centred
     inner = centred * _ratio(r, _INNER)
-    tail = np.sqrt(-np.log(np.where(centred < 0, u, 1 - u)))
-    outer = np.where(tail <= 5, _ratio(tail - 1.6, _MIDDLE), _ratio(tail - 5, _OUTER))
-    return np.where(np.abs(centred) <= 0.425, inner, np.copysign(outer, centred))
+    tail = ops.sqrt(-ops.log(ops.where(ops.less(centred, 0.0), u, 1 - u)))
+    outer = ops.where(ops.less_equal(tail, 5.0), _ratio(tail - 1.6, _MIDDLE), _ratio(tail - 5, _OUTER))
+    outer = ops.where(ops.less(centred, 0.0), -outer, outer)
+    return ops.where(ops.less_equal(ops.abs(centred), 0.425), inner, outer)
 
 
-def _ratio(x: Array, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Array:
-    above, below = (np.full_like(x, row[-1]) for row in coefficients)
+def _ratio(x: Any, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Any:
+    above, below = (row[-1] for row in coefficients)
     for a, b in zip(reversed(coefficients[0][:-1]), reversed(coefficients[1][:-1]), strict=True):
         above, below = above * x + a, below * x + b
     return above / below

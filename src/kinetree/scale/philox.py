@@ -8,12 +8,15 @@ of counters at once. No state is carried from run to run, so runs may be made in
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 ROUNDS = 10
-_MULTIPLIERS = np.array([0xD2E7470EE14C6C93, 0xCA5A826395121157], np.uint64)
-_WEYL = np.array([0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B], np.uint64)
+BITS = {"float64": 53, "float32": 23}  # of a uniform number
+MULTIPLIERS = np.array([0xD2E7470EE14C6C93, 0xCA5A826395121157], np.uint64)
+WEYL = np.array([0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B], np.uint64)
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
@@ -23,31 +26,48 @@ def key_of(seed: int, name: str) -> np.ndarray:
     return np.frombuffer(digest[:16], "<u8").astype(np.uint64)
 
 
+def slots(names: Sequence[tuple[str, int]], seed: int) -> np.ndarray:
+    """(blocks, 3): key and counter of each group of four words, for names with so many groups each."""
+    rows = [(*key_of(seed, name), k) for name, blocks in names for k in range(blocks)]
+    return np.array(rows, np.uint64).reshape(-1, 3)
+
+
 def words(key: np.ndarray, runs: np.ndarray, count: int) -> np.ndarray:
     """(len(runs), count) random 64-bit words of some runs."""
-    blocks = -(-count // 4)
-    counters = np.zeros((4, len(runs), blocks), np.uint64)
-    counters[0] = np.arange(blocks, dtype=np.uint64)
+    table = np.array([(*key, k) for k in range(-(-count // 4))], np.uint64).reshape(-1, 3)
+    return words_of(table, runs)[:, :count]
+
+
+def words_of(table: np.ndarray, runs: np.ndarray) -> np.ndarray:
+    """(len(runs), 4 blocks) random words of some runs, as the `slots` say."""
+    counters = np.zeros((4, len(runs), len(table)), np.uint64)
+    counters[0] = table[:, 2]
     counters[1] = np.asarray(runs, np.uint64)[:, None]
-    return np.moveaxis(philox(counters, key), 0, -1).reshape(len(runs), 4 * blocks)[:, :count]
+    return np.moveaxis(philox(counters, table[:, :2].T), 0, -1).reshape(len(runs), 4 * len(table))
 
 
-def uniform(key: np.ndarray, runs: np.ndarray, count: int) -> np.ndarray:
-    """(len(runs), count) numbers in (0, 1), both ends excluded, 53 bits each."""
-    top = words(key, runs, count) >> np.uint64(11)
-    return (top.astype(np.float64) + 0.5) * 2.0**-53
+def uniform(key: np.ndarray, runs: np.ndarray, count: int, dtype: Any = np.float64) -> np.ndarray:
+    """(len(runs), count) numbers in (0, 1), both ends excluded, of as many bits as the type has room for."""
+    return between(words(key, runs, count), dtype)
+
+
+def between(words: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
+    """Random words as numbers in (0, 1)."""
+    kind = np.dtype(dtype)
+    top = words >> np.uint64(64 - BITS[str(kind)])
+    return (top.astype(kind) + kind.type(0.5)) * kind.type(2.0 ** -BITS[str(kind)])
 
 
 def philox(counters: np.ndarray, key: np.ndarray) -> np.ndarray:
-    """Ten rounds on counters (4, ...) with a key (2,)."""
+    """Ten rounds on counters (4, ...) with keys (2, ...)."""
     a, b, c, d = counters
-    k0, k1 = np.uint64(key[0]), np.uint64(key[1])
+    k0, k1 = np.asarray(key, np.uint64)
     with np.errstate(over="ignore"):
         for _ in range(ROUNDS):
-            high0, low0 = _product(_MULTIPLIERS[0], a)
-            high1, low1 = _product(_MULTIPLIERS[1], c)
+            high0, low0 = _product(MULTIPLIERS[0], a)
+            high1, low1 = _product(MULTIPLIERS[1], c)
             a, b, c, d = high1 ^ b ^ k0, low1, high0 ^ d ^ k1, low0
-            k0, k1 = k0 + _WEYL[0], k1 + _WEYL[1]
+            k0, k1 = k0 + WEYL[0], k1 + WEYL[1]
     return np.stack([a, b, c, d])
 
 

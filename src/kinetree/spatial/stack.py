@@ -8,7 +8,7 @@ has one set of coordinates and one predecessor.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kinetree.spatial.articulated import ArticulatedInertia
@@ -69,7 +69,15 @@ class Stack(Value):
         return Stack(operation(a, b) for a, b in zip(self.values, others, strict=True))
 
     def __matmul__(self, other: Any) -> Any:
-        return self._with(other, operator.matmul)
+        return other.multiplied(self) if isinstance(other, Stack) else self._with(other, operator.matmul)
+
+    def multiplied(self, left: Stack) -> Any:
+        """left @ self."""
+        return left._with(self, operator.matmul)
+
+    def each(self, function: Callable[[Any, Any], Any], others: Sequence[Any]) -> Stack:
+        """`function(value, other)` for each body."""
+        return Stack(function(a, b) for a, b in zip(self.values, others, strict=True))
 
     def __add__(self, other: Any) -> Stack:
         return self._with(other, operator.add)

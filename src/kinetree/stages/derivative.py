@@ -9,8 +9,9 @@ so it is compiled, batched and exported like f. Positions, wherever inputs or ou
 change by increments (nv numbers, along `model.integrate`), or by their own numbers with
 `coordinates="ambient"`.
 
-A program with loops is differentiated forward as it is; in reverse it would need all that its loops forget,
-so gradients of such a program are found column by column, in a loop over the inputs.
+A program with loops is differentiated forward as it is. In reverse it would need all that its loops forget.
+Where an equation implies what they find, the way back leads past them; other gradients are found column by
+column, in a loop over the inputs.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from kinetree.compiler.emit import python
 from kinetree.compiler.ir.graph import Graph
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes import differentiate
+from kinetree.compiler.passes.detach import backward
 from kinetree.compiler.passes.simplify import simplify
 from kinetree.errors import ArgumentError, SingularError
 from kinetree.model import Model
@@ -244,23 +246,39 @@ class Vjp(Derivative):
         job = self.backward_job(t)
         own = lowered(job)
         given = [t.values[a.name] for a in own.inputs]
-        results = spliced(t.graph, own, given)
         weights: list[list[Any]] = []
         for name, argument in self.results.items():
             size = self.tangent(name, argument).length(t.model, t.options)
             weights.append(t.values.get(self.mark + name, [0.0] * size))
         if not own.is_straight:
-            return [*results, *self._by_columns(t, weights)]
+            return self._past_loops(t, job, given, weights)
+        results = spliced(t.graph, own, given)
         if implicit.is_implicit(self.base, t.model):
             _, gradients = implicit.vjp(t.graph, t.model, t.values, weights[0], self.wrt, t.mode)
             return [*results, *self._in_coordinates(t, gradients)]
-        for k, argument in enumerate(self.base.outputs):
-            if self.is_position(argument):
-                rows = inc.velocity_rows(t.model, results[k])
-                weights[k] = inc.transposed_product(rows, weights[k], t.model.nq)
         program = t.model.memo(("vjp", job, self.wrt), lambda: simplify(differentiate.vjp(own, self.wrt)))
-        gradients = spliced(t.graph, program, [*given, *weights])[len(own.outputs) :]
+        gradients = spliced(t.graph, program, [*given, *self._ambient(t, results, weights)])[len(results) :]
         return [*results, *self._in_coordinates(t, gradients)]
+
+    def _past_loops(self, t: Trace, job: Job, given: list[Any], weights: list[Any]) -> list[Any]:
+        """Results and gradients of a program with loops: past them if an equation implies what they find."""
+        own = lowered(job)
+        way = t.model.memo(("backward", job, self.wrt), lambda: backward(own, self.wrt))
+        if way is None:
+            return [*spliced(t.graph, own, given), *self._by_columns(t, weights)]
+        *results, found = spliced(t.graph, way.first, given)
+        ambient = self._ambient(t, results, weights)
+        *gradients, _ = spliced(t.graph, way.adjoint, [*given, found, *ambient])[len(results) :]
+        return [*results, *self._in_coordinates(t, gradients)]
+
+    def _ambient(self, t: Trace, results: list[Any], weights: list[Any]) -> list[Any]:
+        """Weights of the numbers of the outputs, from those of their coordinates."""
+        return [
+            inc.transposed_product(inc.velocity_rows(t.model, result), weight, t.model.nq)
+            if self.is_position(argument)
+            else weight
+            for argument, result, weight in zip(self.base.outputs, results, weights, strict=True)
+        ]
 
     def _in_coordinates(self, t: Trace, gradients: list[list[Any]]) -> list[list[Any]]:
         """Gradients for the coordinates of the inputs, from those for their numbers."""

@@ -166,8 +166,8 @@ def model_digest(model: Model) -> bytes:
         drives = [(b.damping, b.friction, b.stiffness, b.spring_reference, b.limits) for b in model.bodies]
         rotors = [(r.joint, r.axis, r.ratio) for r in model.rotors]
         loops = [(loop.name, *loop[1:]) for loop in model.loops]
-        touching = [(*g, g.shape.size) for g in model.geometries]
-        digest.update(repr((names, drives, rotors, model.gravity, loops, touching, model.ground)).encode())
+        touching = [(*g, g.shape.size) for g in model.geometries], model.ground, model.pairs
+        digest.update(repr((names, drives, rotors, model.gravity, loops, touching)).encode())
         return digest.digest()
 
     return model.memo("digest", make)

@@ -76,7 +76,16 @@ class OwnFunction(Function):
     def _run(self, model: Model, values: dict[str, Any], options: dict[str, Any]) -> list[np.ndarray]:
         """The body for one state; its results as arrays of the declared shapes."""
         model = with_numbers(model, values.get("parameters"), values.get("gravity"))
-        found = self.body(model, **{a.name: values.get(a.name) for a in self.own_inputs}, **options)
+        given = {a.name: values.get(a.name) for a in self.own_inputs}
+        try:
+            found = self.body(model, **given, **options)
+        except TypeError as error:  # what NumPy says of them would puzzle those who have never seen them
+            if "Expr" not in str(error):
+                raise
+            raise TraceError(
+                f"{self.name}: {error}. Functions of NumPy such as np.sin, np.exp and np.linalg.norm do not "
+                "know the numbers of a function of a model: use those of kinetree.ops"
+            ) from error
         results = found if isinstance(found, tuple) and len(self.outputs) > 1 else (found,)
         if len(results) != len(self.outputs):
             raise ShapeError(

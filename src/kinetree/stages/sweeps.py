@@ -102,8 +102,10 @@ def canonical_nodes(model: Model) -> tuple[Node, ...]:
 
 
 def _touching_nodes(model: Model) -> tuple[tuple[Node, ...], Homes]:
-    """Canonical nodes in which bodies that can touch the ground are where they are, and where that is."""
-    kept = {model.location(point.body) for point in model.contact_points}
+    """Canonical nodes in which bodies that can touch are where they are, and where that is."""
+    bodies = {point.body for point in model.contact_points}
+    bodies |= {body for point in model.pair_points for body in (point.body, point.other_body) if body}
+    kept = {model.location(body) for body in bodies}
     return model.memo("touching nodes", lambda: canonical_with_homes(model.nodes, kept))
 
 

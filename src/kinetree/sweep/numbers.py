@@ -27,6 +27,7 @@ def with_numbers(model: Model, parameters: Any = None, gravity: Any = None) -> M
     changed = model.remade(gravity=fall, bodies=bodies, postures=())
     changed.memo("origin", lambda: (model, parameters, gravity))
     changed.memo("contact points", lambda: model.contact_points)  # as stiff as by the model's own weight
+    changed.memo("pair points", lambda: model.pair_points)
     if parameters is not None:
         bounds = inertia_bounds(model)  # what counts as no inertia at all is judged by the model's own
         changed.memo("inertia bounds", lambda: bounds)

@@ -22,8 +22,8 @@ class Argument:
     """An input or output array: its name, core shape, and whether it is optional.
 
     A dimension is a number, or nq, nv, nu (velocities of all joints), nb (bodies), nr (rotors), nc (what
-    closes loops), points (that can touch the ground), triples (of velocities on one path), or the name of an
-    option whose length it is ("frames"), or a multiple of one ("6 frames").
+    closes loops), points (that can touch the ground, or another body), triples (of velocities on one path),
+    or the name of an option whose length it is ("frames"), or a multiple of one ("6 frames").
     """
 
     name: str
@@ -66,7 +66,7 @@ SIZES: dict[str, Callable[[Any], int]] = {
     "nq": lambda model: model.nq, "nv": lambda model: model.nv, "nb": lambda model: model.nbodies,
     "nu": lambda model: model.nu, "nc": lambda model: len(model.closure_names),
     "nr": lambda model: len(model.rotors), "triples": lambda model: paths_of(model).count,
-    "points": lambda model: len(model.contact_points),
+    "points": lambda model: len(model.contact_points) + len(model.pair_points),
 }  # fmt: skip
 
 

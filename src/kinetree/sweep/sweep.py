@@ -150,6 +150,12 @@ class Sweep(ABC):
         """The points that can touch the ground, each after the handle of the body that carries it."""
         raise TraceError("contact cannot be traced as loops over the tree")
 
+    @property
+    def pairs(self) -> Sequence[tuple[Any, Any, Any, int]]:
+        """The pairs that can touch: the handles of both bodies, (shape, pose, shape, pose), and how many
+        points they have."""
+        raise TraceError("contact cannot be traced as loops over the tree")
+
     def paths(self, bodies: Sequence[Any]) -> Collection[Any]:
         """The nodes from some bodies to the root."""
         raise TraceError("contact cannot be traced as loops over the tree")
@@ -355,9 +361,7 @@ def _is_common(node: Node) -> bool:
 
 def _each(value: Any, function: Any, frames: tuple[Frame, ...]) -> Any:
     """`function(value, frame)` for each member."""
-    if isinstance(value, Stack):
-        return Stack(function(v, f) for v, f in zip(value.values, frames, strict=True))
-    return function(value, frames[0])
+    return value.each(function, frames) if isinstance(value, Stack) else function(value, frames[0])
 
 
 def _back(P: Any, S: Any) -> Any:

@@ -15,6 +15,7 @@ turns change nothing in any lane (`Loop.until`).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from kinetree import ops
 from kinetree.errors import TraceError
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops import expr as ex
+from kinetree.ops.primitives import INTEGER
 
 LARGEST = 1 << 24  # rows or columns of a matrix: whole numbers below are exact in float32
 READS = ("load", "iload", "lookup")  # operations whose first operand is an array
@@ -154,7 +156,7 @@ class Graph:
         self.arrays: list[Array] = []
         self.guards: list[Any] = []  # numbers that are at least 1 if the result can be trusted
         self.nearby: dict[Expr, tuple[Any, Any]] = {}  # see `ops.nearby`
-        self._shared: dict[tuple, Expr] = {}
+        self._shared: defaultdict[str, dict[tuple, Expr]] = defaultdict(dict)  # by operation and operands
         self._count = 0
         self._matrices: dict[int, tuple[Any, Array]] = {}  # those of lookups, by the object that was given
 
@@ -166,21 +168,19 @@ class Graph:
 
     def find(self, op: str, args: tuple) -> Expr | None:
         """The node `op(args)` if it exists in an open block."""
-        return self._shared.get((op, args))
+        return self._shared[op].get(args)
 
     def node(self, op: str, args: tuple) -> Expr:
         """The pure node `op(args)`, shared with an equal one in an open block."""
-        key = (op, args)
-        known = self._shared.get(key)
+        shared = self._shared[op]
+        known = shared.get(args)
         if known is not None:
             return known
-        result = self.fresh(op, args)
-        self._shared[key] = result
-        self.block.keys.append(key)
-        if PRIMITIVES[op].commutative:
-            mirrored = (op, args[::-1])
-            self._shared[mirrored] = result
-            self.block.keys.append(mirrored)
+        shared[args] = result = self.fresh(op, args)
+        mirrored = args[::-1] if PRIMITIVES[op].commutative else args
+        shared[mirrored] = result
+        if self.block is not self.root:  # which is never closed
+            self.block.keys += ((op, args), (op, mirrored))
         return result
 
     def fresh(self, op: str, args: tuple) -> Expr:
@@ -200,6 +200,18 @@ class Graph:
             f"{operand!r} was computed in a loop body that has ended: a value leaves a loop only through "
             "a field, a sum or an output of the sweep"
         )
+
+    def empty(self) -> None:
+        """Let go of everything. What it recorded refers to it, so that it would wait for the collector."""
+        self._shared.clear()
+        self.nearby.clear()
+        blocks = [self.root]
+        while blocks:
+            block = blocks.pop()
+            for statement in block.statements:
+                blocks += statement.cases if isinstance(statement, Switch) else []
+                blocks += [statement.body] if isinstance(statement, (Loop, While, Part)) else []
+            block.statements.clear()
 
     def load(self, array: Array, index: Index) -> Expr:
         """The element of `array` at `index`. Constant and input arrays are shared, work arrays are not."""
@@ -279,8 +291,8 @@ class Graph:
                 "a loop of the sweep was left early: let every `for` over the tree run to its end"
             )
         block.is_open = False
-        for key in block.keys:
-            self._shared.pop(key, None)  # x * x is its own mirror image: its key is listed twice
+        for op, args in block.keys:
+            self._shared[op].pop(args, None)  # x * x is its own mirror image
         block.keys.clear()
         assert block.parent is not None
         self.block = block.parent
@@ -319,7 +331,8 @@ class Graph:
         self.block.statements.append(Part(body))
         self.open(body)
         around = self._shared
-        self._shared = {key: value for key, value in around.items() if value.is_integer}
+        integers = {op: dict(nodes) for op, nodes in around.items() if PRIMITIVES[op].gives == INTEGER}
+        self._shared = defaultdict(dict, integers)
         yield body
         self.close(body)
         self._shared = around

@@ -8,6 +8,9 @@ stores.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from kinetree.compiler.ir.graph import (
@@ -16,31 +19,53 @@ from kinetree.compiler.ir.graph import (
     Block,
     Clear,
     Loop,
+    Part,
     Spoil,
     Statement,
     Store,
     Switch,
+    While,
 )
 from kinetree.compiler.ir.indices import ANYTHING, Facts, Indices
-from kinetree.compiler.ir.program import Program, operands, walk
+from kinetree.compiler.ir.program import Program, operands
 from kinetree.compiler.ir.rebuild import Rebuild
 from kinetree.ops import Expr
 
 
 def eliminate_dead_code(program: Program) -> Program:
     """The same program without statements, work arrays and tables that no output depends on."""
-    alive = _Liveness(program).alive
+    return drop_dead_code(Rebuild(program).run())
+
+
+def drop_dead_code(program: Program) -> Program:
+    """The same for a program that nobody else uses, which is changed."""
     used: set[Array] = set()
-    is_all_alive = True
-    for statement in walk(program.body):
-        is_all_alive = is_all_alive and statement in alive
-        if isinstance(statement, (Store, Clear)):
+    _drop(program.body, _Liveness(program).alive, used, count(1))
+    program.graph.arrays = [a for a in program.graph.arrays if a.kind in ("input", "output") or a in used]
+    work, tables = (tuple(a for a in arrays if a in used) for arrays in (program.work, program.tables))
+    return replace(program, work=work, tables=tables)
+
+
+def _drop(block: Block, alive: set[Any], used: set[Array], numbers: Iterator[int]) -> None:
+    """Keep the statements that are alive, numbered anew, and note which arrays they use."""
+    kept = block.statements = [s for s in block.statements if s in alive or _belongs(s)]
+    for statement in kept:
+        if type(statement) is Expr:
+            statement.number = next(numbers)
+            if statement.op in READS:
+                used.add(statement.args[0])
+        elif isinstance(statement, (Store, Clear)):
             used.add(statement.array)
-        elif isinstance(statement, Expr) and statement.op in READS:
-            used.add(statement.args[0])
-    if is_all_alive and used.issuperset((*program.work, *program.tables)):
-        return program
-    return _Without(program, alive).run()
+        elif isinstance(statement, Switch):
+            for case in statement.cases:
+                _drop(case, alive, used, numbers)
+        elif isinstance(statement, (Loop, While, Part)):
+            _drop(statement.body, alive, used, numbers)
+
+
+def _belongs(statement: Statement) -> bool:
+    """True for what a loop begins with."""
+    return type(statement) is Expr and statement.op in ("counter", "variable")
 
 
 class _Liveness:
@@ -124,30 +149,3 @@ class _Liveness:
         for place in [f for f in moving if f.may_equal(facts)]:
             found += moving.pop(place)
         return found
-
-
-class _Without(Rebuild):
-    """The copy that leaves out what is not alive."""
-
-    def __init__(self, program: Program, alive: set[Any]):
-        super().__init__(program)
-        self._alive = alive
-        self._used: set[Array] = set()
-
-    def keep(self, statement: Statement) -> bool:
-        if statement not in self._alive:
-            return False
-        if type(statement) is Expr:
-            if statement.op in READS:
-                self._used.add(statement.args[0])
-        elif isinstance(statement, (Store, Clear)):
-            self._used.add(statement.array)
-        return True
-
-    def run(self) -> Program:
-        self.block(self.program.body)
-        program, used = self.program, self._used
-        work = tuple(a for a in program.work if a in used)
-        tables = tuple(a for a in program.tables if a in used)
-        self.graph.arrays = [a for a in self.graph.arrays if a.kind in ("input", "output") or a in used]
-        return self.finish(work=work, tables=tables)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from kinetree.compiler.ir.graph import Array, Clear, Graph, Spoil, Store
 from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.ir.rebuild import Folding
-from kinetree.compiler.passes.dce import eliminate_dead_code
+from kinetree.compiler.passes.dce import drop_dead_code
 from kinetree.compiler.passes.simplify import simplify
 from kinetree.errors import CompileError
 from kinetree.ops import PRIMITIVES, Expr
@@ -50,7 +50,7 @@ def jvp(program: Program, wrt: Names | None = None, increments: Changes | None =
         wrt: names of the inputs that have a tangent; the others are constant (default: all inputs).
         increments: for inputs by name, the coordinates of their changes (default: the elements themselves).
     """
-    return eliminate_dead_code(
+    return drop_dead_code(
         _Forward(program, _named(program, program.inputs, wrt), increments or {}).run()
     )
 
@@ -74,7 +74,7 @@ def vjp(program: Program, wrt: Names | None = None, increments: Changes | None =
     gradients = [graph.array(f"b_{x.name}", "output", copy.sizes[x]) for x in copy.rows]
     for x, gradient in zip(copy.rows, gradients):
         _store_all(graph, gradient, {c: value for (a, c), value in found.items() if a is x})
-    return eliminate_dead_code(
+    return drop_dead_code(
         copy.finish(
             inputs=(*program.inputs, *seeds.values()),
             outputs=(*program.outputs, *gradients),
@@ -116,7 +116,7 @@ def jacobian(
             _store_all(copy.graph, matrix, entries)
             matrices.append(matrix)
     kept = program.outputs if keep else ()
-    return eliminate_dead_code(_Only(copy.finish(outputs=(*kept, *matrices))).run())
+    return drop_dead_code(_Only(copy.finish(outputs=(*kept, *matrices))).run())
 
 
 def _named(program: Program, arrays: tuple[Array, ...], names: Names | None) -> tuple[Array, ...]:

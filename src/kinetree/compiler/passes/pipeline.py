@@ -37,22 +37,23 @@ PASSES: tuple[Callable[[Program], Program], ...] = (
 
 
 def optimize(program: Program, part_size: int = PART_SIZE) -> Program:
-    """An equal program for a printer, by all passes, each checked.
+    """An equal program for a printer, by all passes; what they are given and what they make is checked.
 
     Long blocks are cut at `part_size` statements; 0: not at all. What was a promise about the result becomes
     part of the program: inputs that are not finite spoil it.
     """
     with without_garbage_collection():
         check(program)
+        given = program.graph
         for step in PASSES:
-            before = program
+            before = program.graph
             if step is not split:
                 program = step(program)
             elif part_size:
                 program = split(program, part_size)
-            if program is not before:
-                check(program)
-        return program
+            if before not in (program.graph, given):
+                before.empty()
+        return check(program)
 
 
 _pauses: set[object] = set()  # those that are not over, and that the collector ran before

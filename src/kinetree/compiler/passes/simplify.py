@@ -13,7 +13,7 @@ from typing import Any
 from kinetree.compiler.ir.graph import Array, Block, Clear, Loop, Part, Statement, Store, Switch, While
 from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.ir.rebuild import Folding
-from kinetree.compiler.passes.dce import eliminate_dead_code
+from kinetree.compiler.passes.dce import drop_dead_code
 from kinetree.ops import Expr
 from kinetree.ops import expr as ex
 
@@ -24,7 +24,7 @@ def simplify(program: Program) -> Program:
     """The same program with fewer operations, if possible, and without dead code."""
     if program.body in _simple:
         return program
-    simple = eliminate_dead_code(_Simplify(program).run())
+    simple = drop_dead_code(_Simplify(program).run())
     _simple.add(simple.body)
     return simple
 

@@ -16,7 +16,7 @@ from typing import Any
 from kinetree.compiler.ir.graph import Block, Loop, Part, Statement, Store, Switch, While
 from kinetree.compiler.ir.program import Program, operands
 from kinetree.compiler.ir.rebuild import Rebuild
-from kinetree.compiler.passes.dce import eliminate_dead_code
+from kinetree.compiler.passes.dce import drop_dead_code
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops.primitives import TRUTH
 
@@ -29,7 +29,7 @@ Place = tuple[Block, int]  # a part: a block of the old program and the number o
 def split(program: Program, size: int = PART_SIZE) -> Program:
     """The same program with every block of more than 1.5 `size` operations cut into parts of about `size`."""
     plan = _Plan(program, size)
-    return eliminate_dead_code(_Split(program, plan).run()) if plan.segments else program
+    return drop_dead_code(_Split(program, plan).run()) if plan.segments else program
 
 
 def _blocks(statement: Statement) -> list[Block]:

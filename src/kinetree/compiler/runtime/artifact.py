@@ -1,7 +1,8 @@
-"""A program made ready for this machine: LLVM text at once, machine code when it is first needed.
+"""A program made ready for this machine: LLVM text and machine code for one state, and for a batch.
 
-What was made is found again: a whole artifact by a key that determines it, machine code by its text. So a
+What was made is found again: text by a key that determines the program, machine code by its text. So a
 process that knows the key needs no program, and programs that differ only in their tables share machine code.
+Text is printed when it is first needed, if the program can be made again; else at once.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import json
 import time
 import weakref
 import zlib
+from collections import deque
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
 from kinetree.compiler.emit.llvm import emit, table_bytes
@@ -21,10 +24,15 @@ from kinetree.compiler.runtime.loaded import Loaded, Variant
 from kinetree.compiler.runtime.machine import Target, host, lock
 from kinetree.ops import PRIMITIVES, Expr
 
-VERSION = "8"  # of everything that decides which text a program becomes
+VERSION = "9"  # of everything that decides which text a program becomes
 GUESS = 10.0  # turns of a while loop
 FEW = 4.0  # turns of a loop that ends early
+NAMES = ("one", "run")  # of the variants
+KEPT = 4  # programs that wait for their second variant; others would be made again
 
+Make = Callable[[], Program]
+
+_recent: deque[tuple[weakref.ref[Artifact], Program]] = deque(maxlen=KEPT)
 _artifacts: weakref.WeakValueDictionary[str, Artifact] = weakref.WeakValueDictionary()
 
 
@@ -32,7 +40,8 @@ _artifacts: weakref.WeakValueDictionary[str, Artifact] = weakref.WeakValueDictio
 class Artifact:
     """A program in its variants: "one" for a state, "run" for a batch.
 
-    Made by `Artifact.of` from a program, or by `Artifact.find` from what was made before.
+    Made by `Artifact.of` from a program, or by `Artifact.find` from what was made before. Where a variant is
+    asked for, `make` gives the program again; without it there must be all variants.
     """
 
     description: Description
@@ -40,34 +49,32 @@ class Artifact:
     guarded: bool  # whether a state can be singular
     target: Target
     tables: bytes
-    variants: dict[str, Variant]
-    texts: dict[str, bytes]  # LLVM text, compressed
+    key: str | None = None
+    variants: dict[str, Variant] = field(default_factory=dict)
+    texts: dict[str, bytes] = field(default_factory=dict)  # LLVM text, compressed
     seconds: float = 0.0  # that making it took so far
     _loaded: dict[str, Loaded] = field(default_factory=dict)
 
     @staticmethod
-    def of(program: Program, description: Description, key: str | None = None) -> Artifact:
+    def of(
+        program: Program, description: Description, key: str | None = None, again: bool = False
+    ) -> Artifact:
         """The artifact of a program (after `compiler.passes.pipeline.optimize`).
 
         Args:
             key: a text that determines the program; `find` gives the artifact for it from now on.
+            again: whether the program can be made again.
         """
-        started = time.perf_counter()
-        target = host()
-        variants, texts = {}, {}
-        for name, lanes in (("one", 1), ("run", target.lanes(description.dtype))):
-            module = emit(program, description.dtype, lanes, target)
-            nanoseconds = estimate(program, lanes)
-            variants[name] = Variant(name, module.lanes, module.workspace_bytes, nanoseconds)
-            texts[name] = zlib.compress(module.text.encode(), 1)
+        target, guarded = host(), program.guard is not None
         tables = table_bytes(program, description.dtype)
-        guarded = program.guard is not None
-        made = Artifact(description, program.ops, guarded, target, tables, variants, texts)
-        made.seconds = time.perf_counter() - started
+        made = Artifact(description, program.ops, guarded, target, tables, key)
+        if again and key is not None:
+            _recent.append((weakref.ref(made), program))
+        else:
+            for name in NAMES:
+                made._print(name, program)
         if key is not None:
-            name = _name(key, description.dtype, target)
-            _artifacts[name] = made
-            cache.store(name, made._packed())
+            _artifacts[_name(key, description.dtype, target)] = made
         return made
 
     @staticmethod
@@ -78,27 +85,59 @@ class Artifact:
         with lock:
             found = _artifacts.get(name)
             if found is None:
-                data = cache.load(name)
-                if data is not None:
-                    found = _artifacts[name] = _unpacked(data, target)
+                entries = (cache.load(_name(key, dtype, target, variant)) for variant in NAMES)
+                parts = [_unpacked(data, target, key) for data in entries if data is not None]
+                for part in parts:
+                    parts[0].variants |= part.variants
+                    parts[0].texts |= part.texts
+                if parts:
+                    found = _artifacts[name] = parts[0]
             return found
 
-    def text(self, variant: str) -> str:
+    def text(self, variant: str, make: Make | None = None) -> str:
         """The LLVM text of a variant."""
+        if variant not in self.texts:
+            program = self._program(make)
+            with lock:
+                if variant not in self.texts:
+                    self._print(variant, program)
         return zlib.decompress(self.texts[variant]).decode()
 
-    def assembly(self, variant: str) -> str:
-        """The machine code of a variant as text."""
-        return native.assembly(self.text(variant), self.target)
+    def _program(self, make: Make | None) -> Program:
+        """The program, if it was made not long ago; else once more, while others may compile."""
+        for artifact, program in tuple(_recent):
+            if artifact() is self:
+                return program
+        assert make is not None
+        return make()
 
-    def load(self, variant: str) -> Loaded:
+    def _print(self, variant: str, program: Program) -> None:
+        """Make the text of a variant, and keep it on disk if it has a key."""
+        started = time.perf_counter()
+        dtype = self.description.dtype
+        lanes = 1 if variant == "one" else self.target.lanes(dtype)
+        module = emit(program, dtype, lanes, self.target)
+        nanoseconds = estimate(program, lanes)
+        self.variants[variant] = Variant(variant, module.lanes, module.workspace_bytes, nanoseconds)
+        self.texts[variant] = zlib.compress(module.text.encode(), 1)
+        self.seconds += time.perf_counter() - started
+        if self.key is not None:
+            cache.store(_name(self.key, dtype, self.target, variant), self._packed(variant))
+
+    def assembly(self, variant: str, make: Make | None = None) -> str:
+        """The machine code of a variant as text."""
+        return native.assembly(self.text(variant, make), self.target)
+
+    def load(self, variant: str, make: Make | None = None) -> Loaded:
         """The machine code of a variant, from memory or disk if it is there, else compiled now."""
-        with lock:
-            if variant not in self._loaded:
-                library = native.library(self.text(variant), self.target)
-                self.seconds += library.seconds
-                self._loaded[variant] = Loaded(library, self.variants[variant], self.tables)
-            return self._loaded[variant]
+        if variant not in self._loaded:
+            text = self.text(variant, make)
+            with lock:
+                if variant not in self._loaded:
+                    library = native.library(text, self.target)
+                    self.seconds += library.seconds
+                    self._loaded[variant] = Loaded(library, self.variants[variant], self.tables)
+        return self._loaded[variant]
 
     def report(self) -> str:
         """What it is, as a few lines of text."""
@@ -114,21 +153,21 @@ class Artifact:
         lines.append(f"  compiled in {self.seconds:.3f} s")
         return "\n".join(lines)
 
-    def _packed(self) -> bytes:
-        """All of it as bytes, except machine code."""
-        parts = {"tables": self.tables, **self.texts}
+    def _packed(self, variant: str) -> bytes:
+        """All of it in one variant as bytes, except machine code."""
+        parts = {"tables": self.tables, variant: self.texts[variant]}
         head = {
             "description": asdict(self.description),
             "ops": self.ops,
             "guarded": self.guarded,
-            "variants": [asdict(variant) for variant in self.variants.values()],
+            "variants": [asdict(self.variants[variant])],
             "parts": {name: len(part) for name, part in parts.items()},
         }
         text = json.dumps(head).encode()
         return b"".join((len(text).to_bytes(8, "little"), text, *parts.values()))
 
 
-def _unpacked(data: bytes, target: Target) -> Artifact:
+def _unpacked(data: bytes, target: Target, key: str) -> Artifact:
     """The inverse of `Artifact._packed`."""
     start = 8 + int.from_bytes(data[:8], "little")
     head = json.loads(data[8:start])
@@ -144,11 +183,11 @@ def _unpacked(data: bytes, target: Target) -> Artifact:
     description = Description(what["name"], what["dtype"], inputs, outputs)
     variants = {facts["name"]: Variant(**facts) for facts in head["variants"]}
     tables = parts.pop("tables")
-    return Artifact(description, head["ops"], head["guarded"], target, tables, variants, parts)
+    return Artifact(description, head["ops"], head["guarded"], target, tables, key, variants, parts)
 
 
-def _name(key: str, dtype: str, target: Target) -> str:
-    return native.name_of("\0".join((VERSION, dtype, key)), target)
+def _name(key: str, dtype: str, target: Target, variant: str = "") -> str:
+    return native.name_of("\0".join((VERSION, dtype, key, variant)), target)
 
 
 def estimate(program: Program, lanes: int) -> float:

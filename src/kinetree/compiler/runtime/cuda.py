@@ -225,11 +225,11 @@ class Memory:
         check(status, f"{size} bytes")
         self.pointer = pointer.value
 
-    def __del__(self) -> None:
+    def __del__(self, small: int = SMALL, most: int = KEPT) -> None:  # when Python ends, globals are gone
         pointer = getattr(self, "pointer", 0)
-        if pointer and self.kept and self._room <= SMALL and not _forked:
+        if pointer and self.kept and self._room <= small and not _forked:
             kept = self.device.kept.setdefault(self._room, [])
-            if len(kept) < KEPT:
+            if len(kept) < most:
                 kept.append(pointer)
                 return
         self.device.release("cuMemFree_v2", pointer)
@@ -265,6 +265,7 @@ class DeviceArray:
     def __init__(self, shape: tuple[int, ...], dtype: Any, where: Device, order: Sequence[int] = ()):
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.order = tuple(order)
+        self.view: Any = None  # what kernels need to know of it, once one has asked
         self.memory = Memory(where, math.prod(self.shape) * self.dtype.itemsize)
 
     @property

@@ -31,9 +31,11 @@ class View(NamedTuple):
                 strides = None if array.is_contiguous() else array.stride()
                 return View(array.data_ptr(), tuple(array.shape), strides, kind)
         if type(array) is cuda.DeviceArray:
-            size = array.dtype.itemsize
-            own = tuple([s // size for s in array.strides]) if array.order else None
-            return View(array.memory.pointer, array.shape, own, array.dtype.str)
+            if array.view is None:
+                size = array.dtype.itemsize
+                own = tuple([s // size for s in array.strides]) if array.order else None
+                array.view = View(array.memory.pointer, array.shape, own, array.dtype.str)
+            return array.view
         facts = array.__cuda_array_interface__
         strides, kind = facts.get("strides"), facts["typestr"]
         if strides is not None:

@@ -27,7 +27,7 @@ def assemble(text: str, architecture: str) -> str:
     with machine.lock:
         made = _machine(architecture, WHOLE if NVIDIA.whole in text else "")
         head = f'target triple = "{NVIDIA.triple}"\ntarget datalayout = "{made.target_data}"\n'
-        module = llvm.parse_assembly(head + text)
+        module = native.parsed(head + text)
         module.verify()
         return made.emit_assembly(native.optimised(module, made, 3))
 

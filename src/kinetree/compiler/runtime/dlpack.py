@@ -5,6 +5,7 @@ Reference: the DLPack specification, version 0.8 (`DLManagedTensor`), which ever
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 from typing import Any
 
@@ -46,6 +47,7 @@ _api.PyCapsule_IsValid.argtypes = (ctypes.py_object, ctypes.c_char_p)
 _api.PyCapsule_GetPointer.restype = ctypes.c_void_p
 _api.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 _api.PyCapsule_SetName.argtypes = (ctypes.py_object, ctypes.c_char_p)
+_api.Py_IncRef.argtypes = (ctypes.py_object,)
 _NEW, _USED = b"dltensor", b"used_dltensor"
 
 
@@ -60,6 +62,15 @@ def _forget(capsule: int) -> None:
     one = ctypes.cast(capsule, ctypes.py_object)
     if _api.PyCapsule_IsValid(one, _NEW):
         _held.pop(_api.PyCapsule_GetPointer(one, _NEW), None)
+
+
+@atexit.register
+def let_go() -> None:
+    """Python ends, and others may still use arrays: these stay where they are, and nobody is called then."""
+    for held in _held.values():
+        held[1].deleter = _Deleter()
+        _api.Py_IncRef(held)
+    _held.clear()
 
 
 def capsule(

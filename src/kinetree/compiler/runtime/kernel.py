@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from kinetree.compiler.ir.program import Program
 from kinetree.compiler.runtime import batching as op
 from kinetree.compiler.runtime import fastcall
 from kinetree.compiler.runtime import threads as pool
@@ -29,7 +30,7 @@ class Kernel:
     code is made when it is first needed: scalar code for one state, SIMD code for a batch.
 
     A subclass may say more about what goes wrong (`wrong_shape`, `singular`), and how a kernel is made again
-    in another process (`__reduce__`).
+    (`program`), also in another process (`__reduce__`).
     """
 
     def __init__(self, artifact: Artifact):
@@ -55,12 +56,12 @@ class Kernel:
     @property
     def source(self) -> str:
         """The LLVM text of the code for a batch."""
-        return self.artifact.text("run")
+        return self.text("run")
 
     @property
     def assembly(self) -> str:
         """The machine code for a batch as text."""
-        return self.artifact.assembly("run")
+        return self.artifact.assembly("run", self.program)
 
     @property
     def compile_seconds(self) -> float:
@@ -76,6 +77,14 @@ class Kernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError(f"the kernel {self.name} does not know how it was made, so it cannot be pickled")
+
+    def text(self, variant: str) -> str:
+        """The LLVM text of the code for one state ("one") or a batch ("run")."""
+        return self.artifact.text(variant, self.program)
+
+    def program(self) -> Program:
+        """The program, made again."""
+        raise TypeError(f"the kernel {self.name} does not know how it was made")
 
     def wrong_shape(self, core: Core, shape: Shape) -> str:
         """The message for an argument that has the wrong shape."""
@@ -216,7 +225,7 @@ class Kernel:
     def single(self) -> Loaded:
         """The scalar code."""
         if self._single is None:
-            self._single = self.artifact.load("one")
+            self._single = self.artifact.load("one", self.program)
             self._connect()
         return self._single
 
@@ -224,7 +233,7 @@ class Kernel:
     def batch(self) -> Loaded:
         """The SIMD code."""
         if self._batch is None:
-            self._batch = self.artifact.load("run")
+            self._batch = self.artifact.load("run", self.program)
             self._connect()
         return self._batch
 

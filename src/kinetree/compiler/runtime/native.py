@@ -101,9 +101,14 @@ def assembly(text: str, target: Target) -> str:
         return target.machine(OPT).emit_assembly(_parse(text, target))
 
 
+def parsed(text: str) -> Any:
+    """A module in a context of its own, which keeps every constant that it has seen: both go together."""
+    return llvm.parse_assembly(text, llvm.create_context())
+
+
 def _parse(text: str, target: Target) -> Any:
     try:
-        module = llvm.parse_assembly(text)
+        module = parsed(text)
         module.triple = target.triple
         module.verify()
     except RuntimeError as error:

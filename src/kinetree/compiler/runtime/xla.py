@@ -75,7 +75,7 @@ class Handler:
 def name_of(kernel: Kernel, single: bool) -> str:
     """The name under which XLA knows the handler of a kernel: the same in every process."""
     variant = "one" if single else "run"
-    digest = hashlib.sha256(kernel.artifact.text(variant).encode() + kernel.artifact.tables)
+    digest = hashlib.sha256(kernel.text(variant).encode() + kernel.artifact.tables)
     return f"kinetree_{kernel.name}_{variant}_{digest.hexdigest()[:32]}"
 
 

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.pipeline import without_garbage_collection
 from kinetree.compiler.runtime.artifact import Artifact
 from kinetree.compiler.runtime.description import Core, Description
@@ -33,6 +34,9 @@ class ModelKernel(Kernel):
         artifact = Artifact.find(key, job.dtype) if key is not None else None
         super().__init__(artifact or _made(job, key))
 
+    def program(self) -> Program:
+        return self.job.program(Cpu.part_size)
+
     def wrong_shape(self, core: Core, shape: tuple[int, ...]) -> str:
         return self.job.wrong_shape(core.name, shape)
 
@@ -48,7 +52,7 @@ def _made(job: Job, key: str | None) -> Artifact:
     with without_garbage_collection():
         program = job.program(Cpu.part_size)
         traced = time.perf_counter() - started
-        made = Artifact.of(program, Description.of(program, *job.shapes, job.dtype), key)
+        made = Artifact.of(program, Description.of(program, *job.shapes, job.dtype), key, again=True)
     made.seconds += traced
     return made
 

@@ -30,6 +30,8 @@ from kinetree.stages.targets.cuda_way import way_of
 
 PROOF = 300  # states on which a kernel proves itself: several tiles for each of two blocks, the last ragged
 LEVELS = (4, 1, 0)  # of optimisation in the driver: what fails its proof is tried lower
+NONE = -1  # instead of a level, if a kernel fails at all of them
+LONG = 1 << 20  # characters of PTX from which on the highest level would take minutes
 WAVES = 8  # blocks on each processor where work arrays are in the device's memory
 MANY = 2**31 - 1  # blocks that a launch can have
 NEAR, FEW = 0.01, 0.1  # what is rough: how near most states are, and the share of those that need not be
@@ -200,7 +202,8 @@ class Code:
         constants = cuda.Memory(where, len(self.tables), kept=False)
         constants.put(np.frombuffer(self.tables, np.uint8))
         known = self._level(near, where)
-        for level in LEVELS if known is None else LEVELS[LEVELS.index(known) :]:
+        levels = LEVELS if len(near.text) < LONG else LEVELS[1:]
+        for level in (k for k in levels if known is None or k <= known):
             launchers = [cuda_kernels.Launcher(t.text, where, level, t.threads, t.shared) for t in texts]
             if near.waves:
                 blocks = near.waves * where.processors * launchers[0].resident()
@@ -208,14 +211,15 @@ class Code:
             few = where.processors * min(WAVES, launchers[-1].resident())
             made = Loaded(launchers[0], large, near.tile, constants, blocks, few, near.work)
             if self._proves_itself(made, where):
-                if level != LEVELS[0] and known is None:
+                if level != levels[0] and known is None:
                     self._keep_level(near, where, level)
                 self._loaded[where.number, layout] = made
                 return made
+        self._keep_level(near, where, NONE)
         raise CompileError(
             f"{self.job.function.name}: the kernel that the graphics driver made differs from what the CPU "
             "computes, at every level of optimisation: use target='cpu', and report the model and the "
-            "driver's version"
+            "driver's version (that it failed is kept until kt.cache.clear())"
         )
 
     @staticmethod
@@ -226,7 +230,8 @@ class Code:
     def _level(self, near: Ptx, where: cuda.Device) -> int | None:
         """The level of optimisation that a kernel is known to need; None if nothing is known against it."""
         found = cache.load(self._name_of_level(near, where))
-        return int(found) if found in (b"1", b"0") else None
+        known = {str(k).encode(): k for k in (*LEVELS[1:], NONE)}
+        return known.get(found) if found is not None else None
 
     def _keep_level(self, near: Ptx, where: cuda.Device, level: int) -> None:
         cache.store(self._name_of_level(near, where), str(level).encode())

@@ -20,12 +20,11 @@ from kinetree.stages.targets.limbs import owners
 ARRIVING = {(9, 0): "whole", (8, 0): "chunks", (0, 0): ""}  # how rows arrive by themselves, by capability
 WHOLE = 12000  # the driver that knows how they arrive whole, as it counts
 HEAVY = 24  # operations for each number of inputs and results, from which on arithmetic takes longer
-WAITING = 8  # bytes of a number, from which on arithmetic takes so long that other blocks fill the time
 WIDE = 4  # results for each number of inputs, from which on few states fit into a block
 FEW_BYTES = 3 << 10  # of the results of a state, if they are to fit into shared memory as they are
 KEPT = {"float64": 95, "float32": 230}  # numbers alive at a time, beyond which some are computed again
 PRICE = 12  # operations that a number may cost which is computed again
-CROWDED = {"float64": 180, "float32": 260}  # numbers alive at a time, beyond which some wait elsewhere
+CROWDED = {"float64": 108, "float32": 260}  # numbers alive at a time, beyond which some wait elsewhere
 HELD = {"float64": 95, "float32": 215}  # numbers that stay in registers then
 PRICES = (3, 6, 12, 16)  # operations that a number may cost then, the fewest that suffice
 FULL = (8, 4)  # warps of a processor whose threads have all registers that they can have
@@ -49,8 +48,7 @@ def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:
     heavy = program.ops["flops"] > HEAVY * (inputs + outputs) and pressure(one) <= KEPT[dtype]
     words = pressure(one) * size // 4
     warps = next(count for most, count in ROOM if words <= most)
-    ahead = bool(able) and heavy and size < WAITING
-    return {"strands": one, "arriving": able, "ahead": ahead, "warps": warps}
+    return {"strands": one, "arriving": able, "ahead": bool(able) and heavy, "warps": warps}
 
 
 def _arriving(where: cuda.Device) -> str:

@@ -17,12 +17,14 @@ UNTAKEN = "inttoptr (i64 -1 to ptr)"  # what `@attempt` gives if a call does not
 def define_entries(offset: Offsets) -> str:
     """The module with `@kernel(self, args, nargs, kwnames)` and `@function(...)`, for built-in functions."""
     functions = (
-        part.define_check(offset),
+        part.define_plain(offset),
+        part.define_check(),
         part.define_examine(offset),
         part.define_states(),
         part.define_apart(),
         part.define_drop(),
         _Attempt(offset).text,
+        _define_usual(offset),
         _define_kernel(offset),
         _define_function(offset),
         part.DECLARATIONS,
@@ -34,7 +36,7 @@ def _define_kernel(offset: Offsets) -> str:
     """`@kernel`: run the machine code of a kernel if the arguments suit it, else its general method."""
     f = Function(f"ptr @kernel(ptr %self, {CALL})")
     context = f.member("%self", offset.data)
-    result = f.call("ptr", "@attempt", f"ptr {context}", CALL)
+    result = f.call("ptr", "@usual", f"ptr {context}", CALL)
     _answer(f, result, f.load(context, part.GENERAL, "ptr"))
     return f.text
 
@@ -83,8 +85,68 @@ def _define_function(offset: Offsets) -> str:
     f.store(f.load("%args", f.add(count, out), "ptr"), arrays, takes, "ptr")
     only = f.choose(f.is_("eq", out, 1), f.load(context, part.NAMES, "ptr"), "null", "ptr")
     kernel = f"ptr {f.load(form, part.KERNEL, 'ptr')}"
-    _answer(f, f.call("ptr", "@attempt", kernel, f"ptr {arrays}", f"i64 {takes}", f"ptr {only}"), general)
+    _answer(f, f.call("ptr", "@usual", kernel, f"ptr {arrays}", f"i64 {takes}", f"ptr {only}"), general)
     return f.text
+
+
+def _define_usual(offset: Offsets) -> str:
+    """`@usual`: the shortest way for one state with one result, given or new; `@attempt` is for all calls."""
+    f = Function(f"internal ptr @usual(ptr %context, {CALL})")
+    places, result = f.let(f"alloca [{ARRAYS} x i64]"), f.let("alloca ptr")
+    inputs, code = f.load("%context", part.INPUTS), f.load("%context", part.ONE, "ptr")
+    counts = (("%nargs", inputs), (f.load("%context", part.OUTPUTS), 1))
+    f.unless(f.all_of(*(f.is_("eq", *pair) for pair in counts), f.not_(f.is_null(code))), "other")
+    with f.each(0, inputs) as k:
+        given = f.load("%args", k, "ptr")
+        f.unless(_is_plain(f, given, k, places, part.ALIGNED), "other")
+    f.when(f.is_null("%kwnames"), "new")
+    is_one = f.is_("eq", f.member("%kwnames", offset.length, "i64"), 1)
+    named = f.same(f.member("%kwnames", offset.items), f.load("%context", part.OUT, "ptr"))
+    f.unless(f.all_of(is_one, named), "other")
+    out = f.load("%args", inputs, "ptr")
+    f.unless(_is_plain(f, out, inputs, places, part.ALIGNED | part.WRITEABLE), "other")
+    f.call("void", "@Py_IncRef", f"ptr {out}")
+    f.store(out, result, kind="ptr")
+    f.jump("run")
+    f.block("new")
+    spec = _spec(f, inputs)
+    axes = f.load(spec)
+    f.when(f.is_("eq", axes, 0), "other")  # a scalar, not an array
+    made = _new_array(f, axes, f.at(spec, 1))
+    f.when(f.is_null(made), "unmade")
+    f.store(made, result, kind="ptr")
+    f.store(f.member(made, offset.data, "i64"), places, inputs)
+    f.jump("run")
+    f.block("run")
+    tables, workspace = (f.load("%context", part.ONE + k, "ptr") for k in (1, 2))
+    bad = f.call("i64", code, f"ptr {places}", f"ptr {tables}", f"ptr {workspace}")
+    f.when(f.is_("sge", bad, 0), "singular")
+    f.give(f"ptr {f.load(result, kind='ptr')}")
+    f.block("singular")
+    f.call("void", "@Py_DecRef", f"ptr {f.load(result, kind='ptr')}")
+    f.give(f"ptr {UNTAKEN}")
+    f.block("unmade")
+    f.give("ptr null")
+    f.block("other")
+    f.give(f"ptr {f.call('ptr', '@attempt', 'ptr %context', CALL)}")
+    return f.text
+
+
+def _spec(f: Function, k: str) -> str:
+    return f.at("%context", f.add(f.mul(k, SPEC), part.SPECS))
+
+
+def _is_plain(f: Function, given: str, k: str, places: str, needed: int) -> str:
+    wanted = "ptr %context", f"ptr {_spec(f, k)}", f"i32 {needed}"
+    return f.call("i1", "@plain", f"ptr {given}", *wanted, f"ptr {f.at(places, k)}")
+
+
+def _new_array(f: Function, axes: str, lengths: str) -> str:
+    number = f.let(f"trunc i64 {f.load('%context', part.NUMBER)} to i32")
+    nd = f.let(f"trunc i64 {axes} to i32")
+    kind = f.load("%context", part.ARRAY_TYPE, "ptr")
+    rest = "ptr null", "ptr null", "i32 0", "i32 0", "ptr null"
+    return f.call("ptr", "@PyArray_New", f"ptr {kind}", f"i32 {nd}", f"ptr {lengths}", f"i32 {number}", *rest)
 
 
 def _answer(f: Function, result: str, general: str) -> None:
@@ -113,7 +175,6 @@ class _Attempt:
         self.variable = f.let("alloca i64")  # changes its meaning from part to part
         self.inputs, self.outputs = f.load(self.context, part.INPUTS), f.load(self.context, part.OUTPUTS)
         self.arrays = f.add(self.inputs, self.outputs)
-        self.specs = f.at(self.context, part.SPECS)
         f.unless(f.is_("eq", "%nargs", self.inputs), "untaken")
         self.given = self._gather()
         self.batch = self._inspect()
@@ -125,9 +186,6 @@ class _Attempt:
 
     def _object(self, word: int) -> str:
         return self.f.load(self.context, word, "ptr")
-
-    def _spec(self, k: str) -> str:
-        return self.f.at(self.specs, self.f.mul(k, SPEC))
 
     def _gather(self) -> str:
         """Whether there is an `out=`, one array or a tuple of arrays and None, and what is in it."""
@@ -179,7 +237,7 @@ class _Attempt:
 
     def _check(self, item: str, k: str, needed: int) -> str:
         f = self.f
-        wanted = f"ptr {self.context}", f"ptr {self._spec(k)}", f"i32 {needed}"
+        wanted = f"ptr {self.context}", f"ptr {_spec(f, k)}", f"i32 {needed}"
         return f.call(
             "i64", "@check", f"ptr {item}", *wanted, f"ptr {f.at(self.places, k)}", f"ptr {self.shape}"
         )
@@ -220,7 +278,7 @@ class _Attempt:
         """Where an array is, its stride, and the size of a state; no size if it is not there."""
         f = self.f
         place = f.load(self.places, k)
-        size = f.choose(f.is_("eq", place, 0), 0, f.load(self._spec(k), SPEC - 1))
+        size = f.choose(f.is_("eq", place, 0), 0, f.load(_spec(f, k), SPEC - 1))
         return f"i64 {place}", f"i64 {f.load(self.strides, k)}", f"i64 {size}"
 
     def _make(self, k: str) -> None:
@@ -232,19 +290,13 @@ class _Attempt:
         with f.given(f.not_(f.is_null(given))):
             f.call("void", "@Py_IncRef", f"ptr {given}")
         with f.given(f.is_null(given)):
-            spec = self._spec(place)
+            spec = _spec(f, place)
             axes, extra = f.load(spec), f.load(self.shape)
             with f.each(0, extra) as axis:
                 f.store(f.load(f.load(self.shape, 1, "ptr"), axis), self.dims, axis)
             with f.each(0, axes) as axis:
                 f.store(f.load(spec, f.add(axis, 1)), self.dims, f.add(axis, extra))
-            number = f.let(f"trunc i64 {f.load(self.context, part.NUMBER)} to i32")
-            nd = f.let(f"trunc i64 {f.add(axes, extra)} to i32")
-            made = f.call(
-                "ptr", "@PyArray_New",
-                f"ptr {self._object(part.ARRAY_TYPE)}", f"i32 {nd}", f"ptr {self.dims}", f"i32 {number}",
-                "ptr null", "ptr null", "i32 0", "i32 0", "ptr null",
-            )  # fmt: skip
+            made = _new_array(f, f.add(axes, extra), self.dims)
             f.store(made, self.results, k, "ptr")
             f.when(f.is_null(made), "unmade")
             f.store(f.member(made, self.offset.data, "i64"), self.places, place)

@@ -40,7 +40,8 @@ SPEC = 2 * AXES + 2
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # NumPy's flags
 KIND_MASK = ~(0xFF << 24)  # the bytes of a descriptor's word that tell the type and the byte order
 
-CHECKED = "ptr %object, ptr %context, ptr %spec, i32 %needed, ptr %place, ptr %batch"
+PLAIN = "ptr %object, ptr %context, ptr %spec, i32 %needed, ptr %place"
+CHECKED = f"{PLAIN}, ptr %batch"
 ALONE, UNFIT = -1, -2  # what `@check` says instead of the number of states in a batch
 
 DECLARATIONS = """\
@@ -71,26 +72,34 @@ class Offsets(NamedTuple):
     items: int
 
 
-def define_check(offset: Offsets) -> str:
-    """`@check`: whether the code can use an object as it is, by the number of its states. Where its data
-    begin goes to `place`, its stride along the batch `ARRAYS` words behind.
-
-    This is the usual case, one state without gaps, short enough to be part of its callers; `@examine` is all.
+def define_plain(offset: Offsets) -> str:
+    """`@plain`: whether an object is the usual argument, an array of one state without gaps. If so, where its
+    data begin goes to `place`. It is short enough to be part of its callers.
     """
-    f = Function(f"internal i64 @check({CHECKED})", f"{ATTRIBUTES} alwaysinline")
+    f = Function(f"internal i1 @plain({PLAIN})", f"{ATTRIBUTES} alwaysinline")
     flags, kind, axes, extra = _facts(f, offset)
     needed = f.let(f"or i32 %needed, {CONTIGUOUS}")
-    f.unless(f.all_of(_has(f, flags, needed), kind, f.is_("eq", extra, 0)), "other")
+    f.unless(f.all_of(_has(f, flags, needed), kind, f.is_("eq", extra, 0)), "no")
     lengths = f.member("%object", offset.dimensions)
     with f.each(0, axes) as axis:
         f.unless(f.is_("eq", f.load(lengths, axis), f.load("%spec", f.add(axis, 1))), "no")
     f.store(f.member("%object", offset.data, "i64"), "%place")
+    f.give("i1 true")
+    f.block("no")
+    f.give("i1 false")
+    return f.text
+
+
+def define_check() -> str:
+    """`@check`: whether the code can use an object as it is, by the number of its states. Where its data
+    begin goes to `place`, its stride along the batch `ARRAYS` words behind.
+    """
+    f = Function(f"internal i64 @check({CHECKED})", f"{ATTRIBUTES} alwaysinline")
+    f.unless(f.call("i1", "@plain", PLAIN), "other")
     f.store(0, "%place", ARRAYS)
     f.give(f"i64 {ALONE}")
     f.block("other")
     f.give(f"i64 {f.call('i64', '@examine', CHECKED)}")
-    f.block("no")
-    f.give(f"i64 {UNFIT}")
     return f.text
 
 

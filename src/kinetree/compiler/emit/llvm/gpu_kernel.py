@@ -245,11 +245,14 @@ class GpuKernel(Printer):
 
     def _pair(self, angle: str, pair_type: str) -> str:
         if not self.large:
-            scalar = self.number.scalar
-            size = self._fresh(f"call {scalar} @llvm.fabs.{self.number.suffix}({scalar} {angle})")
-            most = self.number.constant(sincos.FAR[self.number.dtype])
-            self._beyond(self._fresh(f"fcmp ogt {scalar} {size}, {most}"))
+            self._beyond(self.is_far(angle, sincos.FAR[self.number.dtype]))
         return super()._pair(angle, pair_type)
+
+    def is_far(self, angle: str, most: float) -> str:
+        """Whether an angle is too large for this kernel."""
+        scalar = self.number.scalar
+        size = self._fresh(f"call {scalar} @llvm.fabs.{self.number.suffix}({scalar} {angle})")
+        return self._fresh(f"fcmp ogt {scalar} {size}, {self.number.constant(most)}")
 
     def _beyond(self, condition: str) -> None:
         """Leave this state to the other kernel if a condition holds."""

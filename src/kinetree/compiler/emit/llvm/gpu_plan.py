@@ -15,7 +15,7 @@ from kinetree.compiler.passes.strands import Strands, one_strand, overwritten
 from kinetree.ops import Expr
 
 TILES = (64, 32)  # states of a block
-LITTLE = 8 << 10  # bytes of shared memory of 32 states, up to which many small blocks are best
+LITTLE = 12 << 10  # bytes of shared memory of 32 states, up to which many small blocks are best
 FEW = 40 << 10  # bytes of shared memory of a block that leave room for several
 MUCH = 100 << 10  # bytes above which results are packed
 WARP = 32

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,6 +16,7 @@ from kinetree.compiler.passes.spoil import telling
 from kinetree.compiler.passes.store_early import only_for_guard
 from kinetree.compiler.passes.strands import Strands
 
+ONE, INFINITE = 0x3FF00000, 0x7FF00000  # the upper halves of 1 and of infinity
 TIGHT = 8  # warps whose threads have no registers to spare
 LONGEST = 64  # copies of one thread that stand one after the other; more are a loop
 
@@ -198,12 +200,34 @@ class TileOfRows(GpuKernel):
                 self._other = value = self._fetch(here)
                 self._look_at(value)
 
+    # -- upper halves of numbers, which are compared elsewhere than where arithmetic is done
+
+    def _upper_bits(self, value: str) -> str:
+        bits = self._fresh(f"lshr i64 {self._fresh(f'bitcast double {value} to i64')}, 32")
+        return self._fresh(f"trunc i64 {bits} to i32")
+
     def _upper(self, value: str) -> str:
-        """A number as a float32: the upper half of a float64."""
+        """A number as a float32: of a float64 its upper half, which is none if the number is huge, too."""
         if self.number.bytes == 4:
             return value
-        bits = self._fresh(f"lshr i64 {self._fresh(f'bitcast double {value} to i64')}, 32")
-        return self._fresh(f"bitcast i32 {self._fresh(f'trunc i64 {bits} to i32')} to float")
+        return self._fresh(f"bitcast i32 {self._upper_bits(value)} to float")
+
+    def is_far(self, angle: str, most: float) -> str:
+        """Also where an angle is none: results say so then, and the other kernel is not asked."""
+        if self.number.bytes == 4:
+            return super().is_far(angle, most)
+        size = self._fresh(f"call float @llvm.fabs.f32(float {self._upper(angle)})")
+        upper = struct.unpack("<ff", struct.pack("<d", most))[1]
+        return self._fresh(f"fcmp uge float {size}, {Number('float32', 1).constant(upper)}")
+
+    def is_below_one(self, value: str) -> str:
+        """Whether a number is below 1, or none; that of a float64 by its upper half, as integers count."""
+        if self.number.bytes == 4:
+            return self._fresh(f"fcmp ult float {value}, {self.number.constant(1.0)}")
+        above = self._fresh(f"sub i32 {self._upper_bits(value)}, {ONE}")
+        return self._fresh(f"icmp ugt i32 {above}, {INFINITE - ONE}")
+
+    # -- looking at inputs that stay where they are
 
     def _look(self, number: int, array: Array) -> None:
         """Look at the rows of an input that stays where it is: each thread at its share."""

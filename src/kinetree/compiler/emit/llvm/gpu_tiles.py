@@ -267,9 +267,7 @@ class Tiled(Arrivals):
 
     def _gather(self, value: object) -> None:
         """Part of the guard: a state is refused if any of them is below 1."""
-        one = self.number.constant(1.0)
-        below = self._fresh(f"fcmp ult {self.number.scalar} {self._operand(value)}, {one}")
-        self.gather("low", below)
+        self.gather("low", self.is_below_one(self._operand(value)))
 
     def gather(self, name: str, condition: str) -> None:
         """Where registers are scarce, conditions are written down now and then.

@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from kinetree.compiler.emit.llvm.addresses import Addresses
@@ -201,6 +202,10 @@ class _Straight:
         self.slots = 0
         self._names: dict[Hashable, str] = {}  # of what is in registers
         self._later: dict[Hashable, int] = {}  # where that is needed next
+        self._due: dict[int, list[Hashable]] = defaultdict(list)  # the same by place
+        self._new: list[Hashable] = []  # what has entered since the statement before
+        self._turn: dict[Hashable, int] = {}  # when they did
+        self._turns = count()
         self._taken: dict[Hashable, int] = {}
         self._free: list[int] = []
         self._stores = Counter((s.array, s.index) for s in body if isinstance(s, Store))
@@ -216,21 +221,27 @@ class _Straight:
         """Note that a number is in a register."""
         if value in self.uses:
             self._names[value] = name
-            self._later.setdefault(value, -1)
+            if value not in self._later:
+                self._later[value] = -1
+                self._turn[value] = next(self._turns)
+                self._new.append(value)
 
     def leaving(self, registers: int) -> Iterator[tuple[Hashable, str | None]]:
         """What leaves its register after this statement; with its name if it is needed again."""
         later, now = self._later, self.now
-        for value in [value for value, place in later.items() if place <= now]:
+        due = {value for value in self._due.pop(now, ()) if later.get(value) == now}
+        for value in sorted((*due, *self._new), key=self._turn.__getitem__):
             places = self.uses[value]
             k = bisect_right(places, now)
             if k < len(places):
                 later[value] = places[k]
+                self._due[places[k]].append(value)
                 continue
             del later[value], self._names[value]
             if value in self._taken:
                 self._free.append(self._taken.pop(value))
             yield value, None
+        self._new.clear()
         while len(later) > registers:
             value = max(later, key=lambda v: (later[v] - now) * (1.0 if v in self.homes else STORED))
             del later[value]

@@ -1,0 +1,65 @@
+"""Time on a device by its own clock, without that of the calls from Python."""
+
+from __future__ import annotations
+
+import ctypes
+import statistics
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kinetree.compiler.runtime import cuda, cuda_kernels
+
+ROUNDS, TURNS = 7, 10
+ONE_THREAD = 1  # what is recorded, as the driver counts
+Work = Callable[[int], Any]  # starts something on a stream
+
+
+class Clock:
+    """Times work on a stream of its own: recorded as a graph, which the device then runs by itself."""
+
+    def __init__(self, where: cuda.Device):
+        self.device, self._own = where, cuda_kernels.Stream(where)
+        self.stream = self._own.handle
+        self._handle = ctypes.c_void_p(self.stream)
+        self._events = [ctypes.c_void_p(), ctypes.c_void_p()]
+        for event in self._events:
+            self._call("cuEventCreate", ctypes.byref(event), 0)
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        with self.device.current():
+            cuda.check(getattr(cuda.driver(), name)(*arguments), name)
+
+    def seconds(self, work: Work, turns: int = TURNS) -> float:
+        """The time of one turn: the median of some rounds."""
+        work(self.stream)  # with whatever is done once
+        cuda_kernels.wait(self.device, self.stream)
+        with self._recorded(work, turns) as graph:
+            found = [self._round(graph) for _ in range(ROUNDS + 1)]
+        return statistics.median(found[1:]) / turns
+
+    @contextmanager
+    def _recorded(self, work: Work, turns: int) -> Iterator[ctypes.c_void_p]:
+        """Some turns as a graph."""
+        graph, ready = ctypes.c_void_p(), ctypes.c_void_p()
+        self._call("cuStreamBeginCapture_v2", self._handle, ONE_THREAD)
+        try:
+            for _ in range(turns):
+                work(self.stream)
+        finally:
+            self._call("cuStreamEndCapture", self._handle, ctypes.byref(graph))
+        self._call("cuGraphInstantiateWithFlags", ctypes.byref(ready), graph, ctypes.c_uint64(0))
+        try:
+            yield ready
+        finally:
+            self._call("cuGraphExecDestroy", ready)
+            self._call("cuGraphDestroy", graph)
+
+    def _round(self, graph: ctypes.c_void_p) -> float:
+        self._call("cuEventRecord", self._events[0], self._handle)
+        self._call("cuGraphLaunch", graph, self._handle)
+        self._call("cuEventRecord", self._events[1], self._handle)
+        self._call("cuEventSynchronize", self._events[1])
+        elapsed = ctypes.c_float()
+        self._call("cuEventElapsedTime", ctypes.byref(elapsed), *self._events)
+        return elapsed.value / 1e3

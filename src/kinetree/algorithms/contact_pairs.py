@@ -1,0 +1,101 @@
+"""Points at which two bodies can touch each other.
+
+Velocities are those of the first body against the second: a pair enters as J_a - J_b. All points of two
+bodies together are one matrix h G of the six velocities between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kinetree.algorithms.contact_law import axes_along, leaving_of, pressure
+from kinetree.algorithms.contact_patch import Patch
+from kinetree.algorithms.contact_terms import Terms
+from kinetree.model.manifold import touches
+from kinetree.spatial import Force, Motion
+from kinetree.spatial.articulated import ArticulatedInertia
+from kinetree.spatial.pose import Pose
+from kinetree.spatial.transform import Transform
+from kinetree.sweep import Sweep
+
+FEW = 4  # points of two bodies that are not worth a loop
+
+
+class PairPatch(Patch):
+    """Points of two bodies, in the frame of the first."""
+
+    def __init__(
+        self, tree: Sweep, bodies: tuple[Any, Any], shapes: Sequence[Any], given: Sequence[Any], X: Any,
+        S: Any, P: Any, V: Any, creep: Any, h: Any,
+    ):  # fmt: skip
+        a, b = bodies
+        Terms.__init__(self, tree, len(given), h, len(given) > FEW)
+        self.bodies, self.creep, self.pose = bodies, creep, P[a]
+        self.across = P[a] @ P[b].inverse()  # from the second body to the first
+        self.columns = relative(tree, a, b, X, S, self.across)
+        self.facts, self.start = tree.rows(self.count, 5), tree.rows(self.count, 3)
+        self.places = tree.rows(self.count, 12)
+        where = Pose.from_transform(self.across.inverse())  # of the second body in the first
+        found = [t for one, at, other, to in shapes for t in touches(one, at, other, where @ to)]
+        velocity = V[a] - self.across @ V[b]
+        for k, (touch, numbers) in enumerate(zip(found, given, strict=True)):
+            stiffness, dissipation, friction = numbers
+            self.places[k] = [*touch.point, *(x for axis in axes_along(touch.normal) for x in axis)]
+            self.start[k] = u = (self.way(k) @ velocity).linear
+            depth = -touch.gap
+            pressing = (depth, stiffness * touch.share, dissipation, leaving_of(depth, dissipation))
+            self.facts[k] = [*pressing, friction * pressure(*pressing, u[2], 0)[0]]
+
+    def moving(self, sweep: Any) -> Motion:
+        """How the first body moves against the second in a step."""
+        a, b = self.bodies
+        return sweep.A[a] - self.across @ sweep.A[b]
+
+    def moved(self, sweep: Any) -> tuple[Any, Any]:
+        self.moving(sweep)  # known before the loop over the points
+        return super().moved(sweep)
+
+    def along(self, sweep: Any, k: Any) -> Any:
+        return (self.way(k) @ self.moving(sweep)).linear
+
+    def load(self, sweep: Any) -> None:
+        values, frame = self.summed(), self.pose.target
+        stiff = ArticulatedInertia().with_parts(values[:21]).tagged(frame)
+        sweep.between[self] = stiff, Force.from_components(values[21:], frame)
+
+
+def relative(tree: Sweep, a: Any, b: Any, X: Any, S: Any, across: Transform) -> dict[Any, Any]:
+    """How body a moves against body b with the velocities of each node, up to the body that carries both."""
+    frame = across.target
+    here = list(tree.path(X, a, Transform().between(frame, frame)))
+    there = list(tree.path(X, b, across))
+    shared = {i for i, _ in here} & {i for i, _ in there}
+    columns: dict[Any, Any] = {}
+    for i, Y in here:
+        if i in shared:
+            break
+        columns[i._replace(member=None)] = Y @ S[i]
+    for i, Y in there:
+        if i in shared:
+            break
+        node, J = i._replace(member=None), Y @ S[i]
+        columns[node] = columns[node] - J if node in columns else -J
+    return columns
+
+
+def pair_patches(
+    tree: Sweep, given: Sequence[Any], X: Any, S: Any, *more: Any
+) -> list[tuple[PairPatch, list[int]]]:
+    """The pairs of the model, those of two bodies together, and the places of their points among all."""
+    groups: dict[Any, tuple[list[Any], list[int]]] = {}
+    place = len(tree.contacts)
+    for a, b, shapes, count in tree.pairs:
+        own = groups.setdefault((a, b), ([], []))
+        own[0].append(shapes)
+        own[1].extend(range(place, place + count))
+        place += count
+    return [
+        (PairPatch(tree, bodies, shapes, [given[k] for k in places], X, S, *more), places)
+        for bodies, (shapes, places) in groups.items()
+    ]

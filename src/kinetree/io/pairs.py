@@ -1,0 +1,84 @@
+"""Which geometries of a file touch each other.
+
+Those of different robots do, if the masks of the file let them and they are not many; those of one robot only
+where the file says so, or on request. Neighbours in a tree never do, unless the file names the pair. A robot
+is a body of the world (MJCF), a model (SDF), or the whole file (URDF).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kinetree.errors import ModelError
+from kinetree.io.description import Description, Geometry
+from kinetree.io.report import Log, Where
+from kinetree.model import Model
+from kinetree.model.manifold import count
+from kinetree.model.pairs import MOST, Pair, checked_pairs, kept_pairs
+
+MANY, MANY_POINTS = 32, 256  # pairs that are not asked for, at most
+
+
+def pairs_of(robot: Description, model: Model, within: bool, log: Log) -> tuple[Pair, ...]:
+    """The pairs of a model that was read from a file; `within` lets the links of one robot touch."""
+    named = tuple(pair for pair in robot.pairs if _can_touch(robot, model, pair, log))
+    named = kept_pairs(model.remade(pairs=named))
+    if robot.restored:
+        return named
+    where = Where(robot.file, 0, "contact")
+    found = {frozenset(pair[:2]): pair for pair in named}
+    for pair in _possible(robot, model, within):
+        if frozenset(pair[:2]) not in found and _can_touch(robot, model, pair, log):
+            found[frozenset(pair[:2])] = pair
+    if within:
+        return checked_pairs(model, found.values(), f"model '{model.name}'")
+    for chosen in (tuple(found.values()), named, ()):
+        points = _points(model, chosen)
+        if len(chosen) <= MANY and points <= MANY_POINTS:
+            break
+        problem = f"{len(chosen)} pairs of shapes with {points} points could touch each other: too many"
+        log.add("contact-pairs", where, problem)
+    return chosen
+
+
+def _points(model: Model, pairs: Iterable[Pair]) -> int:
+    shapes = {part.name: part.shape for part in model.geometries}
+    return sum(count(shapes[pair.geometry], shapes[pair.other]) for pair in pairs)
+
+
+def _possible(robot: Description, model: Model, within: bool) -> list[Pair]:
+    """What the owners and masks of the file allow."""
+    parts = {part.name: part for part in robot.geometries}
+    if len(parts) > MOST and not within:
+        return []
+
+    def are_apart(a: Geometry, b: Geometry) -> bool:
+        return within or a.owner != b.owner or a.owner in robot.collide
+
+    found = []
+    for name, other in model.contact_pairs:
+        a, b = parts[name], parts[other]
+        masks = a.groups[0] & b.groups[1] or b.groups[0] & a.groups[1]
+        if masks and are_apart(a, b) and frozenset((a.home, b.home)) not in robot.excluded:
+            rough = None if a.surface is None or b.surface is None else _roughness(a, b)
+            found.append(Pair(name, other, rough))
+    return found
+
+
+def _roughness(a: Geometry, b: Geometry) -> float:
+    """The friction of two geoms."""
+    contact = a.surface.on(b.surface)
+    rough = 1.0 if contact.friction is None else max(contact.friction, 0.0)
+    return 0.0 if contact.condim == 1 else rough
+
+
+def _can_touch(robot: Description, model: Model, pair: Pair, log: Log) -> bool:
+    """Whether it is known how two shapes touch; a note if not."""
+    shapes = {part.name: part.shape for part in model.geometries}
+    try:
+        count(shapes[pair.geometry], shapes[pair.other])
+    except ModelError as error:
+        problem = f"{pair.geometry!r}, {pair.other!r}: {error}"
+        log.add("contact-pairs", Where(robot.file, 0, "contact"), problem)
+        return False
+    return True

@@ -1,0 +1,271 @@
+"""Points and directions that the members of a node carry, with derivatives along velocities of its joints.
+
+All is said in the axes of the body that carries the node, or in axes that are turned against it. A velocity j
+of the joint of member m turns all that this one carries by w_j and moves its origin r_m by l_j, so that a
+point p and a direction c beyond it change by
+
+    d_j p = l_j + w_j x (p - r_m)        d_j c = w_j x c
+
+w_j and l_j are directions that m carries itself, and so derivatives of any order follow by the product rule.
+A jet is a dictionary from masks to derivatives, with bit k set for a derivative along direction k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kinetree import ops
+from kinetree.joints.axis import rotation_about
+from kinetree.joints.base import CoordinateJoint, Joint
+from kinetree.spatial import vector as vec
+from kinetree.spatial.motion import Motion
+from kinetree.spatial.transform import Transform
+from kinetree.spatial.vector import Number, Vector
+
+PREDECESSOR = -1
+Jet = dict[int, Any]  # mask -> derivative
+Columns = dict[int, Jet]  # spanning velocity -> its column
+Place = int | tuple[int, int]  # a member, or one within its joint: after some of its steps
+Moves = dict[int, list[Motion]]  # spanning velocity -> its column of S, and the derivatives of that
+
+
+class Carried(NamedTuple):
+    """A point, or a direction, that a member carries; in that member's frame."""
+
+    member: int
+    vector: Vector
+    is_point: bool = False
+
+    def changed(self, member: int, C: Transform) -> Carried:
+        """The same after the frame of a member was changed by C."""
+        if self.member != member:
+            return self
+        base = vec.sub(self.vector, C.translation) if self.is_point else self.vector
+        return self._replace(vector=without_noise(C.turned(base)))
+
+
+class Joined(NamedTuple):
+    """One velocity of the joint of a member: the jets of w_j and l_j.
+
+    Joints that follow one another, as mimic joints do, share a velocity.
+    """
+
+    velocity: int
+    place: Place
+    turn: Jet
+    shift: Jet
+
+
+class Motions:
+    """How the members of a spanning node move at q, with derivatives along up to two velocities.
+
+    Args:
+        node: the spanning node.
+        members: those that are asked for, and all that carry them.
+        along: velocities of all joints.
+        base: the rotation from the body that carries the node to the axes in which all is said.
+    """
+
+    def __init__(
+        self,
+        node: Any,
+        members: frozenset[int],
+        q: Sequence[Number],
+        *along: Sequence[Number],
+        base: Transform | None = None,
+    ):
+        self.node, self.q, self.along, self.base = node, q, along, base
+        self.masks = range(1 << len(along))
+        still = dict.fromkeys(self.masks, vec.ZERO)
+        self.X: dict[Place, Transform] = {}
+        self.origin: dict[Place, Jet] = {PREDECESSOR: still}
+        self.turning: dict[Place, list[Jet]] = {PREDECESSOR: [{0: vec.ZERO, 1: vec.ZERO} for _ in along]}
+        self.joints: dict[Place, list[Joined]] = {PREDECESSOR: []}
+        self._carried: dict[Carried, tuple[Jet, Columns]] = {}
+        for k, m in enumerate(node.members):
+            if k in members:
+                self._visit(k, m)
+
+    def _visit(self, k: int, m: Any) -> None:
+        """All steps of the joint of a member: each moves what comes after it."""
+        is_first = m.carrier == PREDECESSOR
+        turned = is_first and self.base is not None
+        step = _turned_away(m.placement, self.base) if turned else m.placement
+        moves, place = list(self._moves(m)), m.carrier
+        for n, (own, columns) in enumerate(moves):
+            step = own.following(step)
+            before, place = place, k if n == len(moves) - 1 else (k, n)
+            self.X[place] = step if is_first else _without_noise(step @ self.X[m.carrier])
+            self._move(place, before, columns, stays=n > 0 and not any(map(_is_something, own.translation)))
+
+    def _moves(self, m: Any) -> Iterator[tuple[Transform, Moves]]:
+        """The steps of the joint of a member, each with the velocities that it has a part in."""
+        x, rows = m.coupling.positions(self.q), m.coupling.G(self.q)
+        if not _is_sequence(m.joint):
+            yield m.joint.placement(x), self._columns(m, rows)
+            return
+        for step in m.joint.steps:
+            (k,) = step.velocities
+            turn = step.kind == "hinge"
+            own = rotation_about(step.axis, x[k]) if turn else Transform(r=vec.scale(step.axis, x[k]))
+            column = Motion(step.axis) if turn else Motion(vec.ZERO, step.axis)
+            yield own, {j: [column * factor] for j, factor in rows[k]}
+
+    def _columns(self, m: Any, rows: Any) -> Moves:
+        """The columns of S of a joint, and their derivatives if it turns with the joint."""
+        S = self.node.motion(m, self.q)
+        parts = [S]
+        if type(m.joint).subspace_partials is not Joint.subspace_partials:
+            parts += [self.node._own_derivative(m, self.q, w) for w in self.along]
+            if len(self.along) == 2:
+                parts.append(self.node._own_second_derivative(m, self.q, *self.along))
+        return {
+            j: [part.columns[j] for part in parts]
+            for j in sorted({place for row in rows for place, _ in row})
+        }
+
+    def _move(self, place: Place, before: Place, columns: Moves, stays: bool) -> None:
+        """What one step does: velocities along each direction, how the origin moves, and its columns."""
+        X = self.X[place]
+        back = {
+            j: [(X.turned_back(part.angular), X.turned_back(part.linear)) for part in parts]
+            for j, parts in columns.items()
+        }
+        turning = self.turning[place] = [dict(jet) for jet in self.turning[before]]
+        moved = [[_combined(back, part, w) for part in (0, 1)] for w in self.along]
+        for jet, (turn, _) in zip(turning, moved, strict=True):
+            jet[0] = vec.add(jet[0], turn)
+        again: list[Vector] = []  # how the second of these changes along the first
+        if len(self.along) == 2:
+            again = [vec.cross(turning[0][0], part) for part in moved[1]]
+            if any(len(parts) > 1 for parts in back.values()):
+                more = [_combined(back, part, self.along[1], 1) for part in (0, 1)]
+                again = [vec.add(a, b) for a, b in zip(again, more, strict=True)]
+            turning[1][1] = vec.add(turning[1][1], again[0])
+        shifts = [shift for _, shift in moved] + again[1:]
+        self.origin[place] = self.origin[before] if stays else self._origin(place, before, shifts)
+        self.joints[place] = list(self.joints[before])
+        for j, parts in back.items():
+            jets = [self._direction(place, [pair[k] for pair in parts]) for k in (0, 1)]
+            self.joints[place].append(Joined(j, place, *jets))
+
+    def _origin(self, place: Place, before: Place, shifts: list[Vector]) -> Jet:
+        """The jet of an origin, for the shifts along each direction and, last, along both."""
+        point, start = self.X[place].translation, self.origin[before]
+        arm, turning = vec.sub(point, start[0]), self.turning[before]
+        origin = {0: point}
+        for d in range(len(self.along)):
+            carried = vec.add(start[1 << d], vec.cross(turning[d][0], arm))
+            origin[1 << d] = vec.add(carried, shifts[d])
+        if len(self.along) == 2:
+            moved = vec.add(
+                vec.cross(turning[1][1], arm), vec.cross(turning[1][0], vec.sub(origin[1], start[1]))
+            )
+            origin[3] = vec.add(vec.add(start[3], moved), shifts[2])
+        return origin
+
+    def _direction(self, place: Place, parts: Sequence[Vector]) -> Jet:
+        """The jet of a direction in the axes of a member; its own derivatives in these axes may follow it."""
+        first, *rest = parts
+        turning = self.turning[place]
+        jet: Jet = {0: first}
+        for d in range(len(self.along)):
+            jet[1 << d] = vec.cross(turning[d][0], first)
+            if rest:
+                jet[1 << d] = vec.add(jet[1 << d], rest[d])
+        if len(self.along) == 2:
+            jet[3] = vec.add(vec.cross(turning[1][1], first), vec.cross(turning[1][0], jet[1]))
+            if rest:
+                jet[3] = vec.add(jet[3], vec.add(vec.cross(turning[0][0], rest[1]), rest[2]))
+        return jet
+
+    def carried(self, what: Carried) -> tuple[Jet, Columns]:
+        """A point or direction, and its columns."""
+        if what not in self._carried:
+            self._carried[what] = self._carry(what)
+        return self._carried[what]
+
+    def _carry(self, what: Carried) -> tuple[Jet, Columns]:
+        k = what.member
+        if k == PREDECESSOR:
+            here = what.vector if self.base is None else without_noise(self.base.turned(what.vector))
+            return {mask: here if mask == 0 else vec.ZERO for mask in self.masks}, {}
+        arm = self._direction(k, [self.X[k].turned_back(what.vector)])
+        jet = {s: vec.add(self.origin[k][s], x) for s, x in arm.items()} if what.is_point else arm
+        columns: Columns = {}
+        for own in self.joints[k]:
+            j, column = own.velocity, self._column(own, arm, jet, what)
+            columns[j] = {s: vec.add(columns[j][s], x) for s, x in column.items()} if j in columns else column
+        return jet, columns
+
+    def _column(self, own: Joined, arm: Jet, jet: Jet, what: Carried) -> Jet:
+        """What one velocity of one joint does to a point, w_j x lever + l_j, or to a direction, w_j x arm."""
+        if not what.is_point:
+            return {s: _turned(own.turn, arm, s) for s in self.masks}
+        origin = self.origin[own.place]
+        at_joint = origin is self.origin[what.member]
+        lever = arm if at_joint else {s: vec.sub(x, origin[s]) for s, x in jet.items()}
+        return {s: vec.add(own.shift[s], _turned(own.turn, lever, s)) for s in self.masks}
+
+
+def _is_sequence(joint: Joint) -> bool:
+    """Whether a joint is several hinges and slides, one after the other, each with its own velocity.
+
+    Their axes are said where they turn least: the axes of the joint as a whole turn with its last step.
+    """
+    steps = joint.steps if isinstance(joint, CoordinateJoint) and joint.nv > 1 else None
+    if steps is None or sorted(step.velocities for step in steps) != [(k,) for k in range(joint.nv)]:
+        return False
+    return all(step.velocities == step.positions and type(step.ratio) is int for step in steps)
+
+
+def _is_something(x: Number) -> bool:
+    return not (ops.is_literal(x) and x == 0)
+
+
+def _combined(
+    back: dict[int, list[tuple[Vector, Vector]]], part: int, w: Sequence[Number], which: int = 0
+) -> Vector:
+    """The sum of columns, or of derivatives of these, times the velocities w; part 0 turns, part 1 shifts."""
+    total = vec.ZERO
+    for j, parts in back.items():
+        total = vec.add(total, vec.scale(parts[which][part], w[j]))
+    return total
+
+
+def _turned(turn: Jet, arm: Jet, s: int) -> Vector:
+    """A derivative of w x arm."""
+    total = vec.ZERO
+    for t in masks_within(s):
+        total = vec.add(total, vec.cross(turn[t], arm[s ^ t]))
+    return total
+
+
+def masks_within(s: int) -> list[int]:
+    """All masks within a mask."""
+    return [t for t in range(s + 1) if t & s == t]
+
+
+def without_noise(numbers: Sequence[Number]) -> Any:
+    """Numbers of one kind, of which those that are rounding noise beside the others are zero."""
+    if not all(map(ops.is_literal, numbers)):
+        return tuple(numbers)
+    least = 1e-15 * max(map(abs, numbers))
+    return tuple(0 if abs(x) <= least else x for x in numbers)
+
+
+def _turned_away(placement: Transform, base: Transform | None) -> Transform:
+    """A constant placement, from turned axes."""
+    assert base is not None
+    rows = vec.mat_mul(placement.rotation, vec.transpose(base.rotation))
+    return _without_noise(Transform(rows, without_noise(base.turned(placement.translation))))
+
+
+def _without_noise(X: Transform) -> Transform:
+    """The same with zeros and ones for direction cosines that differ from these by rounding alone."""
+    rows = X.rotation
+    if not all(ops.is_literal(x) for row in rows for x in row):
+        return X
+    near = tuple(tuple(next((n for n in (0, 1, -1) if abs(x - n) < 1e-15), x) for x in row) for row in rows)
+    return Transform(near, X.translation)  # type: ignore[arg-type]

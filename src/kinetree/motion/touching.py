@@ -1,0 +1,122 @@
+"""What points that touch tell over a run: which of them touch, how they slip, what they carry."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kinetree import functions as of
+from kinetree.errors import ArgumentError
+from kinetree.model import Model
+from kinetree.model.ground import NoGround
+from kinetree.motion import contact
+from kinetree.sweep.signature import SIZES
+
+Array = np.ndarray
+
+
+class Touching:
+    """Results of a trajectory about contact; what it needs of the trajectory stands first."""
+
+    model: Model
+    t: Array
+    q: Array
+    v: Array
+    tau: Array
+    f_ext: Array | None
+    extra: dict[str, Array]
+    settings: dict[str, Any]
+    shape: Any
+
+    def _model_inputs(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    @property
+    def ground(self) -> Any:
+        """What was touched: a `kt.Ground`, a `kt.Heightfield`, or False for nothing."""
+        return self.settings.get("ground", False)
+
+    @property
+    def contact_force(self) -> Array:
+        """(..., T+1, points, 3): the force of the ground on each point of `model.contact_points`, then that
+        on the first geometry at each point of `model.pair_points`, during the step from each record on, world
+        axes, N. Zero where nothing touches."""
+        return self._touched[0]
+
+    @property
+    def contact_velocity(self) -> Array:
+        """(..., T+1, points, 3): how these points move at the end of that step, world axes, m/s: their slip,
+        where they touch."""
+        return self._touched[1]
+
+    @property
+    def contact_power(self) -> Array:
+        """(..., T+1, points): the power of these forces, W; its sum over all steps, times dt, is their
+        work."""
+        return np.sum(self.contact_force * self.contact_velocity, -1)
+
+    @property
+    def newton_steps(self) -> Array:
+        """(..., T+1): how many Newton steps found the contact forces of that step; 3 or 4 are usual."""
+        return self._touched[2].astype(int)
+
+    @cached_property
+    def _touched(self) -> tuple[Array, ...]:
+        if not self.ground:
+            nothing = np.zeros((*self.shape, SIZES["points"](self.model), 3))
+            return nothing, nothing, np.zeros(self.shape)
+        names = ("kp", "kd", "setpoint", *contact.INPUTS)
+        given: dict[str, Any] = {name: self.extra[name] for name in names if name in self.extra}
+        given |= self._model_inputs() | ({} if self.f_ext is None else {"f_ext": self.f_ext})
+        chosen = {name: self.settings[name] for name in ("dt", "passive", "limits", "ground")}
+        return contact.contact_step(self.model, self.q, self.v, self.tau, **given, **chosen)[2:]
+
+    @property
+    def touching(self) -> Array:
+        """(..., T+1, points): True where a point is pressed during the step from a record on."""
+        return np.any(self.contact_force != 0, -1)
+
+    @property
+    def slip(self) -> Array:
+        """(..., T+1, points): the speed along the surface of the points that touch, m/s; zero for others."""
+        u = self.contact_velocity
+        along = u.copy()
+        T = of.placements(self.model, self.q)
+        stands = self.ground and not isinstance(self.ground, NoGround)
+        points = self.model.contact_points
+        for k, point in enumerate(points if stands else ()):
+            pose = T[..., point.body - 1, :3, :]
+            place = pose @ np.array([*point.position, 1.0])
+            normal = np.stack(np.broadcast_arrays(*self.ground.at(tuple(np.moveaxis(place, -1, 0)))[1]), -1)
+            along[..., k, :] -= np.sum(u[..., k, :] * normal, -1, keepdims=True) * normal
+        for k, touch in enumerate(contact.pair_touches(self.model, T), len(points)):
+            normal = np.stack(np.broadcast_arrays(*touch.normal), -1)
+            along[..., k, :] -= np.sum(u[..., k, :] * normal, -1, keepdims=True) * normal
+        return np.where(self.touching, np.linalg.norm(along, axis=-1), 0.0)
+
+    @property
+    def contact_work(self) -> Array:
+        """(..., T+1, points): the work of the contact forces since the first record, J; that of steps between
+        records is taken as that of the recorded ones."""
+        work = np.cumsum(self.contact_power[..., :-1, :] * np.diff(self.t)[:, None], -2)
+        return np.concatenate([np.zeros_like(self.contact_power[..., :1, :]), work], -2)
+
+    def force_on(self, name: str) -> Array:
+        """(..., T+1, 3): the force of the ground and of other bodies on all points of a geometry, or of a
+        body, world axes, N: what a sensor in a foot measures."""
+        points, pairs = self.model.contact_points, self.model.pair_points
+        bodies = ("", *self.model.body_names)
+        own = [(k, 1) for k, p in enumerate(points) if name in (p.geometry, bodies[p.body])]
+        for k, p in enumerate(pairs, len(points)):
+            ends = ((p.geometry, bodies[p.body]), (p.other, bodies[p.other_body]))
+            own += [(k, sign) for end, sign in zip(ends, (1, -1)) if name in end]
+        if not own:
+            known = dict.fromkeys([p.geometry for p in points] + [x for p in pairs for x in p[:2]])
+            raise ArgumentError(
+                f"force_on: {name!r} is no geometry or body of model {self.model.name!r} that can "
+                f"touch; there are {', '.join(map(repr, known)) or 'none'}"
+            )
+        places, signs = np.array(own).T
+        return (self.contact_force[..., places, :] * signs[:, None]).sum(-2)

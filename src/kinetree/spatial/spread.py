@@ -1,0 +1,115 @@
+"""S = S_span G of a group with loops, kept as two factors: few columns move each body, many velocities all.
+
+    S v = S_span (G v)        S^T F = G^T (S_span^T F)        S^T I S = G^T (S_span^T I S_span) G
+
+The columns of the product are made only where they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kinetree.ops import is_literal
+from kinetree.spatial.articulated import ArticulatedInertia
+from kinetree.spatial.inertia import Inertia
+from kinetree.spatial.matrix import Coordinates, Matrix
+from kinetree.spatial.motion import Motion
+from kinetree.spatial.stack import Stack
+from kinetree.spatial.subspace import Subspace
+from kinetree.spatial.vector import Number
+
+Rows = Sequence[Sequence[tuple[int, Number]]]  # of a sparse matrix: (column, number)
+
+
+class Spread(Stack):
+    """The motion subspaces of a group: those of its spanning tree, and u = G v."""
+
+    __slots__ = ("G", "spanning", "width")
+
+    def __init__(self, spanning: Stack, G: Rows, width: int):
+        self.spanning, self.G, self.width = spanning, G, width
+
+    @property
+    def values(self) -> tuple[Subspace, ...]:  # type: ignore[override]
+        """The columns; not kept, since those made in a loop of a trace end with it."""
+        return tuple(self._product(S) for S in self.spanning.values)
+
+    def _product(self, S: Subspace) -> Subspace:
+        columns = [Motion() for _ in range(self.width)]
+        for column, row in zip(S.columns, self.G, strict=True):
+            for k, factor in row if _is_something(column) else ():
+                columns[k] = columns[k] + column * factor
+        return Subspace(columns)
+
+    def each(self, function: Callable[[Any, Any], Any], others: Sequence[Any]) -> Spread:
+        return Spread(self.spanning.each(function, others), self.G, self.width)
+
+    def __matmul__(self, x: Sequence[Number]) -> Stack:
+        return self.spanning @ [sum((f * x[k] for k, f in row), 0) for row in self.G]
+
+    def multiplied(self, left: Stack) -> Stack:
+        """I S for symmetric inertias, as factors; anything else by columns."""
+        symmetric = all(isinstance(value, Inertia | ArticulatedInertia) for value in left.values)
+        return Momenta(left, self) if symmetric else super().multiplied(left)
+
+    def apply_transposed(self, other: Any) -> Any:
+        if isinstance(other, Momenta) and other.S is self:
+            return self._congruence(other.inertias)
+        found = self.spanning.apply_transposed(other)
+        if isinstance(found, Coordinates):
+            return Coordinates(self._gathered(found))
+        columns = [self._gathered(column) for column in zip(*found.rows, strict=True)]
+        return Matrix(columns).T
+
+    def _gathered(self, f: Sequence[Number]) -> list[Number]:
+        """G^T f."""
+        total: list[Number] = [0] * self.width
+        for row, x in zip(self.G, f, strict=True):
+            for k, factor in row:
+                total[k] = total[k] + factor * x
+        return total
+
+    def _congruence(self, inertias: Stack) -> Matrix:
+        """G^T (S_span^T I S_span) G, of which one half is computed."""
+        M: dict[tuple[int, int], Number] = {}
+        for I, S in zip(inertias.values, self.spanning.values, strict=True):
+            moving = [(j, column) for j, column in enumerate(S.columns) if _is_something(column)]
+            for n, (j, column) in enumerate(moving):
+                momentum = I @ column
+                for i, other in moving[: n + 1]:
+                    M[j, i] = M[i, j] = M.get((i, j), 0) + other.dot(momentum)
+        product: list[list[Number]] = [[0] * self.width for _ in self.G]
+        for (i, j), x in M.items():
+            for k, factor in self.G[j]:
+                product[i][k] = product[i][k] + x * factor
+        total: list[list[Number]] = [[0] * self.width for _ in range(self.width)]
+        for row, line in zip(self.G, product, strict=True):
+            for i, factor in row:
+                for k in range(i + 1):
+                    total[i][k] = total[i][k] + factor * line[k]
+        return Matrix([total[max(i, k)][min(i, k)] for k in range(self.width)] for i in range(self.width))
+
+
+class Momenta(Stack):
+    """I S of a group, with S kept as factors."""
+
+    __slots__ = ("S", "inertias")
+
+    def __init__(self, inertias: Stack, S: Spread):
+        self.inertias, self.S = inertias, S
+
+    @property
+    def values(self) -> tuple[Any, ...]:  # type: ignore[override]
+        return tuple(I @ S for I, S in zip(self.inertias.values, self.S.values, strict=True))
+
+    def __matmul__(self, x: Any) -> Any:
+        return self.inertias @ (self.S @ x)
+
+    def apply_transposed(self, other: Any) -> Any:
+        """(I S)^T of motions of the bodies."""
+        return self.S.apply_transposed(self.inertias @ other)
+
+
+def _is_something(column: Motion) -> bool:
+    return not all(is_literal(x) and x == 0 for x in column.components)
