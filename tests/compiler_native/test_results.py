@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -13,6 +14,7 @@ from kinetree.compiler.emit.llvm import module, stream
 from kinetree.compiler.ir.graph import Graph
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.pipeline import optimize
+from kinetree.compiler.runtime.machine import FLOAT_BYTES, host
 
 KINDS = ("zero", "constant", "value", "repeated")
 
@@ -95,12 +97,31 @@ def test_results_written_past_the_caches(monkeypatch, size, dtype, looped) -> No
     assert np.isnan(kernel(states)[[0, 5, 36]]).all()
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("cpu", ["znver3", "sapphirerapids"])
+def test_memory_that_is_asked_for_ahead(monkeypatch, cpu, dtype) -> None:
+    """Each line of the next rows once, except of rows that may be written past the caches."""
+    target = replace(host(), triple="x86_64-unknown-linux-gnu", cpu=cpu)
+    prog = program({"x": 3}, {"y": lambda x: [x[0] * x[1] + float(k) for k in range(49)],
+                              "z": lambda x: [x[1] * x[2] - float(k) for k in range(400)]})  # fmt: skip
+    lanes = target.lanes(dtype)
+    text = module.emit(prog, dtype, lanes, target).text
+    lines = -(-49 * FLOAT_BYTES[dtype] // stream.LINE)
+    assert text.count("call void @llvm.prefetch") == (0 if cpu == "znver3" else lanes * lines)
+    monkeypatch.setattr(type(target), "asks_ahead", target.asks_ahead)
+    states = np.random.default_rng(1).normal(size=(41, 3)).astype(dtype)
+    y, z = kernel_of(prog, dtype=dtype)(states)
+    np.testing.assert_allclose(y, states[:, :1] * states[:, 1:2] + np.arange(49), rtol=1e-5)
+    np.testing.assert_allclose(z, states[:, 1:2] * states[:, 2:] - np.arange(400), rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("dtype", "most", "batch"), share(product(["float64", "float32"], [1, 3, 8], [0, 1 << 24]), 5)
 )
 def test_parts_run_for_groups_of_states(monkeypatch, most, dtype, batch) -> None:
     """Neighbouring elements come from different parts; groups and batches end anywhere."""
     monkeypatch.setattr(module, "MOST", most)
+    monkeypatch.setattr(module, "TOGETHER", 1 << 20)
     monkeypatch.setattr(stream, "BATCH", batch)
     size = 331
 

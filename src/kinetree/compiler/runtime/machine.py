@@ -71,6 +71,16 @@ class Target:
         return 256 if is_x86 and self.vector_bytes < 64 else 0
 
     @property
+    def asks_ahead(self) -> bool:
+        """Whether stores wait for memory that is not at hand, unless somebody asked for it before.
+
+        Where they do, asking saves a fifth to a third of the time of small programs with many results. Zen
+        has them in time, and asking costs three percent.
+        """
+        is_x86 = self.triple.partition("-")[0].lower() in ("x86_64", "amd64")
+        return is_x86 and not self.cpu.startswith("znver")
+
+    @property
     def yielding(self) -> str:
         """The C function that lets other threads run: nothing goes in, an int comes out."""
         return "SwitchToThread" if "windows" in self.triple else "sched_yield"

@@ -10,7 +10,7 @@ from kinetree.compiler.emit.llvm.hoist import is_free
 from kinetree.compiler.emit.llvm.instructions import INSTRUCTIONS, LIBRARY, UNFUSED, in_all_lanes, words
 from kinetree.compiler.emit.llvm.layout import Layout
 from kinetree.compiler.emit.llvm.lookup import looked_up
-from kinetree.compiler.emit.llvm.results import Results
+from kinetree.compiler.emit.llvm.results import Results, lines_ahead
 from kinetree.compiler.emit.llvm.transpose import scatter, within
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.emit.printer import Walk
@@ -285,6 +285,10 @@ class Printer(Walk):
             rows = [self.at(self._scopes[0][array], k * size, "i8") for k in range(self.number.lanes)]
             for k, column in enumerate(within(self, self.number, values)):
                 scatter(self, self.number, column, rows[k::step], str(first), step)
+            if self.results.asks_ahead:
+                for offset in lines_ahead(array, self.number, first, step):
+                    ahead = self.at(self._scopes[0][array], offset, "i8")
+                    self.do(f"call void @llvm.prefetch.p0(ptr {ahead}, i32 1, i32 3, i32 1)")
 
     def _waiting(self, array: Array, index: int) -> str:
         """An element of a result, from wherever it waits."""

@@ -35,7 +35,7 @@ from kinetree.ops import PRIMITIVES
 
 LARGE = 128  # elements of a result that is not worth copying
 MOST = 2  # times W states that the parts of a program run for together
-TOGETHER = 1 << 17  # bytes of their workspaces, which stay in the cache
+TOGETHER = 40 << 10  # bytes of their workspaces, which stay in the first cache
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     width = target.lanes(dtype)
     wide = Number(dtype, lanes if lanes > 1 else width)
     angles, hoisted = hoist(program)
-    results = gather(program, number) if lanes > 1 else None
+    results = gather(program, number, target.asks_ahead) if lanes > 1 else None
     waiting = None if results is None else len(results.slots)
     step = width if lanes == 1 else angles_at_once(number, len(angles))
     places = layout(program, number, len(angles), step, waiting)
@@ -145,6 +145,7 @@ def _declarations(number: Number, wide: Number, library: set[str]) -> list[str]:
     lines += [
         "declare i64 @llvm.smin.i64(i64, i64)",
         "declare i64 @llvm.umin.i64(i64, i64)",
+        "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
         f"declare {mask} @llvm.cttz.{mask}({mask}, i1)",

@@ -17,7 +17,7 @@ from typing import Any
 
 from kinetree.compiler.emit.llvm.function import Function
 from kinetree.compiler.emit.llvm.layout import Layout
-from kinetree.compiler.emit.llvm.stream import is_streamed
+from kinetree.compiler.emit.llvm.stream import LINE, is_streamed
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Block, Part, Statement, Store
 from kinetree.compiler.ir.program import Program
@@ -36,12 +36,14 @@ class Results:
     completes: for a store, the tiles that have all their values then: first element, and number of elements.
     slots: for elements that another part completes the tile of, where in the workspace they wait.
     empty: the first elements of the tiles that are zero.
+    asks_ahead: whether a tile that is stored asks for the memory of the one W states later.
     """
 
     values: dict[Place, Any] = field(default_factory=dict)
     completes: dict[Place, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
     slots: dict[Place, int] = field(default_factory=dict)
     empty: dict[Array, list[int]] = field(default_factory=dict)
+    asks_ahead: bool = False
 
 
 def step_of(array: Array, number: Number) -> int:
@@ -63,11 +65,11 @@ def _tiles(array: Array, number: Number, known: set[int]) -> list[tuple[int, int
     return [*tiles, (array.size - step, step)] if left else tiles
 
 
-def gather(program: Program, number: Number) -> Results | None:
+def gather(program: Program, number: Number, asks_ahead: bool = False) -> Results | None:
     """What is known of the results; None if that is not all, or not worth it."""
     if not program.is_straight or sum(a.size for a in program.outputs) < FEWEST:
         return None
-    results = Results()
+    results = Results(asks_ahead=asks_ahead)
     order: dict[Place, tuple[int, int]] = {}  # the part that stores an element, and when
     for when, (part, statement) in enumerate(_statements(program.body, 0)):
         if isinstance(statement, Store) and statement.array in program.outputs:
@@ -100,6 +102,17 @@ def _statements(block: Block, part: int) -> Iterator[tuple[int, Statement]]:
             yield from _statements(statement.body, number)
         else:
             yield part, statement
+
+
+def lines_ahead(array: Array, number: Number, first: int, step: int) -> Iterator[int]:
+    """Where, in bytes from the first row, the next W rows have lines that begin in a tile.
+
+    Not of rows that may be written past the caches.
+    """
+    size, here = array.size * number.bytes, first * number.bytes
+    begins = first < step or here // LINE != (first - step) * number.bytes // LINE
+    for k in range(number.lanes if begins and not is_streamed(array, number) else 0):
+        yield (number.lanes + k) * size + here
 
 
 def choose_target(row: str, j: int, array: Array, number: Number, layout: Layout, most: int) -> list[str]:
