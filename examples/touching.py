@@ -1,5 +1,6 @@
-"""Boxes against boxes: a stack in which every second box weighs a thousand times the others, and one box that
-slides into another. Beside MuJoCo, if it is installed.
+"""Boxes against boxes: a stack with mass ratios of a thousand, and a box that slides into another.
+
+Beside MuJoCo, if it is installed.
 
     python examples/touching.py 10          a stack of ten; writes touching.png
 """
@@ -7,6 +8,7 @@ slides into another. Beside MuJoCo, if it is installed.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,12 +91,11 @@ def interfaces(run: Any) -> np.ndarray:
     return np.concatenate([ground[:, None], pairs], axis=1)
 
 
-def picture(tower: Any, masses: np.ndarray, slide: Any) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+def draw(path: Path, tower: Any, masses: np.ndarray, slide: Any) -> None:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        return
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     above = 9.81 * np.cumsum(masses[::-1])[::-1]
     for k, carried in enumerate((interfaces(tower) / above).T):
@@ -109,17 +110,17 @@ def picture(tower: Any, masses: np.ndarray, slide: Any) -> None:
     right.set(xlabel="time, s", ylabel="x, m")
     right.set_title("a box slides into another", fontsize=10)
     right.legend(fontsize=8)
-    figure.savefig("touching.png", dpi=90)
+    figure.savefig(path, dpi=90)
+    plt.close(figure)
 
 
-def main(count: int = 3, draw: bool = False) -> dict[str, float]:
+def main(folder: Path = Path(), count: int = 3) -> dict[str, float]:
     tower, masses = stack(count)
     slide = collision()
     above = 9.81 * np.cumsum(masses[::-1])[::-1]
     stop = slide.q[-1].reshape(2, 7)[:, 4]
     theirs = mujoco(slide)
-    if draw:
-        picture(tower, masses, slide)
+    draw(folder / "touching.png", tower, masses, slide)
     found = {
         "force below a box / weight above it - 1": float(abs(interfaces(tower)[-1] / above - 1).max()),
         "boxes of the stack moved by, m": float(abs(tower.q[-1] - tower.q[0]).max()),
@@ -132,5 +133,5 @@ def main(count: int = 3, draw: bool = False) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    for name, value in main(int(sys.argv[1]) if len(sys.argv) > 1 else 3, draw=True).items():
+    for name, value in main(count=int(sys.argv[1]) if len(sys.argv) > 1 else 3).items():
         print(f"{name}: {value:.4g}")

@@ -13,19 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree import ops
+from kinetree.algorithms import contact_search as search
 from kinetree.algorithms.contact_joints import Bounded, Bounds, bounded_joints
 from kinetree.algorithms.contact_pairs import pair_patches
 from kinetree.algorithms.contact_patch import by_node, patches_of
-from kinetree.algorithms.contact_search import (
-    SEARCH,
-    SHORT,
-    cut,
-    is_over,
-    least,
-    permitted,
-    require_end,
-    total,
-)
 from kinetree.algorithms.contact_terms import Rubs
 from kinetree.algorithms.knotted import freeing
 from kinetree.spatial import Coordinates, Force, Motion, Subspace, Transform
@@ -89,7 +80,7 @@ def contact_response(
     for i in nodes:
         rest.I[i], rest.p[i] = tree.inertia(i), tree.zero(i, Force)
     slack = rest.inward(i for i in reversed(nodes) if i not in on_paths)  # the same in all Newton steps
-    allowed = permitted(contact_accuracy, next((y for i in nodes for y in v[i]), 0.0))
+    allowed = search.permitted(contact_accuracy, next((y for i in nodes for y in v[i]), 0.0))
     weight = tree.model.total_mass * 1e-3
 
     def newton(d: Any, s: Any, turn: Any, lack: Any) -> tuple:
@@ -100,13 +91,13 @@ def contact_response(
             term.load(now)
         decrement = now.inward(reversed(loaded), carried) + s * s * slack
         step = now.outward(loaded)
-        sums = total(term.moved(now) for term in terms)
+        sums = search.total(term.moved(now) for term in terms)
         is_early = ops.less(turn, EARLY)
         rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(is_early, 0.1, 1e-3))
-        full = ops.where(is_over(lack, allowed), 0.0, 1.0)  # over: only others in a batch go on
-        limits = full, ops.where(is_early, float(SHORT), float(SEARCH))
-        a = least(tree, terms, dt, sums, decrement, rising, limits)
-        missing, size = total(term.advance(a) for term in terms)
+        full = ops.where(search.is_over(lack, allowed), 0.0, 1.0)  # over: only others in a batch go on
+        limits = full, ops.where(is_early, float(search.SHORT), float(search.SEARCH))
+        a = search.least(tree, terms, dt, sums, decrement, rising, limits)
+        missing, size = search.total(term.advance(a) for term in terms)
         s = s - a * s
         lack = missing * (dt * dt) / (size * (dt * dt) + weight * weight) + s * s
         lack = ops.where(ops.less(turn, FEW), STEADY * lack, lack)
@@ -116,7 +107,7 @@ def contact_response(
     def corrected(found: list[Any]) -> list[Any]:
         """What one more Newton step makes of the minimum: how it changes with all that it depends on."""
         now = free(tree, q, X, S, {i: x[i] for i in nodes}, dict(inertia))
-        for i, part in zip(nodes, cut(found, [len(v[i]) for i in nodes])):
+        for i, part in zip(nodes, search.cut(found, [len(v[i]) for i in nodes])):
             now.move(i, Coordinates(part))
             now.I[i], now.p[i] = tree.inertia(i), tree.inertia(i) @ now.A[i]
             now.push[i] = x[i] - inertia[i] @ now.a[i] if i in inertia else x[i]
@@ -134,19 +125,22 @@ def contact_response(
     for term in terms:
         term.begin()
     state = [0.0] * sum(len(v[i]) for i in loaded), 1.0, 0.0, 2.0
-    d, s, turn, lack = tree.repeat(STEPS, newton, *state, until=lambda *state: is_over(state[-1], allowed))
-    require_end(lack, allowed, tree.model)
-    parts = iter(cut(d, [len(v[i]) for i in loaded]))
+    def is_done(*state: Any) -> Any:
+        return search.is_over(state[-1], allowed)
+
+    d, s, turn, lack = tree.repeat(STEPS, newton, *state, until=is_done)
+    search.require_end(lack, allowed, tree.model)
+    parts = iter(search.cut(d, [len(v[i]) for i in loaded]))
     for i in nodes:
         rest.move(i, Coordinates(next(parts))) if i in on_paths else rest.answer(i, 1 - s)
     velocities = [x for term in terms for k in range(term.count) for x in term.u[k]]
     found = tree.implied([*(x for i in nodes for x in rest.a[i]), *velocities], corrected)
     change, force, velocity = tree.coordinates(), tree.array("points", 3), tree.array("points", 3)
-    *changes, ends = cut(found, [*(len(v[i]) for i in nodes), len(velocities)])
+    *changes, ends = search.cut(found, [*(len(v[i]) for i in nodes), len(velocities)])
     for i, part in zip(nodes, changes):
         change[i] = part
     numbers = [(patch, k, place) for patch, places in (*patches, *pairs) for k, place in enumerate(places)]
-    for (patch, k, place), end in zip(numbers, cut(ends, [3] * len(numbers))):
+    for (patch, k, place), end in zip(numbers, search.cut(ends, [3] * len(numbers))):
         force[place, :] = (patch.worldly(k, patch.law(k, end).force),)
         velocity[place, :] = (patch.worldly(k, end),)
     count = tree.array()

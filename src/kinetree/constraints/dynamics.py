@@ -106,10 +106,10 @@ def constrained_dynamics(
     Reference: Featherstone (2008) section 8; Baumgarte (1972); Parikh and Boyd (2014) for the proximal
     step.
     """
-    J = _stacked(model, constraints, (0, model.nv), "own_jacobian", q)
+    J = _stacked(model, constraints, (0, model.nv), "_own_jacobian", q)
     felt = Felt(model, q, J, added)
     driven, answer = felt.innovated(tau - of.bias_force(model, q, v, f_ext))
-    drift = _stacked(model, constraints, (0,), "own_acceleration", q, v, np.zeros(model.nv))
+    drift = _stacked(model, constraints, (0,), "_own_acceleration", q, v, np.zeros(model.nv))
     excess = felt.innovations @ answer + drift
     if period is not None:
         phi = _turned(model, q, constraints, constraint_residual(model, q, constraints), back=True)
@@ -131,7 +131,7 @@ def impact(
 
     Reference: Featherstone (2008) section 11.7; Moreau (1988).
     """
-    J = _stacked(model, constraints, (0, model.nv), "own_jacobian", q)
+    J = _stacked(model, constraints, (0, model.nv), "_own_jacobian", q)
     change = J @ v if restitution is None else (1 + restitution) * (J @ v)
     felt = Felt(model, q, J)
     impulse = felt.forces(change, v)
@@ -153,7 +153,7 @@ def project(
     Reference: Hairer, Lubich and Wanner (2006) section IV.4.
     """
     for _ in range(steps):
-        felt = Felt(model, q, _stacked(model, constraints, (0, model.nv), "own_jacobian", q))
+        felt = Felt(model, q, _stacked(model, constraints, (0, model.nv), "_own_jacobian", q))
         phi = _turned(model, q, constraints, constraint_residual(model, q, constraints), back=True)
         force = felt.forces(phi, np.ones(1))
         q = model.integrate(q, felt.response(force))
@@ -201,7 +201,7 @@ def _turned(model: Model, q: Array, constraints: Constraints, x: Array, back: bo
     found, start = [], 0
     for constraint in constraints:
         stop = start + constraint.rows(model)
-        R = constraint.turn(model, q)
+        R = constraint._turn(model, q)
         found.append(x[start:stop] if R is None else (R.T if back else R) @ x[start:stop])
         start = stop
     return np.concatenate(found) if found else x

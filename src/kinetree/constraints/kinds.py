@@ -14,6 +14,7 @@ import numpy as np
 
 from kinetree import functions as of
 from kinetree import ops
+from kinetree.constraints.gaps import frame_pose, gap_acceleration, gap_jacobian, is_world, position
 from kinetree.errors import ArgumentError, ModelError
 from kinetree.joints import Fixed, Joint
 from kinetree.model import Model
@@ -68,15 +69,15 @@ class Constraint(ABC):
     def acceleration(self, model: Model, q: Array, v: Array, a: Array) -> Array:
         """J a + J' v, the second derivative of the residual."""
 
-    def turn(self, model: Model, q: Array) -> Array | None:
+    def _turn(self, model: Model, q: Array) -> Array | None:
         """The rotation R to the axes of its rows from those in which they cost least; None for none."""
         return None
 
-    def own_jacobian(self, model: Model, q: Array) -> Array:
+    def _own_jacobian(self, model: Model, q: Array) -> Array:
         """R^T J."""
         return self.jacobian(model, q)
 
-    def own_acceleration(self, model: Model, q: Array, v: Array, a: Array) -> Array:
+    def _own_acceleration(self, model: Model, q: Array, v: Array, a: Array) -> Array:
         """R^T (J a + J' v)."""
         return self.acceleration(model, q, v, a)
 
@@ -115,24 +116,24 @@ class PointConstraint(Constraint):
     def residual(self, model: Model, q: Array) -> Array:
         if self.other_point is None:
             return np.zeros(3)
-        return _position(model, q, self.frame, self.point) - _position(model, q, self.other, self.other_point)
+        return position(model, q, self.frame, self.point) - position(model, q, self.other, self.other_point)
 
     def jacobian(self, model: Model, q: Array) -> Array:
-        return _gap_jacobian(model, q, self.frame, self.point, self.other, self.other_point)
+        return gap_jacobian(model, q, self.frame, self.point, self.other, self.other_point)
 
     def acceleration(self, model: Model, q: Array, v: Array, a: Array) -> Array:
-        return _gap_acceleration(model, q, v, a, self.frame, self.point, self.other, self.other_point)
+        return gap_acceleration(model, q, v, a, self.frame, self.point, self.other, self.other_point)
 
-    def turn(self, model: Model, q: Array) -> Array | None:
-        return _pose(model, q, self.frame)[:3, :3] if _is_world(model, self.other) else None
+    def _turn(self, model: Model, q: Array) -> Array | None:
+        return frame_pose(model, q, self.frame)[:3, :3] if is_world(model, self.other) else None
 
-    def own_jacobian(self, model: Model, q: Array) -> Array:
-        if not _is_world(model, self.other):
+    def _own_jacobian(self, model: Model, q: Array) -> Array:
+        if not is_world(model, self.other):
             return self.jacobian(model, q)
         return of.jacobian(model, q, frame=self.frame, point=np.array(self.point))[3:]
 
-    def own_acceleration(self, model: Model, q: Array, v: Array, a: Array) -> Array:
-        if not _is_world(model, self.other):
+    def _own_acceleration(self, model: Model, q: Array, v: Array, a: Array) -> Array:
+        if not is_world(model, self.other):
             return self.acceleration(model, q, v, a)
         return of.frame_acceleration(
             model, q, v, a, frame=self.frame, kind="classical", point=np.array(self.point)
@@ -169,7 +170,7 @@ class DistanceConstraint(Constraint):
         return 1
 
     def _gap(self, model: Model, q: Array) -> tuple[Array, Any]:
-        gap = _position(model, q, self.frame, self.point) - _position(model, q, self.other, self.other_point)
+        gap = position(model, q, self.frame, self.point) - position(model, q, self.other, self.other_point)
         distance = ops.norm(gap)
         ops.require(
             distance / (1e-9 * self.length),
@@ -183,15 +184,15 @@ class DistanceConstraint(Constraint):
 
     def jacobian(self, model: Model, q: Array) -> Array:
         along, _ = self._gap(model, q)
-        return (along @ _gap_jacobian(model, q, self.frame, self.point, self.other, self.other_point))[None]
+        return (along @ gap_jacobian(model, q, self.frame, self.point, self.other, self.other_point))[None]
 
     def acceleration(self, model: Model, q: Array, v: Array, a: Array) -> Array:
         along, distance = self._gap(model, q)
         ends = self.frame, self.point, self.other, self.other_point
-        rate = _gap_jacobian(model, q, *ends) @ v
+        rate = gap_jacobian(model, q, *ends) @ v
         across = rate - ops.dot(along, rate) * along
         return np.array([
-            ops.dot(along, _gap_acceleration(model, q, v, a, *ends)) + ops.dot(across, across) / distance
+            ops.dot(along, gap_acceleration(model, q, v, a, *ends)) + ops.dot(across, across) / distance
         ])  # fmt: skip
 
 
@@ -282,7 +283,7 @@ class LoopConstraint(Constraint):
         return _complement(self.joint, self.joint.neutral())
 
     def residual(self, model: Model, q: Array) -> Array:
-        ours, theirs = of.frame_placement(model, q, frame=self.frame), _pose(model, q, self.other)
+        ours, theirs = of.frame_placement(model, q, frame=self.frame), frame_pose(model, q, self.other)
         base = theirs @ np.array(self.placement.as_matrix(), float)
         free = self.joint.neutral()
         for _ in range(3 if self.joint.nv else 0):  # the joint's own motion that comes nearest
@@ -294,13 +295,13 @@ class LoopConstraint(Constraint):
 
     def jacobian(self, model: Model, q: Array) -> Array:
         ours = of.jacobian(model, q, frame=self.frame)
-        if _is_world(model, self.other):
+        if is_world(model, self.other):
             return self._forbidden() @ ours
         return self._forbidden() @ (ours - self._across(model, q) @ of.jacobian(model, q, frame=self.other))
 
     def acceleration(self, model: Model, q: Array, v: Array, a: Array) -> Array:
         ours = of.frame_acceleration(model, q, v, a, frame=self.frame)
-        if _is_world(model, self.other):
+        if is_world(model, self.other):
             return self._forbidden() @ ours
         X = self._across(model, q)
         carried = X @ of.frame_velocity(model, q, v, frame=self.other)
@@ -314,7 +315,7 @@ class LoopConstraint(Constraint):
 
     def _across(self, model: Model, q: Array) -> Array:
         """The transform of motions from the axes of `other` to those of `frame`."""
-        ours, theirs = of.frame_placement(model, q, frame=self.frame), _pose(model, q, self.other)
+        ours, theirs = of.frame_placement(model, q, frame=self.frame), frame_pose(model, q, self.other)
         R, p = ours[:3, :3].T @ theirs[:3, :3], ours[:3, :3].T @ (theirs[:3, 3] - ours[:3, 3])
         shifted = np.stack([ops.cross(p, column) for column in R.T], axis=1)
         return np.block([[R, np.zeros((3, 3))], [shifted, R]])
@@ -352,44 +353,6 @@ def _holds_still(joint: Joint) -> bool:
     """Whether the directions that a joint constrains are the same at every position."""
     elsewhere = _complement(joint, joint.random(np.random.default_rng(0)))
     return bool(np.allclose(elsewhere, _complement(joint, joint.neutral()), rtol=0, atol=1e-12))
-
-
-def _is_world(model: Model, frame: str) -> bool:
-    return model.frame(frame)[0] == 0
-
-
-def _pose(model: Model, q: Array, frame: str) -> Array:
-    """The world pose (4, 4) of a frame."""
-    body, placement = model.frame(frame)
-    return np.array(placement.pose(), float) if body == 0 else of.frame_placement(model, q, frame=frame)
-
-
-def _position(model: Model, q: Array, frame: str, point: Any) -> Array:
-    """Where a point of a frame is in the world."""
-    T = _pose(model, q, frame)
-    return T[:3, 3] + T[:3, :3] @ np.array(point)
-
-
-def _gap_jacobian(model: Model, q: Array, frame: str, point: Any, other: str, other_point: Any) -> Array:
-    """The velocity of one point less that of another, in world axes, per unit of each velocity."""
-    J = of.jacobian(model, q, frame=frame, reference="aligned", point=np.array(point))[3:]
-    if _is_world(model, other):
-        return J
-    return J - of.jacobian(model, q, frame=other, reference="aligned", point=np.array(other_point))[3:]
-
-
-def _gap_acceleration(
-    model: Model, q: Array, v: Array, a: Array, frame: str, point: Any, other: str, other_point: Any
-) -> Array:
-    """The acceleration of one point less that of another, in world axes."""
-
-    def of_point(frame: str, point: Any) -> Array:
-        return of.frame_acceleration(
-            model, q, v, a, frame=frame, reference="aligned", kind="classical", point=np.array(point)
-        )[3:]
-
-    found = of_point(frame, point)
-    return found if _is_world(model, other) else found - of_point(other, other_point)
 
 
 def _vector(constraint: Any, name: str) -> tuple[float, ...]:

@@ -222,7 +222,7 @@ def resolved(
 
 def _firmness(K: Array, choice: Choice) -> float:
     """How firmly some rows hold the dependent velocities beside how all of them do, where it is worst."""
-    if len(choice.rows) == K.shape[1]:
+    if len(choice.rows) in (0, K.shape[1]):
         return 1.0
     whole, kept = K[:, :, choice.columns], K[:, choice.rows][:, :, choice.columns]
     least = [np.linalg.svd(part, compute_uv=False)[:, -1] for part in (kept, whole)]

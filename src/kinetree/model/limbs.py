@@ -20,7 +20,10 @@ from kinetree.spatial.vector import Matrix
 def limb_axes(node: Node, ends: Sequence[Sequence[int]]) -> list[Matrix]:
     """For each pair of members that a closure connects three axes, as rows, in the body that carries all."""
     members = tuple(m._replace(inertia=Inertia.zero()) for m in node.members)  # which may be symbols
-    (simple,) = canonical([node._replace(number=0, predecessor=(-1, 0), members=members)])
+    simplified = canonical([node._replace(number=0, predecessor=(-1, 0), members=members)])
+    if not simplified:  # nothing in it moves
+        return [vec.IDENTITY for _ in ends]
+    (simple,) = simplified
     return [_axes(simple, [_way(simple, k) for k in pair]) for pair in ends]
 
 
