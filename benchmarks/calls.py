@@ -12,6 +12,7 @@ from benchmarks.measure import Call, race
 from benchmarks.peers import Peers
 from kinetree.model import Model
 from kinetree.names import MODULE_OF
+from kinetree.stages.arguments import positional
 from kinetree.sweep import REQUIRED
 
 # robots for functions that have nothing to compute for an arm
@@ -20,6 +21,7 @@ OTHERS = {
     "rotor_error": "puma560",
     "rotor_wrenches": "puma560",
     "motor_torques": "puma560",
+    "contact_forces": "quadruped",
 }
 
 
@@ -40,21 +42,17 @@ def row(name: str, seconds: float) -> dict[str, Any]:
     function = getattr(kt, name)
     model, peers = robot(OTHERS.get(name, "arm7"))
     arrays, options = state(function, model)
-    result = function(model, *by_position(function, arrays, options))
+    result = function(model, **arrays, **options)
     outputs = result if isinstance(result, tuple) else (result,)
     place = tuple(np.empty(np.shape(x)) for x in outputs)
     lists = {k: x.tolist() for k, x in arrays.items()}
     single = {k: x[None] for k, x in arrays.items()}
     calls = {
-        "by position": Call(function, [model, *by_position(function, arrays, options)]),
+        "by position": written(function, model, arrays, options),
         "by name": Call(function, [model], arrays | options),
-        "out": Call(
-            function,
-            [model, *by_position(function, arrays, options)],
-            {"out": place[0] if len(place) == 1 else place},
-        ),
-        "lists": Call(function, [model, *by_position(function, lists, options)]),
-        "batch of one": Call(function, [model, *by_position(function, single, options)]),
+        "out": written(function, model, arrays, options, out=place[0] if len(place) == 1 else place),
+        "lists": written(function, model, lists, options),
+        "batch of one": written(function, model, single, options),
     }
     theirs = peers.single(name, list(arrays.values()))
     timings = race(calls | {k: call for k, call in theirs.items() if k == "pinocchio"}, seconds)
@@ -65,8 +63,11 @@ def state(function: Any, model: Model) -> tuple[dict[str, np.ndarray], dict[str,
     """Random inputs, and the options that must be given."""
     rng = np.random.default_rng(0)
     last, first = model.body_names[-1], model.joint_names[0]
-    known = {"frame": last, "frames": (last,), "accelerate": (first,), "extra": ()}
-    needed = [name for name, value in function.options.items() if value is REQUIRED or value == ()]
+    known = {
+        "frame": last, "base": model.body_names[0], "frames": (last,), "accelerate": (first,),
+        "constraints": (kt.PointConstraint(last),),
+    }  # fmt: skip
+    needed = [name for name, value in function.options.items() if value is REQUIRED or name == "frames"]
     options = {name: known[name] for name in needed}
     arrays = {a.name: rng.normal(size=a.sizes(model, options)) for a in function.inputs if not a.optional}
     arrays |= {name: np.abs(x) for name, x in arrays.items() if name == "added"}  # an inertia
@@ -77,8 +78,10 @@ def state(function: Any, model: Model) -> tuple[dict[str, np.ndarray], dict[str,
     return arrays, options
 
 
-def by_position(function: Any, arrays: dict[str, Any], options: dict[str, Any]) -> list[Any]:
-    """The arguments after the model in the order of a call; None for those that are left out in between."""
+def written(function: Any, model: Model, arrays: Any, options: dict[str, Any], **more: Any) -> Call:
+    """A call with as many arguments by position as can be; None for those that are left out in between."""
     given = arrays | options
-    last = max((k for k, name in enumerate(function.order) if name in given), default=-1)
-    return [given.get(name, function.options.get(name)) for name in function.order[: last + 1]]
+    order = function.order[: positional(function)]
+    last = max((k for k, name in enumerate(order) if name in given), default=-1)
+    first = [given.get(name, function.options.get(name)) for name in order[: last + 1]]
+    return Call(function, [model, *first], {k: x for k, x in given.items() if k not in order} | more)

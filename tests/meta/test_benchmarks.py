@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from benchmarks import bridges, calls, loops, table
 from benchmarks.measure import Call, race
@@ -22,6 +23,13 @@ def test_every_way_to_call_a_function(name):
 
 def test_every_function_is_called():
     assert set(calls.functions()) == {n for n in kt.__all__ if isinstance(getattr(kt, n), kt.Function)}
+    for name in calls.functions():
+        function, model = getattr(kt, name), getattr(kt.zoo, calls.OTHERS.get(name, "arm7"))()
+        arrays, options = calls.state(function, model)
+        call = calls.written(function, model, arrays, options)
+        result = call.function(*call.arguments, **call.keywords, target="eager")
+        outputs = result if isinstance(result, tuple) else (result,)
+        assert all(np.isfinite(x).all() for x in outputs), name
 
 
 def test_a_call_is_made_as_it_is_written():
