@@ -83,6 +83,27 @@ def test_options_decide_which_kernel_runs() -> None:
         kt.frame_placement(model, q, "nowhere")
 
 
+def test_constraints_are_told_by_themselves() -> None:
+    """Values that cannot change, in a tuple, need no Python either; others, and lists, are not mistaken."""
+    model = zoo.quadruped()
+    q, v, tau = state(model)
+    feet = [kt.PointConstraint(name) for name in model.frame_names]
+    hinge = kt.LoopConstraint("front_left_shank", "front_right_shank", kt.Revolute((0, 1, 0)))
+    kinds = {"some": tuple(feet[:2]), "others": tuple(feet[2:]), "list": feet[:2], "loop": (hinge,)}
+    expected = {key: kt.constrained_dynamics(model, q, v, tau, c, target="eager") for key, c in kinds.items()}
+    for key, constraints in kinds.items():
+        for _ in range(3):
+            found = kt.constrained_dynamics(model, q, v, tau, constraints)
+            np.testing.assert_allclose(found.acceleration, expected[key].acceleration, rtol=1e-7, atol=1e-7)
+    with Calls() as made:
+        kt.constrained_dynamics(model, q, v, tau, kinds["some"])
+    assert made.count == 0
+    kinds["list"][0] = feet[2]
+    found = kt.constrained_dynamics(model, q, v, tau, kinds["list"])
+    wanted = kt.constrained_dynamics(model, q, v, tau, (feet[2], feet[1]), target="eager")
+    np.testing.assert_allclose(found.acceleration, wanted.acceleration, rtol=1e-7, atol=1e-7)
+
+
 def test_more_models_than_forms_that_are_kept() -> None:
     models = [zoo.chain(k) for k in range(1, 14)]
     states = [state(model) for model in models]

@@ -13,6 +13,7 @@ import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -265,6 +266,9 @@ def _is_constant(value: Any) -> bool:
     """True if an object can be told by itself: it does not change."""
     if type(value) is tuple:
         return all(map(_is_constant, value))
+    settings = getattr(type(value), "__dataclass_params__", None)
+    if settings is not None and settings.frozen:
+        return all(_is_constant(getattr(value, part.name)) for part in fields(value))
     return value is None or type(value) in (str, int, float, bool)
 
 
