@@ -15,7 +15,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from kinetree.compiler.emit.llvm.gpu import NVIDIA, emit_gpu
+from kinetree.compiler.emit.llvm.gpu import NVIDIA, March, emit_gpu
 from kinetree.compiler.emit.llvm.layout import table_bytes
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.strands import Strands
@@ -25,6 +25,14 @@ SHARED, FREE = 227 << 10, 48 << 10  # bytes of shared memory of a block; those t
 DECLARATIONS = """declare i32 @thread_number()
 declare i32 @block_number()
 declare void @block_barrier()
+declare i32 @block_or(i32)
+define internal i1 @block_any(i1 %mine) {
+  %told = zext i1 %mine to i32
+  %found = call i32 @block_or(i32 %told)
+  %any = icmp ne i32 %found, 0
+  ret i1 %any
+}
+define internal i1 @warp_all(i1 %mine) { ret i1 %mine }
 define internal i1 @warp.lead() {
   %thread = call i32 @thread_number()
   %lane = and i32 %thread, 31
@@ -65,6 +73,8 @@ BUILT_IN = {
     NVIDIA.thread: "call i32 @thread_number()",
     NVIDIA.block: "call i32 @block_number()",
     NVIDIA.barrier: "call void @block_barrier()",
+    NVIDIA.any.partition("i1 {0}")[0]: "call i1 @block_any(",
+    NVIDIA.all.partition("i1 {0}")[0]: "call i1 @warp_all(",
     NVIDIA.meeting: "call void @block_barrier()",
     NVIDIA.whole: "",
     NVIDIA.declarations: DECLARATIONS,
@@ -135,6 +145,7 @@ class Block:
             "thread_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.thread),
             "block_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.block),
             "block_barrier": ctypes.CFUNCTYPE(None)(lambda: self._wait.wait() and None),
+            "block_or": ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(self._or),
         }
         self._gates = Gates()
         for name, types in GATED.items():
@@ -152,8 +163,16 @@ class Block:
             self._engine.finalize_object()
             self._address = self._engine.get_function_address("states")
 
+    def _or(self, mine: int) -> int:
+        """Whether something holds for one of the threads, when all have come here."""
+        self._told[self._me.thread] = mine
+        self._wait.wait()
+        found = max(self._told)
+        self._wait.wait()  # before the next is told
+        return found
+
     def run(self, arguments: list[int], blocks: int, count: int) -> None:
-        self._wait = threading.Barrier(count, timeout=60)
+        self._wait, self._told = threading.Barrier(count, timeout=60), [0] * count
         function = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * len(arguments))(self._address)
 
         def run(block: int, thread: int) -> None:
@@ -182,9 +201,10 @@ class Emulated:
         shared: int = SHARED,
         ahead: bool = False,
         arriving: str = "",
+        march: March | None = None,
     ):
         self.program, self.dtype, self.large = program, np.dtype(dtype), large
-        how = {"ahead": ahead, "arriving": arriving}
+        how = {"ahead": ahead, "arriving": arriving, "march": march}
         self.made = emit_gpu(program, dtype, "rows", large=large, strands=strands, shared=shared, **how)
         self.block = Block(self.made.text)
 

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from tests.contact import scenes
 from tests.contact.pair_scenes import placed, things
+from tests.gpu.emulator import Emulated
 
 import kinetree as kt
-from kinetree.compiler.emit.llvm.gpu import emit_gpu
+from kinetree.compiler.emit.llvm.gpu import March, emit_gpu
 from kinetree.compiler.runtime import cuda_kernels
 from kinetree.errors import ShapeError
 from kinetree.motion.rollout import rollout
-from kinetree.stages.job import Job
+from kinetree.stages import TARGETS, Job
 from kinetree.stages.targets.cuda_code import same_bits
 
 RUN = {"duration": 0.024, "dt": 0.004, "record": 3}
@@ -150,3 +151,30 @@ def test_what_a_loop_carries_is_in_registers(dtype, tmp_path):
         (tmp_path / "k.ptx").write_text(text)
         call = ["ptxas", "-O1", "-arch=sm_90", "k.ptx", "-o", "k.cubin"]
         subprocess.run(call, cwd=tmp_path, check=True)
+
+
+MARCHES = [
+    March("steps"),
+    March("turns", threads=32),
+    March("turns", pace=100),
+    March("idle"),
+    March("searches", pace=50, threads=96),
+]
+
+
+@pytest.mark.parametrize("march", MARCHES, ids=lambda m: f"{m.together}-{m.pace}-{m.threads}")
+def test_threads_that_go_together(march):
+    """Whoever is done runs along, threads without a state too, and nothing changes."""
+    function = rollout((), 2, 3, False, True)
+    options = function.chosen(
+        integrator="discrete", passive=True, limits=True, constraints=(), ground=kt.Ground()
+    )
+    model = hopper()
+    job = Job(function, model, function.present(()), options, "float32")
+    q, v = dropped(model, 70)
+    dt = np.full(70, 0.004)
+    expected = TARGETS["cpu"].executable(job)(*(x.astype("float32") for x in (q, v, dt)))
+    kernel = Emulated(job.program(0), "float32", march=march)
+    found, notes = kernel(q, v, dt, blocks=1)
+    assert all(same_bits(a, b.reshape(70, -1)) for a, b in zip(found, expected, strict=True))
+    assert kernel.made.threads == march.threads and notes[0] == -1

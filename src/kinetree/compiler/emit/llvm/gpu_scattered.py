@@ -2,16 +2,21 @@
 
 Work arrays whose places are all known stay with their thread, in its registers as far as these suffice; so
 do others as long as they are small. Larger ones stand in `work`, interleaved by thread.
+
+The threads of a block can go through loops that end early together, so that what one warp fetches of the code
+serves all. Further turns of such a loop change nothing: so the bits are the same, however long others go on.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from kinetree.compiler.emit.llvm.device import Device
 from kinetree.compiler.emit.llvm.gpu_kernel import ANY, GpuKernel, GpuModule
+from kinetree.compiler.emit.llvm.instructions import in_all_lanes
 from kinetree.compiler.emit.llvm.types import Number
-from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
+from kinetree.compiler.ir.graph import Array, Block, Clear, Loop, Spoil, Store
 from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.passes.spoil import telling
 from kinetree.ops import Expr
@@ -20,14 +25,39 @@ DEEP = 2  # scopes beyond which an input is read again wherever it is needed: lo
 OWN_BYTES = 2048  # work arrays with places that are computed stay with their thread up to this size
 
 
+@dataclass(frozen=True)
+class March:
+    """How the threads of a block go through a program with loops that end early.
+
+    Args:
+        together: where they meet. "steps": before each turn of a loop around those; "turns": before each turn
+            of those too, which end for all threads at once; "idle": the same, but a warp that is done waits
+            there; "searches": before turns of such loops within them as well; "": nowhere.
+        pace: operations after which they meet again, where all of them come by; 0: never.
+        threads: of a block.
+        warps: how many a processor shall hold at a time, if not as the driver likes best.
+    """
+
+    together: str = ""
+    pace: int = 0
+    threads: int = 64
+    warps: int = 0
+
+
 class Scattered(GpuKernel):
     """Prints a program for one thread."""
 
-    tile = threads = 64
-
-    def __init__(self, program: Program, number: Number, dense: bool, device: Device, large: bool):
+    def __init__(
+        self, program: Program, number: Number, dense: bool, device: Device, large: bool, march: March
+    ):
         super().__init__(program, number, device, large)
         self.dense = dense  # the numbers of a state stand without gaps
+        self.tile = self.threads = march.threads
+        self.resident = 32 * march.warps // march.threads
+        self.march = march
+        self.meetings = _meetings(program.body, march.together) if _is_repeatable(program) else []
+        self.all_here = False  # whether all threads of the block come to what is printed now
+        self.since = 0  # operations since they met
         self.names = {a: f"in{k}" for k, a in enumerate(program.inputs)}
         self.names |= {a: f"out{k}" for k, a in enumerate(program.outputs)}
         wandering = _wandering(program)
@@ -54,9 +84,7 @@ class Scattered(GpuKernel):
         self._lines += [
             "  %thread = add i64 %first, %tid",
             f"  %place = {self.device.opaque.format('%base')}",  # else addresses would be kept beside it
-            "  %state = add i64 %place, %tid",
-            "  %inside = icmp slt i64 %state, %n",
-            "  br i1 %inside, label %mine, label %latch",  # sums in memory have one thread each
+            *self._state(),
             "mine:",
             "  store i1 false, ptr %beyond",
         ]
@@ -68,7 +96,53 @@ class Scattered(GpuKernel):
         self.foot()
         return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, ANY)
 
+    def _state(self) -> list[str]:
+        """The state of a thread. Where threads meet, those too many do the same as the last one."""
+        if self.meetings:
+            return [
+                "  %own = add i64 %place, %tid",
+                "  %inside = icmp slt i64 %own, %n",
+                "  %last = sub i64 %n, 1",
+                "  %state = select i1 %inside, i64 %own, i64 %last",
+                "  br label %mine",
+            ]
+        return [
+            "  %state = add i64 %place, %tid",
+            "  %inside = icmp slt i64 %state, %n",
+            "  br i1 %inside, label %mine, label %latch",  # sums in memory have one thread each
+        ]
+
+    # -- threads that go together
+
+    def loop(self, loop: Loop) -> None:
+        outer, meets = self.all_here, loop in self.meetings
+        stays = loop.until is None or (meets and self.march.together != "idle")
+        self.all_here = (outer or meets) and stays
+        super().loop(loop)
+        self.all_here = outer
+
+    def before_turn(self, loop: Loop, latch: str, done: str) -> None:
+        if loop not in self.meetings:
+            super().before_turn(loop, latch, done)
+            return
+        self.since = 0
+        if loop.until is None:
+            self.do(self.device.barrier)
+            return
+        over = in_all_lanes(self, self.number, self._load(loop.flag))
+        others = self._fresh(self.device.any.format(self._fresh(f"xor i1 {over}, true")))
+        self._leave_if(self._fresh(f"xor i1 {others}, true"), done)
+        if self.march.together == "idle":
+            self._leave_if(self._fresh(self.device.all.format(over)), latch)
+
     def expression(self, e: Expr) -> None:
+        self.since += 1
+        if self.all_here and self.march.pace and self.since > self.march.pace:
+            self.do(self.device.barrier)
+            self.since = 0
+        self._expression(e)
+
+    def _expression(self, e: Expr) -> None:
         if e.op == "sqrt" and self.root:
             self.roots = True
             b = self._operand(e.args[0])
@@ -207,6 +281,27 @@ class Scattered(GpuKernel):
             low = self._fresh(f"and i1 {low}, {self._fresh(f'xor i1 {met}, true')}")
         with self.rarely(low):
             self.refuse("%state")
+
+
+def _meetings(block: Block, together: str) -> list[Loop]:
+    """Loops before whose turns the threads of a block meet."""
+    found = []
+    for loop in (s for s in block.statements if isinstance(s, Loop) and together):
+        early = loop.until is not None
+        around = any(isinstance(s, Loop) and s.until is not None for s in walk(loop.body))
+        if (early and together != "steps") or (around and not early):
+            within = not early or together == "searches"
+            found += [loop, *(_meetings(loop.body, together) if within else [])]
+    return found
+
+
+def _is_repeatable(program: Program) -> bool:
+    """Whether several threads can compute one state at a time: no result is read again."""
+    return not any(
+        (isinstance(s, Store) and s.accumulate and s.array.kind == "output")
+        or (isinstance(s, Expr) and s.op == "load" and s.args[0].kind == "output")
+        for s in walk(program.body)
+    )
 
 
 def _wandering(program: Program) -> set[Array]:
