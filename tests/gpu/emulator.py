@@ -25,12 +25,12 @@ SHARED, FREE = 227 << 10, 48 << 10  # bytes of shared memory of a block; those t
 DECLARATIONS = """declare i32 @thread_number()
 declare i32 @block_number()
 declare void @block_barrier()
-declare i32 @block_or(i32)
-define internal i1 @block_any(i1 %mine) {
+declare void @block_few(i32)
+declare i32 @block_sum(i32)
+define internal i32 @block_count(i1 %mine) {
   %told = zext i1 %mine to i32
-  %found = call i32 @block_or(i32 %told)
-  %any = icmp ne i32 %found, 0
-  ret i1 %any
+  %found = call i32 @block_sum(i32 %told)
+  ret i32 %found
 }
 define internal i1 @warp_all(i1 %mine) { ret i1 %mine }
 define internal i1 @warp.lead() {
@@ -73,7 +73,8 @@ BUILT_IN = {
     NVIDIA.thread: "call i32 @thread_number()",
     NVIDIA.block: "call i32 @block_number()",
     NVIDIA.barrier: "call void @block_barrier()",
-    NVIDIA.any.partition("i1 {0}")[0]: "call i1 @block_any(",
+    NVIDIA.count.partition("i1 {0}")[0]: "call i32 @block_count(",
+    NVIDIA.few.partition("i32 {0}")[0]: "call void @block_few(",
     NVIDIA.all.partition("i1 {0}")[0]: "call i1 @warp_all(",
     NVIDIA.meeting: "call void @block_barrier()",
     NVIDIA.whole: "",
@@ -145,7 +146,8 @@ class Block:
             "thread_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.thread),
             "block_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.block),
             "block_barrier": ctypes.CFUNCTYPE(None)(lambda: self._wait.wait() and None),
-            "block_or": ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(self._or),
+            "block_sum": ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(self._sum),
+            "block_few": ctypes.CFUNCTYPE(None, ctypes.c_int32)(lambda n: self._few[n].wait() and None),
         }
         self._gates = Gates()
         for name, types in GATED.items():
@@ -163,16 +165,17 @@ class Block:
             self._engine.finalize_object()
             self._address = self._engine.get_function_address("states")
 
-    def _or(self, mine: int) -> int:
-        """Whether something holds for one of the threads, when all have come here."""
+    def _sum(self, mine: int) -> int:
+        """What all threads tell together, when they have come here."""
         self._told[self._me.thread] = mine
         self._wait.wait()
-        found = max(self._told)
+        found = sum(self._told)
         self._wait.wait()  # before the next is told
         return found
 
     def run(self, arguments: list[int], blocks: int, count: int) -> None:
         self._wait, self._told = threading.Barrier(count, timeout=60), [0] * count
+        self._few = [threading.Barrier(max(k, 1), timeout=60) for k in range(count + 1)]  # by their number
         function = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * len(arguments))(self._address)
 
         def run(block: int, thread: int) -> None:

@@ -158,6 +158,7 @@ MARCHES = [
     March("turns", threads=32),
     March("turns", pace=100),
     March("idle"),
+    March("idle", pace=100),
     March("searches", pace=50, threads=96),
 ]
 

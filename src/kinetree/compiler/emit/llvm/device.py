@@ -19,7 +19,8 @@ class Device:
     block: str  # number of the block, i32
     barrier: str
     meeting: str  # the same, where warps come from different places
-    any: str  # a barrier that tells whether {0} holds for some thread of the block
+    count: str  # a barrier that tells for how many threads of the block {0} holds, i32
+    few: str  # a barrier for {0} threads of the block, all those of some warps
     all: str  # whether {0} holds for all threads of the warp
     bounds: str  # the attribute that tells how many threads a block has
     resident: str  # the one that tells how many blocks a processor shall hold
@@ -90,7 +91,8 @@ NVIDIA = Device(
     "call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()",
     "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
     "call void @llvm.nvvm.barrier.cta.sync.all(i32 1)",
-    "call i1 @llvm.nvvm.barrier.cta.red.or.aligned.all(i32 0, i1 {0})",
+    "call i32 @llvm.nvvm.barrier.cta.red.popc.aligned.all(i32 0, i1 {0})",
+    "call void @llvm.nvvm.barrier.cta.sync.aligned.count(i32 1, i32 {0})",
     "call i1 @llvm.nvvm.vote.all.sync(i32 -1, i1 {0})",
     '"nvvm.maxntid"="{0}"',
     '"nvvm.minctasm"="{0}"',
@@ -113,7 +115,8 @@ NVIDIA = Device(
     "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
     "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n"
     "declare void @llvm.nvvm.barrier.cta.sync.all(i32)\n"
-    "declare i1 @llvm.nvvm.barrier.cta.red.or.aligned.all(i32, i1)\n"
+    "declare i32 @llvm.nvvm.barrier.cta.red.popc.aligned.all(i32, i1)\n"
+    "declare void @llvm.nvvm.barrier.cta.sync.aligned.count(i32, i32)\n"
     "declare i1 @llvm.nvvm.vote.all.sync(i32, i1)\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.8(ptr addrspace(3), ptr addrspace(1))\n"
@@ -134,6 +137,7 @@ AMD = Device(
     "call i32 @llvm.amdgcn.workgroup.id.x()",
     "call void @llvm.amdgcn.s.barrier()",
     "call void @llvm.amdgcn.s.barrier()",
+    "",
     "",
     "",
     '"amdgpu-flat-work-group-size"="{0},{0}"',

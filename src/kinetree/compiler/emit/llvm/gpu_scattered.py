@@ -33,7 +33,7 @@ class March:
         together: where they meet. "steps": before each turn of a loop around those; "turns": before each turn
             of those too, which end for all threads at once; "idle": the same, but a warp that is done waits
             there; "searches": before turns of such loops within them as well; "": nowhere.
-        pace: operations after which they meet again, where all of them come by; 0: never.
+        pace: operations after which those meet again that have begun a turn together; 0: never.
         threads: of a block.
         warps: how many a processor shall hold at a time, if not as the driver likes best.
     """
@@ -56,8 +56,8 @@ class Scattered(GpuKernel):
         self.resident = 32 * march.warps // march.threads
         self.march = march
         self.meetings = _meetings(program.body, march.together) if _is_repeatable(program) else []
-        self.all_here = False  # whether all threads of the block come to what is printed now
-        self.since = 0  # operations since they met
+        self.meet = ""  # the barrier for all that come to what is printed now; empty if threads come alone
+        self.since = 0  # operations since the last one
         self.names = {a: f"in{k}" for k, a in enumerate(program.inputs)}
         self.names |= {a: f"out{k}" for k, a in enumerate(program.outputs)}
         wandering = _wandering(program)
@@ -115,30 +115,32 @@ class Scattered(GpuKernel):
     # -- threads that go together
 
     def loop(self, loop: Loop) -> None:
-        outer, meets = self.all_here, loop in self.meetings
-        stays = loop.until is None or (meets and self.march.together != "idle")
-        self.all_here = (outer or meets) and stays
+        outer = self.meet
         super().loop(loop)
-        self.all_here = outer
+        self.meet = outer
 
     def before_turn(self, loop: Loop, latch: str, done: str) -> None:
         if loop not in self.meetings:
+            self.meet = self.meet if loop.until is None else ""
             super().before_turn(loop, latch, done)
             return
-        self.since = 0
+        self.since, self.meet = 0, self.device.barrier
         if loop.until is None:
-            self.do(self.device.barrier)
+            self.do(self.meet)
             return
+        waits = self.march.together == "idle"
         over = in_all_lanes(self, self.number, self._load(loop.flag))
-        others = self._fresh(self.device.any.format(self._fresh(f"xor i1 {over}, true")))
-        self._leave_if(self._fresh(f"xor i1 {others}, true"), done)
-        if self.march.together == "idle":
-            self._leave_if(self._fresh(self.device.all.format(over)), latch)
+        over = self._fresh(self.device.all.format(over)) if waits else over
+        others = self._fresh(self.device.count.format(self._fresh(f"xor i1 {over}, true")))
+        self._leave_if(self._fresh(f"icmp eq i32 {others}, 0"), done)
+        if waits:
+            self._leave_if(over, latch)
+            self.meet = self.device.few.format(others)
 
     def expression(self, e: Expr) -> None:
         self.since += 1
-        if self.all_here and self.march.pace and self.since > self.march.pace:
-            self.do(self.device.barrier)
+        if self.meet and self.march.pace and self.since > self.march.pace:
+            self.do(self.meet)
             self.since = 0
         self._expression(e)
 
