@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import shutil
 import subprocess
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -160,12 +161,19 @@ MARCHES = [
     March("idle"),
     March("idle", pace=100),
     March("searches", pace=50, threads=96),
+    March(period=1),
+    March("steps", period=4),
+    March("turns", period=3, pace=100),
+    March("turns", period=4, pace=100),
+    March("idle", period=4, pace=100),
+    March("searches", period=7, threads=32),
 ]
 
 
-@pytest.mark.parametrize("march", MARCHES, ids=lambda m: f"{m.together}-{m.pace}-{m.threads}")
-def test_threads_that_go_together(march):
+@pytest.mark.parametrize("march", MARCHES, ids=lambda m: "-".join(map(str, astuple(m)[:4])))
+def test_threads_that_go_together(march, monkeypatch):
     """Whoever is done runs along, threads without a state too, and nothing changes."""
+    monkeypatch.setattr("kinetree.compiler.emit.llvm.gpu_march.LONG", 2)
     function = rollout((), 2, 3, False, True)
     options = function.chosen(
         integrator="discrete", passive=True, limits=True, constraints=(), ground=kt.Ground()
@@ -179,3 +187,4 @@ def test_threads_that_go_together(march):
     found, notes = kernel(q, v, dt, blocks=1)
     assert all(same_bits(a, b.reshape(70, -1)) for a, b in zip(found, expected, strict=True))
     assert kernel.made.threads == march.threads and notes[0] == -1
+    assert ("period" in kernel.made.text) == bool(march.period)

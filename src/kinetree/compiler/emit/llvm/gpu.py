@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from kinetree.compiler.emit.llvm.device import AMD, NVIDIA, Device
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
+from kinetree.compiler.emit.llvm.gpu_march import March
 from kinetree.compiler.emit.llvm.gpu_plan import MARKS, fits, planned
-from kinetree.compiler.emit.llvm.gpu_scattered import OWN_BYTES, March, Scattered
+from kinetree.compiler.emit.llvm.gpu_scattered import OWN_BYTES, Scattered
 from kinetree.compiler.emit.llvm.gpu_tiles import Tiled
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.program import Program

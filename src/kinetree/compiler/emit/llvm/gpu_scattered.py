@@ -2,21 +2,17 @@
 
 Work arrays whose places are all known stay with their thread, in its registers as far as these suffice; so
 do others as long as they are small. Larger ones stand in `work`, interleaved by thread.
-
-The threads of a block can go through loops that end early together, so that what one warp fetches of the code
-serves all. Further turns of such a loop change nothing: so the bits are the same, however long others go on.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from kinetree.compiler.emit.llvm.device import Device
-from kinetree.compiler.emit.llvm.gpu_kernel import ANY, GpuKernel, GpuModule
-from kinetree.compiler.emit.llvm.instructions import in_all_lanes
+from kinetree.compiler.emit.llvm.gpu_kernel import ANY, GpuModule
+from kinetree.compiler.emit.llvm.gpu_march import March, Marching, places
 from kinetree.compiler.emit.llvm.types import Number
-from kinetree.compiler.ir.graph import Array, Block, Clear, Loop, Spoil, Store
+from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
 from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.passes.spoil import telling
 from kinetree.ops import Expr
@@ -25,39 +21,14 @@ DEEP = 2  # scopes beyond which an input is read again wherever it is needed: lo
 OWN_BYTES = 2048  # work arrays with places that are computed stay with their thread up to this size
 
 
-@dataclass(frozen=True)
-class March:
-    """How the threads of a block go through a program with loops that end early.
-
-    Args:
-        together: where they meet. "steps": before each turn of a loop around those; "turns": before each turn
-            of those too, which end for all threads at once; "idle": the same, but a warp that is done waits
-            there; "searches": before turns of such loops within them as well; "": nowhere.
-        pace: operations after which those meet again that have begun a turn together; 0: never.
-        threads: of a block.
-        warps: how many a processor shall hold at a time, if not as the driver likes best.
-    """
-
-    together: str = ""
-    pace: int = 0
-    threads: int = 64
-    warps: int = 0
-
-
-class Scattered(GpuKernel):
+class Scattered(Marching):
     """Prints a program for one thread."""
 
     def __init__(
         self, program: Program, number: Number, dense: bool, device: Device, large: bool, march: March
     ):
-        super().__init__(program, number, device, large)
+        super().__init__(program, number, device, large, march)
         self.dense = dense  # the numbers of a state stand without gaps
-        self.tile = self.threads = march.threads
-        self.resident = 32 * march.warps // march.threads
-        self.march = march
-        self.meetings = _meetings(program.body, march.together) if _is_repeatable(program) else []
-        self.meet = ""  # the barrier for all that come to what is printed now; empty if threads come alone
-        self.since = 0  # operations since the last one
         self.names = {a: f"in{k}" for k, a in enumerate(program.inputs)}
         self.names |= {a: f"out{k}" for k, a in enumerate(program.outputs)}
         wandering = _wandering(program)
@@ -79,6 +50,7 @@ class Scattered(GpuKernel):
             self.reserve("guard", scalar)
         self.reserve("beyond", "i1")
         self.reserve("poison", scalar)
+        self.prepare()
         self.only_if_asked()
         self.head()
         self._lines += [
@@ -112,39 +84,7 @@ class Scattered(GpuKernel):
             "  br i1 %inside, label %mine, label %latch",  # sums in memory have one thread each
         ]
 
-    # -- threads that go together
-
-    def loop(self, loop: Loop) -> None:
-        outer = self.meet
-        super().loop(loop)
-        self.meet = outer
-
-    def before_turn(self, loop: Loop, latch: str, done: str) -> None:
-        if loop not in self.meetings:
-            self.meet = self.meet if loop.until is None else ""
-            super().before_turn(loop, latch, done)
-            return
-        self.since, self.meet = 0, self.device.barrier
-        if loop.until is None:
-            self.do(self.meet)
-            return
-        waits = self.march.together == "idle"
-        over = in_all_lanes(self, self.number, self._load(loop.flag))
-        over = self._fresh(self.device.all.format(over)) if waits else over
-        others = self._fresh(self.device.count.format(self._fresh(f"xor i1 {over}, true")))
-        self._leave_if(self._fresh(f"icmp eq i32 {others}, 0"), done)
-        if waits:
-            self._leave_if(over, latch)
-            self.meet = self.device.few.format(others)
-
     def expression(self, e: Expr) -> None:
-        self.since += 1
-        if self.meet and self.march.pace and self.since > self.march.pace:
-            self.do(self.meet)
-            self.since = 0
-        self._expression(e)
-
-    def _expression(self, e: Expr) -> None:
         if e.op == "sqrt" and self.root:
             self.roots = True
             b = self._operand(e.args[0])
@@ -206,6 +146,9 @@ class Scattered(GpuKernel):
         if accumulate:
             before = self._fresh(f"load {scalar}, ptr{space} {address}")
             value = self._fresh(f"fadd {scalar} {before}, {value}")
+        elif self.carried.intersection(places(array, index)):
+            before = self._fresh(f"load {scalar}, ptr{space} {address}")
+            value = self._fresh(f"select i1 {self.anew}, {scalar} {value}, {scalar} {before}")
         self._lines.append(f"  store {scalar} {value}, ptr{space} {address}")
 
     def clear(self, s: Clear) -> None:
@@ -283,27 +226,6 @@ class Scattered(GpuKernel):
             low = self._fresh(f"and i1 {low}, {self._fresh(f'xor i1 {met}, true')}")
         with self.rarely(low):
             self.refuse("%state")
-
-
-def _meetings(block: Block, together: str) -> list[Loop]:
-    """Loops before whose turns the threads of a block meet."""
-    found = []
-    for loop in (s for s in block.statements if isinstance(s, Loop) and together):
-        early = loop.until is not None
-        around = any(isinstance(s, Loop) and s.until is not None for s in walk(loop.body))
-        if (early and together != "steps") or (around and not early):
-            within = not early or together == "searches"
-            found += [loop, *(_meetings(loop.body, together) if within else [])]
-    return found
-
-
-def _is_repeatable(program: Program) -> bool:
-    """Whether several threads can compute one state at a time: no result is read again."""
-    return not any(
-        (isinstance(s, Store) and s.accumulate and s.array.kind == "output")
-        or (isinstance(s, Expr) and s.op == "load" and s.args[0].kind == "output")
-        for s in walk(program.body)
-    )
 
 
 def _wandering(program: Program) -> set[Array]:
