@@ -109,10 +109,11 @@ class Loop:
         warm: int = 1,
         target: str = "cuda",
         kernel: Any = None,
+        values: dict[str, np.ndarray] | None = None,
     ):
         self.job = job_of(model, dtype)
         self.kernel = kernel or TARGETS[target].executable(self.job)
-        self.held = {n: cuda.array(x) for n, x in inputs_of(model, dtype, count).items()}
+        self.held = {n: cuda.array(x) for n, x in (values or inputs_of(model, dtype, count)).items()}
         _, outputs = self.job.shapes
         self.results = [cuda.DeviceArray((count, *s), self.kernel.dtype, cuda.device()) for s in outputs]
         self.views = {n: View.of(x) for n, x in self.held.items()}

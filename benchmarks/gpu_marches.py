@@ -1,6 +1,6 @@
 """Ways in which the threads of a block go through time loops with contact, timed one after the other.
 
-    python -m benchmarks.gpu_marches [--seconds 100] [--jobs 16] ["quadruped, 4 points" ...]
+    python -m benchmarks.gpu_marches [--seconds 100] [--jobs 16] [--first 12] ["quadruped, 4 points" ...]
     python -m benchmarks.gpu_marches --assemble            without a device: what `ptxas` says of each
 
 Kernels are built side by side, and run one at a time, without that for large angles. Each line is one way:
@@ -41,22 +41,27 @@ PATIENCE = 60.0  # seconds until the CPU's results must be there
 TIMED = list(ROBOTS)[:3]
 MARCHES = [
     March(),
-    March("turns", threads=256),
+    March(period=4),
+    March("turns", period=4, threads=256),
+    March("turns", period=5, pace=300, threads=256),
+    March("idle", pace=300, threads=256),
     March("turns", pace=300, threads=256),
+    March("steps", period=4, threads=256),
+    March("turns", period=4, threads=128),
+    March("turns", period=5, threads=256),
+    March("turns", period=4, pace=300, threads=256),
+    March("turns", period=4, pace=1000, threads=256),
+    March("searches", period=4, pace=300, threads=256),
+    March("turns", period=4, pace=300, threads=512, warps=16),
+    March("turns", period=4, pace=300, threads=384, warps=12),
+    March("turns", threads=256),
     March("idle", threads=256),
-    March("steps", threads=256),
-    March("searches", pace=300, threads=256),
-    March("turns", pace=100, threads=256),
-    March("turns", pace=1000, threads=256),
-    March("turns", threads=128),
     March("idle", threads=128),
-    March("turns", pace=300, threads=128),
-    March("turns", pace=300, threads=512, warps=16),
-    March("turns", pace=300, threads=384, warps=12),
-    March("turns"),
-    March("steps"),
-    March(threads=256),
+    March("steps", threads=256),
+    March("turns", threads=64),
+    March(period=5),
     March(threads=128),
+    March(threads=256),
     March(threads=32),
 ]
 
@@ -95,8 +100,9 @@ def timed(robot: str, march: March, folder: Path) -> str:
     kernel = CudaKernel(job_of(model, DTYPE))
     kernel.code.turns = False  # the kernel for large angles would take as long to build
     made, right = kernel.placed(cuda.device()), expected(robot, folder)
+    values = inputs_of(model, DTYPE, STATES)
     with alone():
-        loop = Loop(model, DTYPE, STATES, kernel=kernel)
+        loop = Loop(model, DTYPE, STATES, kernel=kernel, values=values)
         found = np.concatenate([x.numpy()[:CHECKED] for x in loop.results[:2]], -1)
         rate = STATES * STEPS / Clock(cuda.device()).seconds(loop.start, 1, ROUNDS)
         (notes,) = (n for free in kernel.code._notes.values() for n in free if n.stream)
@@ -118,13 +124,9 @@ def assembled(robot: str, march: March, folder: Path) -> str:
     name.with_suffix(".ptx").write_text(cuda_kernels.assemble(made.text, "sm_90"))
     call = ["ptxas", "-v", "-O3", "-arch=sm_90", f"{name}.ptx", "-o", f"{name}.cubin"]
     said = subprocess.run(call, check=True, capture_output=True, text=True).stderr
-    facts = dict(re.findall(r"(\d+) bytes (stack frame|spill stores|spill loads)", said))
-    registers = re.search(r"Used (\d+) registers", said)
+    facts = re.findall(r"Used \d+ registers|\d+ bytes (?:stack frame|spill stores|spill loads)", said)
     size = code_bytes(name.with_suffix(".cubin").read_bytes())
-    return (
-        f"{size / 1024:6.1f} KB of code  registers {registers[1] if registers else '?'}  "
-        + ", ".join(f"{what} {count}" for count, what in facts.items())
-    )
+    return f"{size / 1024:6.1f} KB of code, {', '.join(facts)}"
 
 
 def code_bytes(cubin: bytes) -> int:
@@ -143,19 +145,22 @@ def line(say: Callable[..., str], robot: str, march: March, folder: Path, finish
         text = say(robot, march, folder)
     except Exception as problem:
         text = f"{type(problem).__name__}: {problem}"[:300]
-    print(f"{robot:20s} {named(march):34s} {text}", flush=True)
+    print(f"{robot:20s} {named(march):48s} {text}", flush=True)
 
 
 def named(march: March) -> str:
-    pace = f" every {march.pace}" if march.pace else ""
+    """The ways in which it differs from the plainest, in words."""
+    period = f", periods of {march.period}" if march.period else ""
+    pace = f", every {march.pace}" if march.pace else ""
     warps = f", {march.warps} warps" if march.warps else ""
-    return f"{march.together or 'alone'}{pace}, {march.threads} threads{warps}"
+    return f"{march.together or 'alone'}{period}{pace}, {march.threads} threads{warps}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu_marches", description=__doc__)
     parser.add_argument("robots", nargs="*", default=TIMED, help=f"some of {TIMED}")
     parser.add_argument("--seconds", type=float, default=100.0, help="begin nothing new after so long")
+    parser.add_argument("--first", type=int, default=len(MARCHES), help="so many ways")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="kernels that are built at a time")
     parser.add_argument("--assemble", action="store_true", help="build kernels with ptxas, and run none")
     told = parser.parse_args()
@@ -167,7 +172,7 @@ def main() -> None:
         start = functools.partial(spawn.Process, target=line)
         tasks = [
             start(name=f"{robot} {named(march)}", args=(say, robot, march, folder, finish))
-            for march in MARCHES
+            for march in MARCHES[: told.first]
             for robot in told.robots
         ]
         references: list[Any] = [spawn.Process(target=expect, args=(r, folder)) for r in told.robots]

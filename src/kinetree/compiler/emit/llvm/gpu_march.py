@@ -198,16 +198,12 @@ class Marching(GpuKernel):
         return self._fresh(f"or i1 {flag}, {last}"), last
 
 
-def _is_early(s: Statement) -> bool:
-    return isinstance(s, Loop) and s.until is not None
-
-
 def _meetings(block: Block, together: str) -> list[Loop]:
     """Loops before whose turns the threads of a block meet."""
     found = []
     for loop in (s for s in block.statements if isinstance(s, Loop) and together):
         early = loop.until is not None
-        around = any(map(_is_early, walk(loop.body)))
+        around = any(isinstance(s, Loop) and s.until is not None for s in walk(loop.body))
         if (early and together != "steps") or (around and not early):
             within = not early or together == "searches"
             found += [loop, *(_meetings(loop.body, together) if within else [])]
@@ -225,16 +221,16 @@ def _is_repeatable(program: Program) -> bool:
 
 def _periods(program: Program) -> dict[Loop, Loop]:
     """Loops around one that ends early, which can go on in periods."""
-    found = {}
+    found: dict[Loop, Loop] = {}
     for loop in (s for s in walk(program.body) if isinstance(s, Loop)):
-        inner = [s for s in loop.body.statements if _is_early(s)]
-        if loop.until is None and loop.count >= LONG and len(inner) == 1 and _can_part(program, loop, inner[0]):
-            found[loop] = inner[0]
+        inner = [s for s in loop.body.statements if isinstance(s, Loop) and s.until is not None]
+        if loop.until is None and loop.count >= LONG and len(inner) == 1:
+            found |= {loop: inner[0]} if _can_part(program, loop, inner[0]) else {}
     return found
 
 
 def _can_part(program: Program, loop: Loop, inner: Loop) -> bool:
-    """Whether what stands before an inner loop gives the same again, and nobody misses what it has written."""
+    """Whether what stands before an inner loop gives the same again, and nobody misses what it wrote."""
     before = _before(loop, inner)
     written, inside = _written(before), set(map(id, walk(loop.body)))
     outside = [s for s in walk(program.body) if id(s) not in inside]
