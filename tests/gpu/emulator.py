@@ -141,6 +141,7 @@ class Block:
         self.own = 8 * sum(map(int, re.findall(r"= internal addrspace\(3\) global \[(\d+) x i64\]", text)))
         for there, here in BUILT_IN.items():
             text = text.replace(there, here)
+        self.text = text
         self._me = threading.local()
         self._callbacks = {
             "thread_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.thread),

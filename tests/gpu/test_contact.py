@@ -8,20 +8,18 @@ from __future__ import annotations
 import functools
 import shutil
 import subprocess
-from dataclasses import astuple
 
 import numpy as np
 import pytest
 from tests.contact import scenes
 from tests.contact.pair_scenes import placed, things
-from tests.gpu.emulator import Emulated
 
 import kinetree as kt
-from kinetree.compiler.emit.llvm.gpu import March, emit_gpu
+from kinetree.compiler.emit.llvm.gpu import emit_gpu
 from kinetree.compiler.runtime import cuda_kernels
 from kinetree.errors import ShapeError
 from kinetree.motion.rollout import rollout
-from kinetree.stages import TARGETS, Job
+from kinetree.stages.job import Job
 from kinetree.stages.targets.cuda_code import same_bits
 
 RUN = {"duration": 0.024, "dt": 0.004, "record": 3}
@@ -152,39 +150,3 @@ def test_what_a_loop_carries_is_in_registers(dtype, tmp_path):
         (tmp_path / "k.ptx").write_text(text)
         call = ["ptxas", "-O1", "-arch=sm_90", "k.ptx", "-o", "k.cubin"]
         subprocess.run(call, cwd=tmp_path, check=True)
-
-
-MARCHES = [
-    March("steps"),
-    March("turns", threads=32),
-    March("turns", pace=100),
-    March("idle"),
-    March("idle", pace=100),
-    March("searches", pace=50, threads=96),
-    March(period=1),
-    March("steps", period=4),
-    March("turns", period=3, pace=100),
-    March("turns", period=4, pace=100),
-    March("idle", period=4, pace=100),
-    March("searches", period=7, threads=32),
-]
-
-
-@pytest.mark.parametrize("march", MARCHES, ids=lambda m: "-".join(map(str, astuple(m)[:4])))
-def test_threads_that_go_together(march, monkeypatch):
-    """Whoever is done runs along, threads without a state too, and nothing changes."""
-    monkeypatch.setattr("kinetree.compiler.emit.llvm.gpu_march.LONG", 2)
-    function = rollout((), 2, 3, False, True)
-    options = function.chosen(
-        integrator="discrete", passive=True, limits=True, constraints=(), ground=kt.Ground()
-    )
-    model = hopper()
-    job = Job(function, model, function.present(()), options, "float32")
-    q, v = dropped(model, 70)
-    dt = np.full(70, 0.004)
-    expected = TARGETS["cpu"].executable(job)(*(x.astype("float32") for x in (q, v, dt)))
-    kernel = Emulated(job.program(0), "float32", march=march)
-    found, notes = kernel(q, v, dt, blocks=1)
-    assert all(same_bits(a, b.reshape(70, -1)) for a, b in zip(found, expected, strict=True))
-    assert kernel.made.threads == march.threads and notes[0] == -1
-    assert ("period" in kernel.made.text) == bool(march.period)
