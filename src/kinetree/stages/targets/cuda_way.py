@@ -1,4 +1,4 @@
-"""How a program is best run on rows of states on a GPU: rules, as measured.
+"""How a program is best run on a GPU: rules, as measured; most are for straight programs on rows of states.
 
 A state has one thread, unless its results are so many that few states fit into a block. What a thread keeps
 should fit its registers: the limbs of a robot are computed one after the other, some numbers are computed
@@ -34,12 +34,17 @@ ROOM = ((48, 0), (100, 16), (180, 12), (1 << 30, 8))  # words that a thread keep
 MARCHES = {"float64": March(), "float32": March()}  # through loops that end early
 
 
+def march_of(program: Program, dtype: str) -> March:
+    """How threads go through a program, in any layout."""
+    early = any(isinstance(s, Loop) and s.until is not None for s in walk(program.body))
+    return MARCHES[dtype] if early else March()
+
+
 def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:
     """What `emit_gpu` is to be told of a program, besides its layout."""
-    dtype, able = str(job.dtype), _arriving(where)
     if not program.is_straight:
-        early = any(isinstance(s, Loop) and s.until is not None for s in walk(program.body))
-        return {"march": MARCHES[dtype]} if early else {}
+        return {}
+    dtype, able = str(job.dtype), _arriving(where)
     inputs, outputs = (sum(math.prod(s) for s in part) for part in job.shapes)
     size = 8 if dtype == "float64" else 4
     owner, weights = owners(job, program)
