@@ -33,6 +33,7 @@ define internal i32 @block_count(i1 %mine) {
   ret i32 %found
 }
 define internal i1 @warp_all(i1 %mine) { ret i1 %mine }
+define internal void @warp_rejoin() { ret void }
 define internal i1 @warp.lead() {
   %thread = call i32 @thread_number()
   %lane = and i32 %thread, 31
@@ -76,6 +77,7 @@ BUILT_IN = {
     NVIDIA.count.partition("i1 {0}")[0]: "call i32 @block_count(",
     NVIDIA.few.partition("i32 {0}")[0]: "call void @block_few(",
     NVIDIA.all.partition("i1 {0}")[0]: "call i1 @warp_all(",
+    NVIDIA.rejoin: "call void @warp_rejoin()",
     NVIDIA.meeting: "call void @block_barrier()",
     NVIDIA.whole: "",
     NVIDIA.declarations: DECLARATIONS,

@@ -56,10 +56,11 @@ class Marching(GpuKernel):
         self.tile = self.threads = march.threads
         self.resident = 32 * march.warps // march.threads
         self.march = march
-        self.meetings = _meetings(program.body, march.together) if _is_repeatable(program) else []
+        repeatable = _is_repeatable(program)
+        self.meetings = _meetings(program.body, march.together) if repeatable else []
+        self.periods = _periods(program) if march.period and repeatable else {}
         self.meet = ""  # the barrier for all that come to what is printed now; empty if threads come alone
         self.since = 0  # operations since the last one
-        self.periods = _periods(program) if march.period else {}
         self.carried: set[Place] = set()  # what is written only if ...
         self.anew = ""  # ... this holds: a turn is not taken up again
 
@@ -132,12 +133,13 @@ class Marching(GpuKernel):
         self._start(head)
         turn = self._fresh("load i64, ptr %at.turn")
         over = self._fresh(f"icmp eq i64 {turn}, {stop}")
-        if loop in self.meetings:  # who is over repeats the last turn, for nothing
+        if loop in self.meetings:
             others = self._number(self._not(over))
             self._leave_if(self._fresh(f"icmp eq i32 {others}, 0"), done)
-            turn = self._fresh(f"select i1 {over}, i64 {stop - loop.step}, i64 {turn}")
         else:
-            self._leave_if(over, done)
+            self._leave_if(self._fresh(self.device.all.format(over)), done)
+        # who is over repeats the last turn, for nothing
+        turn = self._fresh(f"select i1 {over}, i64 {stop - loop.step}, i64 {turn}")
         self._scopes.append({})
         self._bind(loop.counter, turn)
         self.anew, self.carried = self._fresh("load i1, ptr %at.anew"), _written(walk(inner.body))
@@ -153,6 +155,7 @@ class Marching(GpuKernel):
         self.do(f"store i64 {self._fresh(f'add i64 {turn}, {loop.step}')}, ptr %at.turn")
         self.do(f"br label %{latch}")
         self._start(latch)
+        self.do(self.device.rejoin)  # else those who are not finished might go on by themselves
         self.do(f"br label %{head}")
         self._start(done)
 

@@ -69,8 +69,8 @@ class Scattered(Marching):
         return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, ANY)
 
     def _state(self) -> list[str]:
-        """The state of a thread. Where threads meet, those too many do the same as the last one."""
-        if self.meetings:
+        """The state of a thread. Where threads go together, those too many do the same as the last one."""
+        if self.meetings or self.periods:
             return [
                 "  %own = add i64 %place, %tid",
                 "  %inside = icmp slt i64 %own, %n",
