@@ -5,7 +5,8 @@
 
 Kernels are built side by side, and run one at a time, without that for large angles. Each line is one way:
 million steps a second, how many of 1,000 states have not the bits of the CPU, registers, bytes that did not
-fit into them, warps on a processor, and whether the kernel for large angles would have been needed.
+fit into them, warps on a processor, and whether the kernel for large angles would have been needed (it "asks
+again"). The first ways are those that matter most.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def expected(robot: str, folder: Path) -> np.ndarray:
     return np.load(folder / f"{robot}.npy")
 
 
-def timed(robot: str, march: March, folder: Path) -> str:
+def timed(robot: str, march: March, folder: Path, finish: float) -> str:
     """What there is to say of one way on a device."""
     marching(march)
     model = ROBOTS[robot]()
@@ -102,6 +103,8 @@ def timed(robot: str, march: March, folder: Path) -> str:
     made, right = kernel.placed(cuda.device()), expected(robot, folder)
     values = inputs_of(model, DTYPE, STATES)
     with alone():
+        if time.time() > finish:
+            return "no time left"
         loop = Loop(model, DTYPE, STATES, kernel=kernel, values=values)
         found = np.concatenate([x.numpy()[:CHECKED] for x in loop.results[:2]], -1)
         rate = STATES * STEPS / Clock(cuda.device()).seconds(loop.start, 1, ROUNDS)
@@ -117,7 +120,7 @@ def timed(robot: str, march: March, folder: Path) -> str:
     )
 
 
-def assembled(robot: str, march: March, folder: Path) -> str:
+def assembled(robot: str, march: March, folder: Path, finish: float) -> str:
     """What `ptxas` says of one way."""
     made = emit_gpu(job_of(ROBOTS[robot](), DTYPE).program(0), DTYPE, "rows", large=False, march=march)
     name = folder / f"{os.getpid()}"
@@ -142,10 +145,10 @@ def line(say: Callable[..., str], robot: str, march: March, folder: Path, finish
     if time.time() > finish:
         return
     try:
-        text = say(robot, march, folder)
+        text = say(robot, march, folder, finish)
     except Exception as problem:
         text = f"{type(problem).__name__}: {problem}"[:300]
-    print(f"{robot:20s} {named(march):48s} {text}", flush=True)
+    print(f"{robot:20s} {named(march):52s} {text}", flush=True)
 
 
 def named(march: March) -> str:

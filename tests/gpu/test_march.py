@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from dataclasses import astuple
 from typing import Any
 
@@ -13,7 +15,8 @@ from tests.gpu.test_contact import RUN, dropped, hopper
 
 import kinetree as kt
 from kinetree import ops
-from kinetree.compiler.emit.llvm.gpu import March
+from kinetree.compiler.emit.llvm.gpu import March, emit_gpu
+from kinetree.compiler.runtime import cuda_kernels
 from kinetree.motion.rollout import rollout
 from kinetree.stages import TARGETS, Job
 from kinetree.stages.compile import job_for
@@ -49,18 +52,36 @@ def compared(job: Job, march: March, *inputs: Any) -> str:
     return kernel.made.text
 
 
+def hops(steps: int) -> Job:
+    """Two records of some steps with contact."""
+    function = rollout((), 2, steps, False, True)
+    options = function.chosen(
+        integrator="discrete", passive=True, limits=True, constraints=(), ground=kt.Ground()
+    )
+    return Job(function, hopper(), function.present(()), options, "float32")
+
+
 @each_march
 def test_steps_with_contact(march, monkeypatch):
     """Who is done runs along or waits, threads without a state too."""
     monkeypatch.setattr("kinetree.compiler.emit.llvm.gpu_march.LONG", 2)
-    function = rollout((), 2, 3, False, True)
-    options = function.chosen(
-        integrator="discrete", passive=True, limits=True, constraints=(), ground=kt.Ground()
-    )
-    job = Job(function, hopper(), function.present(()), options, "float32")
+    job = hops(3)
     text = compared(job, march, *dropped(hopper(), 70), np.full(70, 0.004))
     assert ("period" in text) == bool(march.period)
     assert text.count("call void @llvm.nvvm.barrier") >= 6 * bool(march.pace)
+
+
+@pytest.mark.parametrize("march", [March("turns", 4, 500, 256), March("idle", 4, 500, 512, 16)])
+def test_what_the_assembler_is_told(march, tmp_path):
+    """Barriers that count, threads that rejoin after each period, and registers for so many warps."""
+    made = emit_gpu(hops(50).program(0), "float32", "rows", large=False, march=march)
+    text = cuda_kernels.assemble(made.text, "sm_90")
+    assert text.count("bar.red.popc") == 3 and text.count("bar.warp.sync") == 1
+    assert f".maxntid {march.threads}" in text and (".minnctapersm 1" in text) == bool(march.warps)
+    assert ("bar.sync \t1, %r" in text) == (march.together == "idle")
+    if shutil.which("ptxas"):
+        (tmp_path / "k.ptx").write_text(text)
+        subprocess.run(["ptxas", "-arch=sm_90", "k.ptx", "-o", "k.cubin"], cwd=tmp_path, check=True)
 
 
 @kt.function("given(3) -> found(3)")
