@@ -1,6 +1,6 @@
 """Ways in which the threads of a block go through time loops with contact, timed one after the other.
 
-    python -m benchmarks.gpu_marches [--seconds 100] [--jobs 16] [--first 12] ["quadruped, 4 points" ...]
+    python -m benchmarks.gpu_marches [--seconds 85] [--jobs 16] [--first 12] ["quadruped, 4 points" ...]
     python -m benchmarks.gpu_marches --assemble            without a device: what `ptxas` says of each
 
 Kernels are built side by side, and run one at a time, without that for large angles. Each line is one way:
@@ -42,27 +42,27 @@ PATIENCE = 60.0  # seconds until the CPU's results must be there
 TIMED = list(ROBOTS)[:3]
 MARCHES = [
     March(),
-    March(period=4),
-    March("turns", period=4, threads=256),
+    March("turns", period=5, threads=256),
     March("turns", period=5, pace=300, threads=256),
+    March("turns", period=4, pace=300, threads=256),
     March("idle", pace=300, threads=256),
     March("turns", pace=300, threads=256),
-    March("steps", period=4, threads=256),
-    March("turns", period=4, threads=128),
-    March("turns", period=5, threads=256),
-    March("turns", period=4, pace=300, threads=256),
-    March("turns", period=4, pace=1000, threads=256),
-    March("searches", period=4, pace=300, threads=256),
-    March("turns", period=4, pace=300, threads=512, warps=16),
-    March("turns", period=4, pace=300, threads=384, warps=12),
-    March("turns", threads=256),
-    March("idle", threads=256),
-    March("idle", threads=128),
-    March("steps", threads=256),
-    March("turns", threads=64),
+    March("turns", period=5, pace=300, threads=128),
+    March("steps", period=5, threads=256),
     March(period=5),
-    March(threads=128),
+    March(period=4),
+    March("turns", period=5, pace=300, threads=384, warps=12),
+    March("turns", period=5, pace=300, threads=512, warps=16),
+    March("steps", threads=256),
+    March("searches", period=5, pace=300, threads=256),
+    March("turns", period=5, pace=1000, threads=256),
+    March("turns", period=5, pace=100, threads=256),
+    March("idle", threads=256),
+    March("turns", threads=256),
+    March("turns", period=4, threads=128),
+    March("idle", pace=300, threads=128),
     March(threads=256),
+    March(threads=128),
     March(threads=32),
 ]
 
@@ -162,7 +162,7 @@ def named(march: March) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu_marches", description=__doc__)
     parser.add_argument("robots", nargs="*", default=TIMED, help=f"some of {TIMED}")
-    parser.add_argument("--seconds", type=float, default=100.0, help="begin nothing new after so long")
+    parser.add_argument("--seconds", type=float, default=85.0, help="begin nothing new after so long")
     parser.add_argument("--first", type=int, default=len(MARCHES), help="so many ways")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="kernels that are built at a time")
     parser.add_argument("--assemble", action="store_true", help="build kernels with ptxas, and run none")
