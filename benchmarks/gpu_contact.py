@@ -80,22 +80,40 @@ def states(model: kt.Model, count: int, dtype: str) -> tuple[dict[str, np.ndarra
 STEPS = 250  # of a launch: half a second, a stride
 
 
+def job_of(model: kt.Model, dtype: str) -> Job:
+    """The time loop of a robot."""
+    function = rollout((trot,), 1, STEPS, False, True)
+    options = function.chosen(
+        integrator="discrete", passive=True, limits=True, constraints=(), ground=kt.Ground()
+    )
+    given = ("kp", "kd", "each_t", "control0_phase", "control0_push")
+    return Job(function, model, function.present(given), options, dtype)
+
+
+def inputs_of(model: kt.Model, dtype: str, count: int) -> dict[str, np.ndarray]:
+    """What it takes, for so many states of which some thousands differ."""
+    start, gains = states(model, 4096, dtype)
+    values = {n: np.resize(x, (count, *x.shape[1:])) for n, x in start.items()}
+    values |= gains | {"dt": np.array(DT, dtype), "each_t": (DT * np.arange(STEPS)).astype(dtype)}
+    return values | {f"control0_{n}": values.pop(n) for n in ("phase", "push")}
+
+
 class Loop:
     """The time loop of a robot with contact on a GPU, on states that have moved for a while."""
 
-    def __init__(self, model: kt.Model, dtype: str, count: int, warm: int = 1, target: str = "cuda"):
-        function = rollout((trot,), 1, STEPS, False, True)
-        options = function.chosen(
-            integrator="discrete", passive=True, limits=True, constraints=(), ground=kt.Ground()
-        )
-        given = ("kp", "kd", "each_t", "control0_phase", "control0_push")
-        self.job = Job(function, model, function.present(given), options, dtype)
-        self.kernel: Any = TARGETS[target].executable(self.job)
-        start, gains = states(model, min(count, 4096), dtype)
-        values = {n: np.resize(x, (count, *x.shape[1:])) for n, x in start.items()}
-        values |= gains | {"dt": np.array(DT, dtype), "each_t": (DT * np.arange(STEPS)).astype(dtype)}
-        values |= {f"control0_{n}": values.pop(n) for n in ("phase", "push")}
-        self.held = {n: cuda.array(x) for n, x in values.items()}
+    def __init__(
+        self,
+        model: kt.Model,
+        dtype: str,
+        count: int,
+        warm: int = 1,
+        target: str = "cuda",
+        kernel: Any = None,
+        values: dict[str, np.ndarray] | None = None,
+    ):
+        self.job = job_of(model, dtype)
+        self.kernel = kernel or TARGETS[target].executable(self.job)
+        self.held = {n: cuda.array(x) for n, x in (values or inputs_of(model, dtype, count)).items()}
         _, outputs = self.job.shapes
         self.results = [cuda.DeviceArray((count, *s), self.kernel.dtype, cuda.device()) for s in outputs]
         self.views = {n: View.of(x) for n, x in self.held.items()}

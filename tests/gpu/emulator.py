@@ -15,7 +15,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from kinetree.compiler.emit.llvm.gpu import NVIDIA, emit_gpu
+from kinetree.compiler.emit.llvm.gpu import NVIDIA, March, emit_gpu
 from kinetree.compiler.emit.llvm.layout import table_bytes
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.strands import Strands
@@ -25,6 +25,15 @@ SHARED, FREE = 227 << 10, 48 << 10  # bytes of shared memory of a block; those t
 DECLARATIONS = """declare i32 @thread_number()
 declare i32 @block_number()
 declare void @block_barrier()
+declare void @block_few(i32)
+declare i32 @block_sum(i32)
+define internal i32 @block_count(i1 %mine) {
+  %told = zext i1 %mine to i32
+  %found = call i32 @block_sum(i32 %told)
+  ret i32 %found
+}
+define internal i1 @warp_all(i1 %mine) { ret i1 %mine }
+define internal void @warp_rejoin() { ret void }
 define internal i1 @warp.lead() {
   %thread = call i32 @thread_number()
   %lane = and i32 %thread, 31
@@ -65,6 +74,10 @@ BUILT_IN = {
     NVIDIA.thread: "call i32 @thread_number()",
     NVIDIA.block: "call i32 @block_number()",
     NVIDIA.barrier: "call void @block_barrier()",
+    NVIDIA.count.partition("i1 {0}")[0]: "call i32 @block_count(",
+    NVIDIA.few.partition("i32 {0}")[0]: "call void @block_few(",
+    NVIDIA.all.partition("i1 {0}")[0]: "call i1 @warp_all(",
+    NVIDIA.rejoin: "call void @warp_rejoin()",
     NVIDIA.meeting: "call void @block_barrier()",
     NVIDIA.whole: "",
     NVIDIA.declarations: DECLARATIONS,
@@ -130,11 +143,14 @@ class Block:
         self.own = 8 * sum(map(int, re.findall(r"= internal addrspace\(3\) global \[(\d+) x i64\]", text)))
         for there, here in BUILT_IN.items():
             text = text.replace(there, here)
+        self.text = text
         self._me = threading.local()
         self._callbacks = {
             "thread_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.thread),
             "block_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.block),
             "block_barrier": ctypes.CFUNCTYPE(None)(lambda: self._wait.wait() and None),
+            "block_sum": ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(self._sum),
+            "block_few": ctypes.CFUNCTYPE(None, ctypes.c_int32)(lambda n: self._few[n].wait() and None),
         }
         self._gates = Gates()
         for name, types in GATED.items():
@@ -152,8 +168,17 @@ class Block:
             self._engine.finalize_object()
             self._address = self._engine.get_function_address("states")
 
+    def _sum(self, mine: int) -> int:
+        """What all threads tell together, when they have come here."""
+        self._told[self._me.thread] = mine
+        self._wait.wait()
+        found = sum(self._told)
+        self._wait.wait()  # before the next is told
+        return found
+
     def run(self, arguments: list[int], blocks: int, count: int) -> None:
-        self._wait = threading.Barrier(count, timeout=60)
+        self._wait, self._told = threading.Barrier(count, timeout=60), [0] * count
+        self._few = [threading.Barrier(max(k, 1), timeout=60) for k in range(count + 1)]  # by their number
         function = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * len(arguments))(self._address)
 
         def run(block: int, thread: int) -> None:
@@ -182,9 +207,10 @@ class Emulated:
         shared: int = SHARED,
         ahead: bool = False,
         arriving: str = "",
+        march: March | None = None,
     ):
         self.program, self.dtype, self.large = program, np.dtype(dtype), large
-        how = {"ahead": ahead, "arriving": arriving}
+        how = {"ahead": ahead, "arriving": arriving, "march": march}
         self.made = emit_gpu(program, dtype, "rows", large=large, strands=strands, shared=shared, **how)
         self.block = Block(self.made.text)
 

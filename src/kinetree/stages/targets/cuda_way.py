@@ -1,4 +1,4 @@
-"""How a straight program is best run on rows of states on a GPU: rules, as measured.
+"""How a program is best run on a GPU: rules, as measured; most are for straight programs on rows of states.
 
 A state has one thread, unless its results are so many that few states fit into a block. What a thread keeps
 should fit its registers: the limbs of a robot are computed one after the other, some numbers are computed
@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from kinetree.compiler.emit.llvm.gpu import March
 from kinetree.compiler.emit.llvm.gpu_plan import thread_bytes
-from kinetree.compiler.ir.program import Program
+from kinetree.compiler.ir.graph import Loop
+from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.passes.strands import pressure, put_aside, strands
 from kinetree.compiler.runtime import cuda
 from kinetree.stages.job import Job
@@ -29,6 +31,13 @@ HELD = {"float64": 95, "float32": 215}  # numbers that stay in registers then
 PRICES = (3, 6, 12, 16)  # operations that a number may cost then, the fewest that suffice
 FULL = (8, 4)  # warps of a processor whose threads have all registers that they can have
 ROOM = ((48, 0), (100, 16), (180, 12), (1 << 30, 8))  # words that a thread keeps, and warps with such room
+MARCHES = {"float64": March(), "float32": March()}  # through loops that end early
+
+
+def march_of(program: Program, dtype: str) -> March:
+    """How threads go through a program, in any layout."""
+    early = any(isinstance(s, Loop) and s.until is not None for s in walk(program.body))
+    return MARCHES[dtype] if early else March()
 
 
 def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:

@@ -329,10 +329,7 @@ class Printer(Walk):
         self._lines.append(f"  br label %{head}")
         self._start(head)
         counter = self._fresh(f"phi i64 [ {loop.start}, %{before} ], [ %{latch}.i, %{latch} ]")
-        if loop.until is not None:
-            over = in_all_lanes(self, self.number, self._load(loop.flag))
-            self.do(f"br i1 {over}, label %{done}, label %turn{head}")
-            self._start(f"turn{head}")
+        self.before_turn(loop, latch, done)
         self._scopes.append({})
         self._bind(loop.counter, counter)
         self.statements(loop.body.statements)
@@ -342,6 +339,17 @@ class Printer(Walk):
         more = self._fresh(f"icmp ne i64 %{latch}.i, {stop}")
         self._lines.append(f"  br i1 {more}, label %{head}, label %{done}")
         self._start(done)
+
+    def before_turn(self, loop: Loop, latch: str, done: str) -> None:
+        """A loop may end before a turn: where it goes on, and where it is done."""
+        if loop.until is not None:
+            over = in_all_lanes(self, self.number, self._load(loop.flag))
+            self._leave_if(over, done)
+
+    def _leave_if(self, condition: str, label: str) -> None:
+        (following,) = self._labels("go")
+        self.do(f"br i1 {condition}, label %{label}, label %{following}")
+        self._start(following)
 
     def repeat(self, loop: While) -> None:
         head, body, latch, done = self._labels("while", "body", "again", "done")

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from kinetree.compiler.emit.llvm.device import Device
-from kinetree.compiler.emit.llvm.gpu_kernel import ANY, GpuKernel, GpuModule
+from kinetree.compiler.emit.llvm.gpu_kernel import ANY, GpuModule
+from kinetree.compiler.emit.llvm.gpu_march import March, Marching, places
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
 from kinetree.compiler.ir.program import Program, walk
@@ -20,13 +21,13 @@ DEEP = 2  # scopes beyond which an input is read again wherever it is needed: lo
 OWN_BYTES = 2048  # work arrays with places that are computed stay with their thread up to this size
 
 
-class Scattered(GpuKernel):
+class Scattered(Marching):
     """Prints a program for one thread."""
 
-    tile = threads = 64
-
-    def __init__(self, program: Program, number: Number, dense: bool, device: Device, large: bool):
-        super().__init__(program, number, device, large)
+    def __init__(
+        self, program: Program, number: Number, dense: bool, device: Device, large: bool, march: March
+    ):
+        super().__init__(program, number, device, large, march)
         self.dense = dense  # the numbers of a state stand without gaps
         self.names = {a: f"in{k}" for k, a in enumerate(program.inputs)}
         self.names |= {a: f"out{k}" for k, a in enumerate(program.outputs)}
@@ -49,14 +50,13 @@ class Scattered(GpuKernel):
             self.reserve("guard", scalar)
         self.reserve("beyond", "i1")
         self.reserve("poison", scalar)
+        self.prepare()
         self.only_if_asked()
         self.head()
         self._lines += [
             "  %thread = add i64 %first, %tid",
             f"  %place = {self.device.opaque.format('%base')}",  # else addresses would be kept beside it
-            "  %state = add i64 %place, %tid",
-            "  %inside = icmp slt i64 %state, %n",
-            "  br i1 %inside, label %mine, label %latch",  # sums in memory have one thread each
+            *self._state(),
             "mine:",
             "  store i1 false, ptr %beyond",
         ]
@@ -67,6 +67,22 @@ class Scattered(GpuKernel):
         self.ask()
         self.foot()
         return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, ANY)
+
+    def _state(self) -> list[str]:
+        """The state of a thread. Where threads go together, those too many do the same as the last one."""
+        if self.meetings or self.periods:
+            return [
+                "  %own = add i64 %place, %tid",
+                "  %inside = icmp slt i64 %own, %n",
+                "  %last = sub i64 %n, 1",
+                "  %state = select i1 %inside, i64 %own, i64 %last",
+                "  br label %mine",
+            ]
+        return [
+            "  %state = add i64 %place, %tid",
+            "  %inside = icmp slt i64 %state, %n",
+            "  br i1 %inside, label %mine, label %latch",  # sums in memory have one thread each
+        ]
 
     def expression(self, e: Expr) -> None:
         if e.op == "sqrt" and self.root:
@@ -130,6 +146,9 @@ class Scattered(GpuKernel):
         if accumulate:
             before = self._fresh(f"load {scalar}, ptr{space} {address}")
             value = self._fresh(f"fadd {scalar} {before}, {value}")
+        elif self.carried.intersection(places(array, index)):
+            before = self._fresh(f"load {scalar}, ptr{space} {address}")
+            value = self._fresh(f"select i1 {self.anew}, {scalar} {value}, {scalar} {before}")
         self._lines.append(f"  store {scalar} {value}, ptr{space} {address}")
 
     def clear(self, s: Clear) -> None:
