@@ -225,6 +225,7 @@ class Motions:
         k = what.member
         if k == PREDECESSOR:
             here = what.vector if self.base is None else without_noise(self.base.turned(what.vector))
+            here = here if what.is_point else _cosines(here)
             return {mask: here if mask == 0 else vec.ZERO for mask in self.masks}, {}
         arm = self._arm(k, what.vector) if what.is_point else self._direction(k, [self.X[k].turned_back(what.vector)])
         jet = {s: vec.add(self.origin[k][s], x) for s, x in arm.items()} if what.is_point else arm
@@ -303,8 +304,12 @@ def _turned_away(placement: Transform, base: Transform | None) -> Transform:
 
 def _without_noise(X: Transform) -> Transform:
     """The same with zeros and ones for direction cosines that differ from these by rounding alone."""
-    rows = X.rotation
-    if not all(ops.is_literal(x) for row in rows for x in row):
+    if not all(ops.is_literal(x) for row in X.rotation for x in row):
         return X
-    near = tuple(tuple(next((n for n in (0, 1, -1) if abs(x - n) < 1e-15), x) for x in row) for row in rows)
-    return Transform(near, X.translation)  # type: ignore[arg-type]
+    return Transform(tuple(map(_cosines, X.rotation)), X.translation)  # type: ignore[arg-type]
+
+
+def _cosines(row: Sequence[Number]) -> Any:
+    if not all(map(ops.is_literal, row)):
+        return row
+    return tuple(next((n for n in (0, 1, -1) if abs(x - n) < 1e-15), x) for x in row)
