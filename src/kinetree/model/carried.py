@@ -227,8 +227,11 @@ class Motions:
             here = what.vector if self.base is None else without_noise(self.base.turned(what.vector))
             here = here if what.is_point else _cosines(here)
             return {mask: here if mask == 0 else vec.ZERO for mask in self.masks}, {}
-        arm = self._arm(k, what.vector) if what.is_point else self._direction(k, [self.X[k].turned_back(what.vector)])
-        jet = {s: vec.add(self.origin[k][s], x) for s, x in arm.items()} if what.is_point else arm
+        if what.is_point:
+            arm = self._arm(k, what.vector)
+            jet = {s: vec.add(self.origin[k][s], x) for s, x in arm.items()}
+        else:
+            arm = jet = self._direction(k, [self.X[k].turned_back(what.vector)])
         columns: Columns = {}
         for own in self.joints[k]:
             j, column = own.velocity, self._column(own, arm, jet, what)
