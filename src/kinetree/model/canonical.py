@@ -26,7 +26,7 @@ from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
 from kinetree.spatial import Inertia, Transform
 from kinetree.spatial import vector as vec
 from kinetree.spatial.factors import Turn, factors
-from kinetree.spatial.vector import Matrix
+from kinetree.spatial.vector import Matrix, Vector
 
 Place = tuple[int, int]  # node index, member index
 # Axes that are nearly parallel have their common normal far away, where rounding errors grow: no sliding.
@@ -185,9 +185,8 @@ class _Rewriting:
         m = self.member(place)
         if m.joint.axis is None or m.carrier == NOTHING:
             return
-        if m.joint.is_translation:  # its frame may be put anywhere: onto the carrier's origin
-            r = m.placement.turned(m.placement.translation)
-            self.change_frame(place, Transform(r=vec.neg(r)))
+        if m.joint.is_translation:  # its frame may be put anywhere
+            self.change_frame(place, Transform(r=self.best_origin(place)))
         for child in self.carried.get(place, []):
             c = self.member(child)
             if c.joint.first_axis is not None and c.carrier != NOTHING:
@@ -201,6 +200,13 @@ class _Rewriting:
                     self.change_frame(place, Transform(_around_z((x, y)), (0, 0, slide)))
                 return
         self.turn_to_anchor(place)
+
+    def best_origin(self, place: Place) -> Vector:
+        """For a body that slides: its centre of mass, or if it carries others, the carrier's origin."""
+        m = self.member(place)
+        if m.inertia.mass and not self.carried.get(place):
+            return vec.scale(m.inertia.first_moment, 1 / m.inertia.mass)
+        return vec.neg(m.placement.turned(m.placement.translation))
 
     def turn_to_anchor(self, place: Place) -> None:
         """The same for the sake of a point by which the body closes a loop: x leads to it."""
