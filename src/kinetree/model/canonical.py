@@ -187,6 +187,9 @@ class _Rewriting:
             return
         if m.joint.is_translation:  # its frame may be put anywhere
             self.change_frame(place, Transform(r=self.best_origin(place)))
+            *_, last = _zxz(self.member(place).placement.rotation)
+            if last and not self.carried.get(place):
+                self.change_frame(place, Transform.from_factors(vec.ZERO, (last[0].inverse(),)))
         for child in self.carried.get(place, []):
             c = self.member(child)
             if c.joint.first_axis is not None and c.carrier != NOTHING:
@@ -258,14 +261,16 @@ class _Rewriting:
         if not any(part.parameters):
             return
         rest = Inertia.from_parameters(
-            0 if p == w else w - p for w, p in zip(m.inertia.parameters, part.parameters, strict=True)
+            0 if abs(w - p) <= 1e-15 * abs(w) else w - p
+            for w, p in zip(m.inertia.parameters, part.parameters, strict=True)
         )
         self.set(place, m._replace(inertia=rest))
         home = self.carrier(place)
         if home[0] >= 0:
             # where the joint stands does not matter: a placement without a turn
             carrier = self.member(home)
-            self.set(home, carrier._replace(inertia=carrier.inertia + part.congruence(m.placement)))
+            total = _without_noise(carrier.inertia + part.congruence(m.placement))
+            self.set(home, carrier._replace(inertia=total))
 
 
 def _normal(way: Transform) -> tuple[tuple[float, float], float]:
