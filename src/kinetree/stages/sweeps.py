@@ -93,16 +93,16 @@ def lower(
         return simplify(looped.trace(algorithm, model, present, options, frames, nodes))
     programs = [
         simplify(unrolled.trace(algorithm, model, present, options, frames, nodes, is_mixed, homes))
-        for frames, nodes in product(("body", "common") if algorithm.pairs else ("body",), _variants(known))
+        for frames, nodes in product(("body", "common") if algorithm.pairs else ("body",), _variants(nodes))
     ]
     return min(programs, key=lambda program: program.ops["flops"])
 
 
-def _variants(nodes: tuple[Node, ...]) -> list[tuple[Node, ...]]:
-    """Nodes that say the same in ways of which none is always the cheapest."""
-    if not any(isinstance(node, LoopNode) and node.is_wide for node in nodes):
+def _variants(nodes: tuple[Node, ...] | None) -> list[tuple[Node, ...] | None]:
+    """Nodes that say the same in ways of which none is always the cheapest; None are the model's own."""
+    if not any(isinstance(node, LoopNode) and node.is_wide for node in nodes or ()):
         return [nodes]
-    return [nodes, tuple(node.without_matrix if isinstance(node, LoopNode) else node for node in nodes)]
+    return [nodes, tuple(n.without_matrix if isinstance(n, LoopNode) else n for n in nodes or ())]
 
 
 def canonical_nodes(model: Model) -> tuple[Node, ...]:
