@@ -207,8 +207,10 @@ class _Rewriting:
     def best_origin(self, place: Place) -> Vector:
         """For a body that slides: its centre of mass, or if it carries others, the carrier's origin."""
         m = self.member(place)
-        if m.inertia.mass and not self.carried.get(place):
-            return vec.scale(m.inertia.first_moment, 1 / m.inertia.mass)
+        mass, h = m.inertia.mass, m.inertia.first_moment
+        is_real = vec.dot(h, h) <= 2 * mass * sum(m.inertia.second[:3])  # else it may lie far away
+        if mass > 0 and is_real and not self.carried.get(place):
+            return vec.divide(h, mass)
         return vec.neg(m.placement.turned(m.placement.translation))
 
     def turn_to_anchor(self, place: Place) -> None:
