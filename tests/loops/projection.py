@@ -214,6 +214,23 @@ class Projection:
         return max(1.0, float(np.linalg.norm(self.K, 2) / size[width - 1])) if full else np.inf
 
     @cached_property
+    def blur(self) -> float:
+        """By what part of itself G differs between positions that are closed to rounding.
+
+        Rows are sums of lengths and angles, up to L, and so closed to eps L. Along the unit x in which K_d is
+        least, by s, this leaves eps L / s of freedom to the position: K changes by d_x K of that, and G by
+        1 / s of what K changes.
+        """
+        if not np.isfinite(self.condition):
+            return np.inf
+        _, size, Vt = np.linalg.svd(self.K[:, self.welded.rest])
+        x = np.zeros(self.welded.wide)
+        x[self.welded.rest] = Vt[-1]
+        reach = max(1.0, *(np.abs(part).max() for part in (self.q, self.run("placements", self.q))))
+        change = self.directed(self.welded.jacobian, x)
+        return float(np.finfo(float).eps * reach * np.linalg.norm(change, 2) / size[-1] ** 2)
+
+    @cached_property
     def G(self) -> Array:
         """u = G v of all velocities of the tree."""
         G = np.zeros((self.welded.wide, len(self.welded.independent)))
@@ -232,7 +249,11 @@ class Projection:
 
     def along(self, function: Any, w: Array) -> Array:
         """The derivative of a function of the tree's q while the model moves with w."""
-        rate = self.welded.tree.rate(self.q, self.G @ w)
+        return self.directed(function, self.G @ w)
+
+    def directed(self, function: Any, u: Array) -> Array:
+        """The same while the joints of the tree move with u."""
+        rate = self.welded.tree.rate(self.q, u)
         return np.imag(function(self.q + 1j * STEP * rate)) / STEP
 
     def G_rate(self, w: Array) -> Array:

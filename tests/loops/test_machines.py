@@ -9,6 +9,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import zoo
+from kinetree.model.loop import LoopNode
 
 FREEDOMS = {
     "four_bar": (3, 1), "slider_crank": (3, 1), "gripper": (7, 3), "differential": (6, 2),
@@ -198,3 +199,17 @@ def test_the_stewart_platform_can_be_led_by_its_platform():
     assert {joint for joint, _ in legs.loops[0].independent} == {f"leg{k}" for k in range(1, 7)}
     q = model.neutral()
     np.testing.assert_allclose(eager("potential_energy", model, q), eager("potential_energy", legs, q))
+
+
+@pytest.mark.parametrize("name", ["parallel_ankle", "delta", "stewart"])
+def test_velocities_and_forces_with_and_without_a_matrix(name):
+    """G v and G^T f by G, and by solving for them; programs take what costs less."""
+    model = getattr(kt.zoo, name)()
+    q, v = model.random_state(3)
+    (node,) = (node for node in model.nodes if isinstance(node, LoopNode))
+    f = np.random.default_rng(3).normal(size=model.nu)
+    one, other = (n.closed([*map(float, q)]) for n in (node, node.without_matrix))
+    np.testing.assert_allclose(other.velocities(v), one.velocities(v), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(other.forces(f), one.forces(f), rtol=1e-12, atol=1e-12)
+    a = kt.forward_dynamics(model, q, v, 0 * v)
+    np.testing.assert_allclose(kt.inverse_dynamics(model, q, v, a), 0 * v, atol=1e-9)

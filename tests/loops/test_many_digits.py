@@ -12,6 +12,7 @@ import sympy
 from tests.loops.projection import Welded
 from tests.loops.random_loop import RandomLoop
 from tests.reference.precise import exact
+from tests.soak import loops as soak
 
 import kinetree as kt
 
@@ -121,6 +122,20 @@ def test_fifty_digits(name):
         assert _far(C @ v, bias) < SMALL * 1000
     plain = kt.inverse_dynamics(model, q[: model.nq], v.astype(float), a.astype(float), target="eager")
     assert _far(plain, tau) < 1e-12
+
+
+def test_digits_that_a_position_near_a_dead_point_has():
+    """A rod that passes an axis at a hundredth of its length: closed to rounding, and no worse than that."""
+    loop = RandomLoop(1926)
+    model = loop.build()
+    checked = soak.state(loop, model, Welded(model))
+    q, v, allowed = checked.q, checked.v, 4 * checked.truth.blur
+    assert 1e-12 < allowed < 1e-10
+    found = kt.mass_matrix_rate(model, q, v, target="eager")
+    with mpmath.workdps(DIGITS):
+        truth = kt.mass_matrix_rate(model, exact(q), exact(v), target="eager")
+        assert 1e-14 < _far(found, truth) < allowed
+        assert _far(checked.truth.M_partials @ v, truth) < allowed
 
 
 def _far(found: Any, truth: Any) -> Any:

@@ -26,7 +26,7 @@ from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
 from kinetree.spatial import Inertia, Transform
 from kinetree.spatial import vector as vec
 from kinetree.spatial.factors import Turn, factors
-from kinetree.spatial.vector import Matrix
+from kinetree.spatial.vector import Matrix, Vector
 
 Place = tuple[int, int]  # node index, member index
 # Axes that are nearly parallel have their common normal far away, where rounding errors grow: no sliding.
@@ -185,9 +185,11 @@ class _Rewriting:
         m = self.member(place)
         if m.joint.axis is None or m.carrier == NOTHING:
             return
-        if m.joint.is_translation:  # its frame may be put anywhere: onto the carrier's origin
-            r = m.placement.turned(m.placement.translation)
-            self.change_frame(place, Transform(r=vec.neg(r)))
+        if m.joint.is_translation:  # its frame may be put anywhere
+            self.change_frame(place, Transform(r=self.best_origin(place)))
+            *_, last = _zxz(self.member(place).placement.rotation)
+            if last and not self.carried.get(place):
+                self.change_frame(place, Transform.from_factors(vec.ZERO, (last[0].inverse(),)))
         for child in self.carried.get(place, []):
             c = self.member(child)
             if c.joint.first_axis is not None and c.carrier != NOTHING:
@@ -201,6 +203,15 @@ class _Rewriting:
                     self.change_frame(place, Transform(_around_z((x, y)), (0, 0, slide)))
                 return
         self.turn_to_anchor(place)
+
+    def best_origin(self, place: Place) -> Vector:
+        """For a body that slides: its centre of mass, or if it carries others, the carrier's origin."""
+        m = self.member(place)
+        mass, h = m.inertia.mass, m.inertia.first_moment
+        is_real = vec.dot(h, h) <= 2 * mass * sum(m.inertia.second[:3])  # else it may lie far away
+        if mass > 0 and is_real and not self.carried.get(place):
+            return vec.divide(h, mass)
+        return vec.neg(m.placement.turned(m.placement.translation))
 
     def turn_to_anchor(self, place: Place) -> None:
         """The same for the sake of a point by which the body closes a loop: x leads to it."""
@@ -252,14 +263,16 @@ class _Rewriting:
         if not any(part.parameters):
             return
         rest = Inertia.from_parameters(
-            0 if p == w else w - p for w, p in zip(m.inertia.parameters, part.parameters, strict=True)
+            0 if abs(w - p) <= 1e-15 * abs(w) else w - p
+            for w, p in zip(m.inertia.parameters, part.parameters, strict=True)
         )
         self.set(place, m._replace(inertia=rest))
         home = self.carrier(place)
         if home[0] >= 0:
             # where the joint stands does not matter: a placement without a turn
             carrier = self.member(home)
-            self.set(home, carrier._replace(inertia=carrier.inertia + part.congruence(m.placement)))
+            total = _without_noise(carrier.inertia + part.congruence(m.placement))
+            self.set(home, carrier._replace(inertia=total))
 
 
 def _normal(way: Transform) -> tuple[tuple[float, float], float]:

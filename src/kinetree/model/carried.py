@@ -78,8 +78,9 @@ class Motions:
         self.node, self.q, self.along, self.base = node, q, along, base
         self.masks = range(1 << len(along))
         still = dict.fromkeys(self.masks, vec.ZERO)
-        self.X: dict[Place, Transform] = {}
+        self.X: dict[Place, Transform] = {PREDECESSOR: Transform()}
         self.origin: dict[Place, Jet] = {PREDECESSOR: still}
+        self.slid: dict[Place, list[Vector]] = {}
         self.turning: dict[Place, list[Jet]] = {PREDECESSOR: [{0: vec.ZERO, 1: vec.ZERO} for _ in along]}
         self.joints: dict[Place, list[Joined]] = {PREDECESSOR: []}
         self._carried: dict[Carried, tuple[Jet, Columns]] = {}
@@ -92,12 +93,16 @@ class Motions:
         is_first = m.carrier == PREDECESSOR
         turned = is_first and self.base is not None
         step = _turned_away(m.placement, self.base) if turned else m.placement
-        moves, place = list(self._moves(m)), m.carrier
+        moves, place, held = list(self._moves(m)), m.carrier, step
         for n, (own, columns) in enumerate(moves):
             step = own.following(step)
             before, place = place, k if n == len(moves) - 1 else (k, n)
             self.X[place] = step if is_first else _without_noise(step @ self.X[m.carrier])
-            self._move(place, before, columns, stays=n > 0 and not any(map(_is_something, own.translation)))
+            if any(_turns(parts) for parts in columns.values()):
+                self._move(place, before, columns, own.following(held).translation)
+            else:
+                self._slide(place, before, columns, held, own.translation)
+            held = Transform()
 
     def _moves(self, m: Any) -> Iterator[tuple[Transform, Moves]]:
         """The steps of the joint of a member, each with the velocities that it has a part in."""
@@ -125,13 +130,12 @@ class Motions:
             for j in sorted({place for row in rows for place, _ in row})
         }
 
-    def _move(self, place: Place, before: Place, columns: Moves, stays: bool) -> None:
-        """What one step does: velocities along each direction, how the origin moves, and its columns."""
-        X = self.X[place]
-        back = {
-            j: [(X.turned_back(part.angular), X.turned_back(part.linear)) for part in parts]
-            for j, parts in columns.items()
-        }
+    def _move(self, place: Place, before: Place, columns: Moves, to: Vector) -> None:
+        """What one step does that turns: velocities along each direction, how the origin moves, its columns.
+
+        to: where its origin is, in the axes of the place before.
+        """
+        back = self._back(place, columns)
         turning = self.turning[place] = [dict(jet) for jet in self.turning[before]]
         moved = [[_combined(back, part, w) for part in (0, 1)] for w in self.along]
         for jet, (turn, _) in zip(turning, moved, strict=True):
@@ -143,27 +147,58 @@ class Motions:
                 more = [_combined(back, part, self.along[1], 1) for part in (0, 1)]
                 again = [vec.add(a, b) for a, b in zip(again, more, strict=True)]
             turning[1][1] = vec.add(turning[1][1], again[0])
-        shifts = [shift for _, shift in moved] + again[1:]
-        self.origin[place] = self.origin[before] if stays else self._origin(place, before, shifts)
+        self._origin(place, before, to, [shift for _, shift in moved] + again[1:])
+        self._join(place, before, back)
+
+    def _slide(self, place: Place, before: Place, columns: Moves, held: Transform, own: Vector) -> None:
+        """What a step does that does not turn: it keeps the origin, and moves what it carries in its axes.
+
+        held: what leads to where it begins; own: how far it is from there.
+        """
+        start, *rates = self.slid.get(before) or [vec.ZERO] * (1 + len(self.along))
+        self.slid[place] = [vec.add(held.turned(vec.add(held.translation, start)), own)]
+        for rate, w in zip(rates, self.along, strict=True):
+            moved = held.turned(rate)
+            for j, parts in columns.items():
+                moved = vec.add(moved, vec.scale(parts[0].linear, w[j]))
+            self.slid[place].append(moved)
+        self.turning[place], self.origin[place] = self.turning[before], self.origin[before]
+        self._join(place, before, self._back(place, columns))
+
+    def _back(self, place: Place, columns: Moves) -> dict[int, list[tuple[Vector, Vector]]]:
+        """The turns and shifts of columns, and of their derivatives, in the axes in which all is said."""
+        X = self.X[place]
+        return {
+            j: [(X.turned_back(part.angular), X.turned_back(part.linear)) for part in parts]
+            for j, parts in columns.items()
+        }
+
+    def _join(self, place: Place, before: Place, back: dict[int, list[tuple[Vector, Vector]]]) -> None:
         self.joints[place] = list(self.joints[before])
         for j, parts in back.items():
             jets = [self._direction(place, [pair[k] for pair in parts]) for k in (0, 1)]
             self.joints[place].append(Joined(j, place, *jets))
 
-    def _origin(self, place: Place, before: Place, shifts: list[Vector]) -> Jet:
+    def _origin(self, place: Place, before: Place, to: Vector, shifts: list[Vector]) -> None:
         """The jet of an origin, for the shifts along each direction and, last, along both."""
-        point, start = self.X[place].translation, self.origin[before]
-        arm, turning = vec.sub(point, start[0]), self.turning[before]
-        origin = {0: point}
+        arm, start = self._arm(before, to), self.origin[before]
+        if not any(map(_is_something, (x for v in (*arm.values(), *shifts) for x in v))):
+            self.origin[place] = start
+            return
+        origin = {s: vec.add(start[s], arm[s]) for s in self.masks}
         for d in range(len(self.along)):
-            carried = vec.add(start[1 << d], vec.cross(turning[d][0], arm))
-            origin[1 << d] = vec.add(carried, shifts[d])
+            origin[1 << d] = vec.add(origin[1 << d], shifts[d])
         if len(self.along) == 2:
-            moved = vec.add(
-                vec.cross(turning[1][1], arm), vec.cross(turning[1][0], vec.sub(origin[1], start[1]))
-            )
-            origin[3] = vec.add(vec.add(start[3], moved), shifts[2])
-        return origin
+            turned = vec.cross(self.turning[before][1][0], shifts[0])
+            origin[3] = vec.add(origin[3], vec.add(turned, shifts[2]))
+        self.origin[place] = origin
+
+    def _arm(self, place: Place, vector: Vector) -> Jet:
+        """The jet of what leads from the origin of a place to a point in its axes."""
+        start, *rates = self.slid.get(place, [vec.ZERO])
+        X = self.X[place]
+        parts = [X.turned_back(part) for part in (vec.add(start, vector), *rates)]
+        return self._direction(place, [*parts, vec.ZERO] if len(rates) == 2 else parts)
 
     def _direction(self, place: Place, parts: Sequence[Vector]) -> Jet:
         """The jet of a direction in the axes of a member; its own derivatives in these axes may follow it."""
@@ -190,9 +225,13 @@ class Motions:
         k = what.member
         if k == PREDECESSOR:
             here = what.vector if self.base is None else without_noise(self.base.turned(what.vector))
+            here = here if what.is_point else _cosines(here)
             return {mask: here if mask == 0 else vec.ZERO for mask in self.masks}, {}
-        arm = self._direction(k, [self.X[k].turned_back(what.vector)])
-        jet = {s: vec.add(self.origin[k][s], x) for s, x in arm.items()} if what.is_point else arm
+        if what.is_point:
+            arm = self._arm(k, what.vector)
+            jet = {s: vec.add(self.origin[k][s], x) for s, x in arm.items()}
+        else:
+            arm = jet = self._direction(k, [self.X[k].turned_back(what.vector)])
         columns: Columns = {}
         for own in self.joints[k]:
             j, column = own.velocity, self._column(own, arm, jet, what)
@@ -218,6 +257,10 @@ def _is_sequence(joint: Joint) -> bool:
     if steps is None or sorted(step.velocities for step in steps) != [(k,) for k in range(joint.nv)]:
         return False
     return all(step.velocities == step.positions and type(step.ratio) is int for step in steps)
+
+
+def _turns(parts: Sequence[Motion]) -> bool:
+    return any(_is_something(x) for part in parts for x in part.angular)
 
 
 def _is_something(x: Number) -> bool:
@@ -264,8 +307,12 @@ def _turned_away(placement: Transform, base: Transform | None) -> Transform:
 
 def _without_noise(X: Transform) -> Transform:
     """The same with zeros and ones for direction cosines that differ from these by rounding alone."""
-    rows = X.rotation
-    if not all(ops.is_literal(x) for row in rows for x in row):
+    if not all(ops.is_literal(x) for row in X.rotation for x in row):
         return X
-    near = tuple(tuple(next((n for n in (0, 1, -1) if abs(x - n) < 1e-15), x) for x in row) for row in rows)
-    return Transform(near, X.translation)  # type: ignore[arg-type]
+    return Transform(tuple(map(_cosines, X.rotation)), X.translation)  # type: ignore[arg-type]
+
+
+def _cosines(row: Sequence[Number]) -> Any:
+    if not all(map(ops.is_literal, row)):
+        return row
+    return tuple(next((n for n in (0, 1, -1) if abs(x - n) < 1e-15), x) for x in row)

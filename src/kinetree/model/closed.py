@@ -49,9 +49,7 @@ class Closed:
         The step leaves an error of its second order. So where it is small, it is taken along a tangent, which
         needs no sines and cosines of new angles.
         """
-        u: list[Number] = [0] * self.closing.width
-        for j, x in zip(self.closing.dependent, self.factors.solved(self.phi), strict=True):
-            u[j] = -x
+        u = self._still(self.factors.solved(self.phi))
         return self.nudged(u) if is_small else self.moved(u)
 
     def rows(self, *along: Sequence[Number]) -> tuple[list[Number], list[dict[int, Jet]]]:
@@ -127,7 +125,35 @@ class Closed:
 
     def velocities(self, v: Sequence[Number]) -> list[Number]:
         """G v."""
-        return [sum((f * v[k] for k, f in row), 0) for row in self.G]
+        if self.closing.has_matrix:
+            return [sum((f * v[k] for k, f in row), 0) for row in self.G]
+        driven = dict(zip(self.closing.independent, v, strict=True))
+        u = self._still(self.factors.solved([_dot(row, driven) for row in self._here[1]]))
+        for j, x in driven.items():
+            u[j] = x
+        return u
+
+    def forces(self, f: Sequence[Number]) -> list[Number]:
+        """G^T f."""
+        if self.closing.has_matrix:
+            total: list[Number] = [0] * len(self.closing.independent)
+            for row, x in zip(self.G, f, strict=True):
+                for k, factor in row:
+                    total[k] = total[k] + factor * x
+            return total
+        held = self.factors.transposed_solved([f[j] for j in self.closing.dependent])
+        found = []
+        for j in self.closing.independent:
+            pull = [times(x, K[j][0]) for K, x in zip(self._here[1], held, strict=True) if j in K]
+            found.append(f[j] - sum(pull, 0))
+        return found
+
+    def _still(self, found: Sequence[Number]) -> list[Number]:
+        """For all joints what stands at the dependent ones, with its sign changed, and zero at the others."""
+        u: list[Number] = [0] * self.closing.width
+        for j, x in zip(self.closing.dependent, found, strict=True):
+            u[j] = -x
+        return u
 
     def rate(self, w: Sequence[Number]) -> Rows:
         """The rate of G while the node moves with w."""
@@ -149,11 +175,7 @@ class Closed:
 
     def _drift(self, w: Sequence[Number], x: Sequence[Number]) -> list[Number]:
         rows = self._rows(self.velocities(w), self.velocities(x))
-        found = self.factors.solved([jet[3] for jet, _ in rows])
-        rates: list[Number] = [0] * self.closing.width
-        for j, value in zip(self.closing.dependent, found, strict=True):
-            rates[j] = -value
-        return rates
+        return self._still(self.factors.solved([jet[3] for jet, _ in rows]))
 
     def second(self, u: Sequence[Number], w: Sequence[Number]) -> Rows:
         """The derivative along u of the rate of G along w, both constant."""
@@ -192,7 +214,7 @@ class Wide(Node):
     def kinematics(self, q: Sequence[Number]) -> tuple[Any, Any]:
         closed = self.closed
         X, S = closed.node.kinematics(closed.q)
-        return X, Spread(S, closed.G, len(self.v_index))
+        return X, Spread(S, closed, len(self.v_index))
 
     def _drift(self, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> list[Motion]:
         """d_w (S_span G) x = (d S_span) G x + S_span (dG x)."""
@@ -261,6 +283,10 @@ def _by_axes(ties: Sequence[Tie]) -> dict[Matrix | None, list[int]]:
             axes = None
         found.setdefault(None if axes == vec.IDENTITY else axes, []).append(k)
     return found
+
+
+def _dot(row: dict[int, Jet], x: dict[int, Number]) -> Number:
+    return sum((times(x[j], row[j][0]) for j in x if j in row), 0)
 
 
 def _times(rows: Sequence[dict[int, Jet]], mask: int, x: dict[int, Number]) -> list[Number]:

@@ -42,8 +42,10 @@ def _axes(node: Node, ways: list[list[Member]]) -> Matrix:
     if not any(map(_is_hinge, hinged)) or any(isinstance(m.joint, Free | Spherical) for m in others):
         return vec.IDENTITY
     E = hinged[-1].placement.rotation
-    is_aligned = max(abs(x) for x in E[2]) > 1 - 1e-12
-    return vec.IDENTITY if is_aligned else E
+    if max(abs(x) for x in E[2]) > 1 - 1e-12:
+        return vec.IDENTITY
+    across = [axis for axis in vec.IDENTITY if abs(vec.dot(axis, E[2])) < 1e-12]
+    return (vec.cross(across[0], E[2]), across[0], E[2]) if across else E
 
 
 def _is_hinge(m: Member) -> bool:

@@ -49,6 +49,7 @@ class Closing:
     reference: a position of all joints of the node in which it is closed.
     size: a length of it, m.
     steps: how many Newton steps close a position.
+    has_matrix: whether velocities and forces go through G, or are solved for, which is cheaper for a few.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Closing:
     reference: tuple[float, ...]
     size: float = 1.0
     steps: int = 1
+    has_matrix: bool = True
 
     def changed(self, member: int, C: Transform) -> Closing:
         """The same after the frame of a member was changed by C."""
@@ -108,8 +110,18 @@ class LoopNode(Node):
         """The node as it is at q: an ordinary one whose couplings go through the loops."""
         closed = self.closed(q)
         members = tuple(m._replace(coupling=Through(m.coupling, closed)) for m in self.members)
-        kind = Wide if len(self.v_index) >= MANY and len(members) > 1 else Node
+        kind = Wide if self.is_wide else Node
         return kind(self.number, self.predecessor, members, self.q_index, self.v_index, self.u_index)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether S is kept as factors."""
+        return len(self.v_index) >= MANY and len(self.members) > 1
+
+    @property
+    def without_matrix(self) -> Node:
+        """The same, without G for velocities and forces."""
+        return self._replace(closing=replace(self.solution, has_matrix=False))
 
     def closed(self, q: Sequence[Number], steps: int | None = None) -> Closed:
         """The position that Newton steps make of q, and what belongs to it.

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.errors import ArgumentError
+from kinetree import spanning
 from kinetree.model import Model
 from kinetree.model.closed_positions import loop_nodes
 from kinetree.model.configuration import snapped
-from kinetree.spanning import spanned
+from kinetree.spanning import Span
 from kinetree.stages.own import function
 
 Array = np.ndarray
@@ -131,20 +131,16 @@ def chart(model: Model, q: Array, terms: int) -> Exponential | Ambient:
     """Coordinates around a position in which a method of Runge and Kutta keeps its order."""
     if _is_whole(model):
         return Exponential(model, q, terms)
-    return Ambient(model, spanned(model, q).q, terms)  # closed here: what q leaves open does not travel along
+    return Ambient(model, spanning.spanned(model, q).q, terms)  # closed: what q leaves open does not travel
+
+
+def spanned(model: Model, q: Array) -> Span:
+    """A model whose velocities are those of a group: itself, or its tree if a loop splits a joint's."""
+    return Span(model, q, None) if _is_whole(model) else spanning.spanned(model, q)
 
 
 def _is_whole(model: Model) -> bool:
     return all(node.has_whole_joints for node in loop_nodes(model))
-
-
-def refuse_split(model: Model, what: str) -> None:
-    """ArgumentError if of a joint with quasi-velocities some are independent, and others not."""
-    if not _is_whole(model):
-        raise ArgumentError(
-            f"{what} knows no loops that leave some velocities of a ball or free joint independent, as in "
-            f"model {model.name!r}: use steps of 'rk4' or 'discrete', or close the loop with spin='lock'"
-        )
 
 
 def _by_joint(

@@ -15,6 +15,7 @@ from kinetree.model import Model
 from kinetree.motion import contact, flight, group
 from kinetree.motion.contact import Contact
 from kinetree.motion.joint_forces import Servo, effort_limits, explicit, joint_forces, linear_slope
+from kinetree.spanning import among_all
 from kinetree.stages import function
 from kinetree.sweep import choice
 
@@ -150,28 +151,35 @@ def _variational(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tu
     p_1 = (z / (1 - e^-z))^T M x + h/2 (1 + tanh(z/4))^T Q
 
     The first is solved for x by x <- x - (M + h/2 slope)^-1 (p_0(x) - p_0), with the slope of forces at the
-    joints: each iteration gains a factor of about h |x|.
+    joints: each iteration gains a factor of about h |x|. Where a loop leaves some velocities of a ball free
+    and ties others, these are no group, and all is said of the open tree: x leads to a closed end, increments
+    of all joints to the same one, and p are what G^T leaves of the momenta of the tree.
     """
-    group.refuse_split(model, "the variational step")
-    start = of.mass_matrix_product(model, q, v)
+    span = group.spanned(model, q)
+    tree, start = span.tree, of.mass_matrix_product(model, q, v)
     slope = linear_slope(model, h / 2, acting.servo, acting.passive)
     extra = None if slope is None else h / 2 * slope
 
-    def terms(x: Array) -> tuple[Array, Array, Array]:
-        """The middle, M x and Q there."""
-        middle = model.integrate(q, h / 2 * x)
-        p = of.mass_matrix_product(model, middle, x)
+    def terms(x: Array) -> tuple[Array, Array, Array, Array]:
+        """The middle, the velocity of the tree, M x and Q there."""
+        at = middle = model.integrate(q, h / 2 * x)
         force = explicit(model, middle, x, acting.tau, acting.servo, acting.passive, acting.limits)
+        u = x
+        if span.G is not None:
+            u = tree.difference(span.q, model.integrate(q, h * x)) / h
+            at, force = tree.integrate(span.q, h / 2 * u), among_all(model, force)
+        p = of.mass_matrix_product(tree, at, u)
         if acting.f_ext is None:
-            force = force - of.gravity_force(model, middle)
+            force = force - of.gravity_force(tree, at)
         else:
-            force = force - of.bias_force(model, middle, 0 * x, acting.f_ext)
-        turning = of.coriolis_transpose_product(model, middle, x, x) - group.coadjoint(model, x, p)
-        return middle, p, force + turning
+            force = force - of.bias_force(tree, at, 0 * u, acting.f_ext)
+        turning = of.coriolis_transpose_product(tree, at, u, u) - group.coadjoint(tree, u, p)
+        return middle, u, p, force + turning
 
     def improved(x: Array, before: Array) -> tuple[Array, Array]:
-        middle, p, Q = terms(x)
-        excess = group.momenta(model, -h * x, p) - h / 2 * group.shares(model, -h * x, Q) - start
+        middle, u, p, Q = terms(x)
+        leaving = group.momenta(tree, -h * u, p) - h / 2 * group.shares(tree, -h * u, Q)
+        excess = span.force(leaving) - start
         if extra is None:
             return x - of.mass_matrix_solve(model, middle, excess), x
         still, weightless = np.zeros(model.nv), np.zeros(3)
@@ -188,10 +196,10 @@ def _variational(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tu
         "motion or for the stiffness of its springs and gains; shorten dt, or use integrator='discrete'",
         SimulationError,
     )
-    _, p, Q = terms(x)
+    _, u, p, Q = terms(x)
     end = model.integrate(q, h * x)
-    arriving = group.momenta(model, h * x, p) + h / 2 * group.shares(model, h * x, Q)
-    return end, of.mass_matrix_solve(model, end, arriving)
+    arriving = group.momenta(tree, h * u, p) + h / 2 * group.shares(tree, h * u, Q)
+    return end, of.mass_matrix_solve(model, end, group.spanned(model, end).force(arriving))
 
 
 _METHODS: dict[str, Callable[..., tuple[Array, Array]]] = {

@@ -8,7 +8,7 @@ The columns of the product are made only where they are asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from kinetree.ops import is_literal
 from kinetree.spatial.articulated import ArticulatedInertia
@@ -22,13 +22,28 @@ from kinetree.spatial.vector import Number
 Rows = Sequence[Sequence[tuple[int, Number]]]  # of a sparse matrix: (column, number)
 
 
+class Loops(Protocol):
+    """What closes a group: u = G v."""
+
+    @property
+    def G(self) -> Rows: ...
+
+    def velocities(self, v: Sequence[Number]) -> list[Number]:
+        """G v."""
+        ...
+
+    def forces(self, f: Sequence[Number]) -> list[Number]:
+        """G^T f."""
+        ...
+
+
 class Spread(Stack):
     """The motion subspaces of a group: those of its spanning tree, and u = G v."""
 
-    __slots__ = ("G", "spanning", "width")
+    __slots__ = ("loops", "spanning", "width")
 
-    def __init__(self, spanning: Stack, G: Rows, width: int):
-        self.spanning, self.G, self.width = spanning, G, width
+    def __init__(self, spanning: Stack, loops: Loops, width: int):
+        self.spanning, self.loops, self.width = spanning, loops, width
 
     @property
     def values(self) -> tuple[Subspace, ...]:  # type: ignore[override]
@@ -37,16 +52,16 @@ class Spread(Stack):
 
     def _product(self, S: Subspace) -> Subspace:
         columns = [Motion() for _ in range(self.width)]
-        for column, row in zip(S.columns, self.G, strict=True):
+        for column, row in zip(S.columns, self.loops.G, strict=True):
             for k, factor in row if _is_something(column) else ():
                 columns[k] = columns[k] + column * factor
         return Subspace(columns)
 
     def each(self, function: Callable[[Any, Any], Any], others: Sequence[Any]) -> Spread:
-        return Spread(self.spanning.each(function, others), self.G, self.width)
+        return Spread(self.spanning.each(function, others), self.loops, self.width)
 
     def __matmul__(self, x: Sequence[Number]) -> Stack:
-        return self.spanning @ [sum((f * x[k] for k, f in row), 0) for row in self.G]
+        return self.spanning @ self.loops.velocities(x)
 
     def multiplied(self, left: Stack) -> Stack:
         """I S for symmetric inertias, as factors; anything else by columns."""
@@ -58,33 +73,25 @@ class Spread(Stack):
             return self._congruence(other.inertias)
         found = self.spanning.apply_transposed(other)
         if isinstance(found, Coordinates):
-            return Coordinates(self._gathered(found))
-        columns = [self._gathered(column) for column in zip(*found.rows, strict=True)]
+            return Gathered(self.loops, found)
+        columns = [self.loops.forces(column) for column in zip(*found.rows, strict=True)]
         return Matrix(columns).T
-
-    def _gathered(self, f: Sequence[Number]) -> list[Number]:
-        """G^T f."""
-        total: list[Number] = [0] * self.width
-        for row, x in zip(self.G, f, strict=True):
-            for k, factor in row:
-                total[k] = total[k] + factor * x
-        return total
 
     def _congruence(self, inertias: Stack) -> Matrix:
         """G^T (S_span^T I S_span) G, of which one half is computed."""
-        M: dict[tuple[int, int], Number] = {}
+        G, M = self.loops.G, dict[tuple[int, int], Number]()
         for I, S in zip(inertias.values, self.spanning.values, strict=True):
             moving = [(j, column) for j, column in enumerate(S.columns) if _is_something(column)]
             for n, (j, column) in enumerate(moving):
                 momentum = I @ column
                 for i, other in moving[: n + 1]:
                     M[j, i] = M[i, j] = M.get((i, j), 0) + other.dot(momentum)
-        product: list[list[Number]] = [[0] * self.width for _ in self.G]
+        product: list[list[Number]] = [[0] * self.width for _ in G]
         for (i, j), x in M.items():
-            for k, factor in self.G[j]:
+            for k, factor in G[j]:
                 product[i][k] = product[i][k] + x * factor
         total: list[list[Number]] = [[0] * self.width for _ in range(self.width)]
-        for row, line in zip(self.G, product, strict=True):
+        for row, line in zip(G, product, strict=True):
             for i, factor in row:
                 for k in range(i + 1):
                     total[i][k] = total[i][k] + factor * line[k]
@@ -109,6 +116,36 @@ class Momenta(Stack):
     def apply_transposed(self, other: Any) -> Any:
         """(I S)^T of motions of the bodies."""
         return self.S.apply_transposed(self.inertias @ other)
+
+
+class Gathered(Coordinates):
+    """G^T f + rest of a group: sums of such add f, and go through the loops once.
+
+    What is not used of the numbers before costs nothing in a program.
+    """
+
+    loops: Loops
+    f: Coordinates
+    rest: Coordinates | None
+
+    def __new__(cls, loops: Loops, f: Coordinates, rest: Coordinates | None = None) -> Gathered:
+        through = Coordinates(loops.forces(f))
+        self = super().__new__(cls, through if rest is None else rest + through)
+        self.loops, self.f, self.rest = loops, f, rest
+        return self
+
+    def with_parts(self, parts: Sequence[Any]) -> Any:
+        return Coordinates(parts)
+
+    def __sub__(self, other: Any) -> Coordinates:
+        if not (isinstance(other, Gathered) and other.loops is self.loops and other.rest is None):
+            return super().__sub__(other)
+        return Gathered(self.loops, self.f - other.f, self.rest)
+
+    def __rsub__(self, other: Any) -> Coordinates:
+        if self.rest is not None or not isinstance(other, Coordinates):
+            return Coordinates(other) - Coordinates(self)
+        return Gathered(self.loops, -self.f, other)
 
 
 def _is_something(column: Motion) -> bool:

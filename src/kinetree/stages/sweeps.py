@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from kinetree.errors import CompileError
 from kinetree.interpreters import eager, looped, symbolic, unrolled
 from kinetree.model import Model, Node
 from kinetree.model.canonical import Homes, canonical, canonical_with_homes, depths
+from kinetree.model.loop import LoopNode
 from kinetree.stages.batches import batch_of, numbers
 from kinetree.stages.function import Function
 from kinetree.stages.job import model_digest
@@ -91,9 +93,16 @@ def lower(
         return simplify(looped.trace(algorithm, model, present, options, frames, nodes))
     programs = [
         simplify(unrolled.trace(algorithm, model, present, options, frames, nodes, is_mixed, homes))
-        for frames in (("body", "common") if algorithm.pairs else ("body",))
+        for frames, nodes in product(("body", "common") if algorithm.pairs else ("body",), _variants(nodes))
     ]
     return min(programs, key=lambda program: program.ops["flops"])
+
+
+def _variants(nodes: tuple[Node, ...] | None) -> list[tuple[Node, ...] | None]:
+    """Nodes that say the same in ways of which none is always the cheapest; None are the model's own."""
+    if not any(isinstance(node, LoopNode) and node.is_wide for node in nodes or ()):
+        return [nodes]
+    return [nodes, tuple(n.without_matrix if isinstance(n, LoopNode) else n for n in nodes or ())]
 
 
 def canonical_nodes(model: Model) -> tuple[Node, ...]:
