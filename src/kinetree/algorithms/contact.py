@@ -14,10 +14,10 @@ from typing import Any
 
 from kinetree import ops
 from kinetree.algorithms import contact_search as search
-from kinetree.algorithms.contact_joints import Bounded, Bounds, bounded_joints
+from kinetree.algorithms.contact_calm import Calm
+from kinetree.algorithms.contact_joints import Bounded, Bounds, Rubs, bounded_joints
 from kinetree.algorithms.contact_pairs import pair_patches
 from kinetree.algorithms.contact_patch import by_node, patches_of
-from kinetree.algorithms.contact_terms import Rubs
 from kinetree.algorithms.knotted import freeing
 from kinetree.spatial import Coordinates, Force, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
@@ -68,11 +68,12 @@ def contact_response(
     limited = bounded_joints(tree, nodes, q, v, bounded, pulls)
     terms: list[Any] = [*(patch for patch, _ in patches), *(pair for pair, _ in pairs)]
     terms += [Rubs(tree, rubs, dt)] if rubs else []
-    terms += [Bounded(tree, limited, dt)] if limited else []
+    terms += [Bounded(tree, group, dt) for group in limited if group]
+    watched = [Calm(term) if term.mostly_calm else term for term in terms]
     touched = [patch.body for patch, _ in patches] + [i for pair, _ in pairs for i in pair.bodies]
-    on_paths = tree.paths([*touched, *(i for i, *_ in (*rubs, *limited))])
+    on_paths = tree.paths([*touched, *(i for group in (rubs, *limited) for i, *_ in group)])
     loaded = [i for i in nodes if i in on_paths]
-    carried = by_node(tree, loaded, patches)
+    carried = by_node(tree, loaded, zip((patch.body for patch, _ in patches), watched))
     extended = [i for i in nodes if not all(ops.is_literal(y) and y == 0 for y in added[i])]
     inertia = {i: tree.reflected(i, q[i], added[i]) for i in extended}
     free = freeing(tree, nodes, [pair for pair, _ in pairs])
@@ -87,17 +88,17 @@ def contact_response(
         now = free(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
         for i in loaded:
             now.I[i], now.p[i] = rest.I[i], rest.p[i] * s
-        for term in terms[len(patches) :]:
+        for term in watched[len(patches) :]:
             term.load(now)
         decrement = now.inward(reversed(loaded), carried) + s * s * slack
         step = now.outward(loaded)
-        sums = search.total(term.moved(now) for term in terms)
+        sums = search.total(term.moved(now) for term in watched)
         is_early = ops.less(turn, EARLY)
         rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(is_early, 0.1, 1e-3))
         full = ops.where(search.is_over(lack, allowed), 0.0, 1.0)  # over: only others in a batch go on
         limits = full, ops.where(is_early, float(search.SHORT), float(search.SEARCH))
-        a = search.least(tree, terms, dt, sums, decrement, rising, limits)
-        missing, size = search.total(term.advance(a) for term in terms)
+        a = search.least(tree, watched, dt, sums, decrement, rising, limits)
+        missing, size = search.total(term.advance(a) for term in watched)
         s = s - a * s
         lack = missing * (dt * dt) / (size * (dt * dt) + weight * weight) + s * s
         lack = ops.where(ops.less(turn, FEW), STEADY * lack, lack)
@@ -111,29 +112,30 @@ def contact_response(
             now.move(i, Coordinates(part))
             now.I[i], now.p[i] = tree.inertia(i), tree.inertia(i) @ now.A[i]
             now.push[i] = x[i] - inertia[i] @ now.a[i] if i in inertia else x[i]
-        for term in terms:
+        own = [term.apart() for term in terms]
+        for term in own:
             term.settle(now)
             term.load(now)
         now.inward(reversed(nodes))
         (now.A,) = tree.fields(Motion)
         step = now.outward(nodes)
-        for term in terms:
+        for term in own:
             term.moved(now)
-        ends = [x + y for term in terms for k in range(term.count) for x, y in zip(term.u[k], term.du[k])]
+        ends = [x + y for term in own for k in range(term.count) for x, y in zip(term.u[k], term.du[k])]
         return [*(x + y for x, y in zip(found, step)), *ends]
 
-    for term in terms:
-        term.begin()
-    state = [0.0] * sum(len(v[i]) for i in loaded), 1.0, 0.0, 2.0
     def is_done(*state: Any) -> Any:
         return search.is_over(state[-1], allowed)
 
+    for term in watched:
+        term.begin()
+    state = [0.0] * sum(len(v[i]) for i in loaded), 1.0, 0.0, 2.0
     d, s, turn, lack = tree.repeat(STEPS, newton, *state, until=is_done)
     search.require_end(lack, allowed, tree.model)
     parts = iter(search.cut(d, [len(v[i]) for i in loaded]))
     for i in nodes:
         rest.move(i, Coordinates(next(parts))) if i in on_paths else rest.answer(i, 1 - s)
-    velocities = [x for term in terms for k in range(term.count) for x in term.u[k]]
+    velocities = [x for term in terms for k in range(term.count) for x in term.end(rest, k)]
     found = tree.implied([*(x for i in nodes for x in rest.a[i]), *velocities], corrected)
     change, force, velocity = tree.coordinates(), tree.array("points", 3), tree.array("points", 3)
     *changes, ends = search.cut(found, [*(len(v[i]) for i in nodes), len(velocities)])

@@ -1,4 +1,4 @@
-"""Joints whose forces have bounds, as terms of a minimum: stops, and drives with a largest effort."""
+"""What acts at joints, as terms of a minimum: dry friction; stops, and drives with a largest effort."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kinetree import ops
-from kinetree.algorithms.contact_law import Law, Numbers
+from kinetree.algorithms.contact_law import AROUND, Law, Numbers, rubbed
 from kinetree.algorithms.contact_terms import Terms
 from kinetree.sweep import Sweep
 
@@ -15,20 +15,46 @@ from kinetree.sweep import Sweep
 Bounds = tuple[int, bool, bool, bool]
 
 
-class Bounded(Terms):
-    """Velocities of joints along which forces offset - slope u act, within bounds or beyond them.
+class AtJoints(Terms):
+    """Terms along velocities of joints: (node, place among all joints of the node, velocity, what acts)."""
 
-    One row for each velocity: (node, place among all joints of the node, velocity, what acts along it). Laws
-    are cheap: nothing of them is kept.
-    """
+    def __init__(self, tree: Sweep, joints: Sequence[tuple[Any, int, Any, Any]], h: Any):
+        super().__init__(tree, len(joints), h, False)
+        self.joints, self.load_width = joints, 2 * len(joints)
+        self.start = [[u] for _, _, u, _ in joints]
+
+    def along(self, sweep: Any, k: Any) -> Numbers:
+        node, place, *_ = self.joints[k]
+        return (sweep.spread(node)[place],)
+
+    def loads(self) -> list[Any]:
+        loads = []
+        for k in range(self.count):
+            law = self.now(k)
+            slope, pull = law.fall(self.w[k], (1,))[0], law.force[0] - self.z[k][0]
+            loads += [self.h * slope, self.h * pull]
+        return loads
+
+    def lay(self, sweep: Any, loads: Sequence[Any]) -> None:
+        for (node, place, *_), slope, pull in zip(self.joints, loads[::2], loads[1::2]):
+            sweep.brake(node, place, slope, pull)
+
+
+class Rubs(AtJoints):
+    """Dry friction, each with its bound."""
+
+    def law(self, k: Any, u: Numbers) -> Law:
+        return rubbed(u[0], self.joints[k][3])
+
+
+class Bounded(AtJoints):
+    """Forces offset - slope u, within bounds or beyond them. Laws are cheap: nothing of them is kept."""
 
     duals, kept = 0, 0
 
-    def __init__(self, tree: Sweep, joints: Sequence[tuple[Any, int, Any, list[Any]]], h: Any):
-        super().__init__(tree, len(joints), h, False)
-        self.joints = joints
-        self.start = [[u] for _, _, u, _ in joints]
-        self.w = self.known = self.tried = [()] * self.count
+    def __init__(self, *given: Any):
+        super().__init__(*given)
+        self.mostly_calm = all(beyond for *_, parts in self.joints for *_, beyond in parts)
 
     def law(self, k: Any, u: Numbers) -> Law:
         force: Any = 0
@@ -44,14 +70,14 @@ class Bounded(Terms):
     def unpack(self, k: Any, u: Numbers, row: Numbers) -> Law:
         return self.law(k, u)
 
-    def along(self, sweep: Any, k: Any) -> Numbers:
-        node, place, *_ = self.joints[k]
-        return (sweep.spread(node)[place],)
-
-    def load(self, sweep: Any) -> None:
-        for k, (node, place, *_) in enumerate(self.joints):
-            law = self.now(k)
-            sweep.brake(node, place, self.h * law.slope, self.h * (law.force[0] - self.z[k][0]))
+    def calm(self, k: Any, u: Any, flag: Any) -> Any:
+        for offset, slope, low, high, _ in self.joints[k][3]:
+            line, around = offset - slope * u, AROUND * slope
+            if low is not None:
+                flag = ops.where(ops.less(low + around, line), flag, 0.0)
+            if high is not None:
+                flag = ops.where(ops.less(line, high - around), flag, 0.0)
+        return flag
 
 
 def _felt(u: Any, offset: Any, slope: Any, low: Any, high: Any, beyond: bool) -> tuple[Any, Any]:
@@ -68,15 +94,18 @@ def _felt(u: Any, offset: Any, slope: Any, low: Any, high: Any, beyond: bool) ->
 
 def bounded_joints(
     tree: Sweep, nodes: Iterable[Any], q: Any, v: Any, bounded: Sequence[Bounds], pulls: Any
-) -> list[tuple[Any, int, Any, list[Any]]]:
-    """The velocities along which `bounded` forces act, in the order of the nodes."""
+) -> tuple[list[tuple[Any, int, Any, list[Any]]], ...]:
+    """The velocities along which `bounded` forces act, in the order of the nodes: those with stops alone, and
+    all others."""
     found: dict[int, list[Any]] = {}
     for (place, below, above, beyond), (offset, slope, low, high) in zip(bounded, pulls):
         part = (offset, slope, low if below else None, high if above else None, beyond)
         found.setdefault(place, []).append(part)
-    joints = []
+    stopped: list[Any] = []
+    driven: list[Any] = []
     for i in nodes:
         for k in tree.places_among(i, found):
             u = tree.spread(i, q[i], v[i])[k]
-            joints.append((i, k, u, found[tree.node(i).u_index[k]]))
-    return joints
+            parts = found[tree.node(i).u_index[k]]
+            (stopped if all(beyond for *_, beyond in parts) else driven).append((i, k, u, parts))
+    return stopped, driven

@@ -17,6 +17,7 @@ from kinetree.spatial.vector import Number, Vector
 Numbers = Sequence[Number]
 
 DEEP, LEAVING = 0.01, 0.005  # m, m^2/s: a point that is deeper leaves with this speed over what is beyond
+AROUND = 0.01  # rad/s or m/s: so far from being felt is a velocity that may be left alone; rounding is less
 STICTION = 1e-4  # rad/s or m/s: joints that rub hold below about this velocity, and creep with less
 
 

@@ -59,10 +59,10 @@ class PairPatch(Patch):
     def along(self, sweep: Any, k: Any) -> Any:
         return (self.way(k) @ self.moving(sweep)).linear
 
-    def load(self, sweep: Any) -> None:
-        values, frame = self.summed(), self.pose.target
-        stiff = ArticulatedInertia().with_parts(values[:21]).tagged(frame)
-        sweep.between[self] = stiff, Force.from_components(values[21:], frame)
+    def lay(self, sweep: Any, loads: Sequence[Any]) -> None:
+        frame = self.pose.target
+        stiff = ArticulatedInertia().with_parts(loads[:21]).tagged(frame)
+        sweep.between[self.bodies] = stiff, Force.from_components(loads[21:], frame)
 
 
 def relative(tree: Sweep, a: Any, b: Any, X: Any, S: Any, across: Transform) -> dict[Any, Any]:

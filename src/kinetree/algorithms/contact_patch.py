@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kinetree.algorithms.contact_law import Law, Numbers, axes_along, gripped, leaving_of, pressure, touched
+from kinetree import ops
+from kinetree.algorithms import contact_law as laws
+from kinetree.algorithms.contact_law import AROUND, Law, Numbers, axes_along, leaving_of, pressure
 from kinetree.algorithms.contact_terms import Terms
 from kinetree.model.ground import NoGround
 from kinetree.model.shapes import offset
@@ -21,7 +23,7 @@ FEW, MANY = 8, 24  # points of a body that are not worth a loop, if a model has 
 class Patch(Terms):
     """Points of one body that can touch. Velocities in the axes (t1, t2, n) of the ground."""
 
-    width, duals, kept = 3, 2, 3
+    width, duals, kept, load_width = 3, 2, 3, 27
 
     def __init__(
         self, tree: Sweep, body: Any, points: Sequence[Any], given: Sequence[Any], P: Any, V: Any,
@@ -54,18 +56,18 @@ class Patch(Terms):
 
     def law(self, k: Any, u: Numbers) -> Law:
         *pressing, bound = self.facts[k]
-        return touched(u, pressing, bound, self.creep, self.h)
+        return laws.touched(u, pressing, bound, self.creep, self.h)
 
     def pack(self, law: Law) -> list[Any]:
         return [law.inverse, law.force[2], law.slope]
 
     def unpack(self, k: Any, u: Numbers, row: Numbers) -> Law:
-        return gripped(u, self.facts[k][-1], *row)
+        return laws.gripped(u, self.facts[k][-1], *row)
 
     def along(self, sweep: Any, k: Any) -> Numbers:
         return (self.way(k) @ sweep.A[self.body]).linear
 
-    def summed(self) -> Any:
+    def loads(self) -> Any:
         """h X^T G X (21 numbers), and h X^T (z - f), of all points."""
         total = self.tree.totals(27, self.loops)
         for k in self.each():
@@ -78,10 +80,20 @@ class Patch(Terms):
             total.add(*inertia.parts, *force.components)
         return total.values()
 
-    def load(self, sweep: Any) -> None:
-        values, frame = self.summed(), self.pose.target
-        sweep.I.add(self.body, ArticulatedInertia().with_parts(values[:21]).tagged(frame))
-        sweep.p.add(self.body, Force.from_components(values[21:], frame))
+    def lay(self, sweep: Any, loads: Sequence[Any]) -> None:
+        frame = self.pose.target
+        sweep.I.add(self.body, ArticulatedInertia().with_parts(loads[:21]).tagged(frame))
+        sweep.p.add(self.body, Force.from_components(loads[21:], frame))
+
+    def calm(self, k: Any, u: Any, flag: Any) -> Any:
+        return ops.where(ops.less(self.facts[k][0], self.h * (u - AROUND)), flag, 0.0)
+
+    def end(self, sweep: Any, k: Any) -> Numbers:
+        """The velocity that was found; along the ground, one without friction may not have been followed."""
+        *across, normal = self.u[k]
+        holds = ops.less(0.0, self.facts[k][-1])
+        moved = self.moved_from_start(sweep, k)
+        return [*(ops.where(holds, x, y) for x, y in zip(across, moved)), normal]
 
     def worldly(self, k: int, vector: Sequence[Any]) -> Any:
         """A vector at a point in the axes of the world."""
@@ -95,16 +107,20 @@ def patches_of(tree: Sweep, given: Sequence[Any], *more: Any) -> list[tuple[Patc
     groups: dict[Any, list[int]] = {}
     for place, (body, point) in enumerate(tree.contacts):
         groups.setdefault((body, point.rim is None), []).append(place)
-    return [
-        (Patch(tree, body, [tree.contacts[k][1] for k in places], [given[k] for k in places], *more), places)
-        for (body, _), places in groups.items()
-    ]
+    found = []
+    for (body, _), places in groups.items():
+        points = [tree.contacts[k][1] for k in places]
+        patch = Patch(tree, body, points, [given[k] for k in places], *more)
+        others = tree.paths([other for other, _ in groups if other != body])
+        patch.mostly_calm = not patch.loops and body._replace(member=None) in others  # a trunk, not a foot
+        found.append((patch, places))
+    return found
 
 
-def by_node(tree: Sweep, nodes: Sequence[Any], patches: Sequence[tuple[Patch, Any]]) -> dict[Any, Any]:
-    """The patches of each node: of the nodes on the path of a body, its own is the last."""
+def by_node(tree: Sweep, nodes: Sequence[Any], patches: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """The patches of each node, by their bodies: of the nodes on the path of a body, its own is the last."""
     found: dict[Any, Any] = {i: [] for i in nodes}
-    for patch, _ in patches:
-        path = tree.paths([patch.body])
+    for body, patch in patches:
+        path = tree.paths([body])
         found[next(i for i in reversed(nodes) if i in path)].append(patch)
     return found

@@ -7,9 +7,10 @@ so that many points on a body are a loop.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
-from kinetree.algorithms.contact_law import Law, Numbers, dot, rubbed
+from kinetree.algorithms.contact_law import Law, Numbers, dot
 from kinetree.sweep import Sweep
 
 
@@ -19,12 +20,25 @@ class Terms:
 
     width, duals, kept = 1, 1, 5
 
+    load_width: int  # how many numbers `loads` gives
+    mostly_calm = False  # whether it pays to see first if anything is felt at all
     start: Any  # rows: the velocities at the beginning
 
     def __init__(self, tree: Sweep, count: int, h: Any, loops: bool):
         self.tree, self.count, self.h, self.loops = tree, count, h, loops
+        self.remember()
+
+    def remember(self) -> None:
+        """Take memory for what changes."""
         widths = (self.width, self.width, self.width, self.duals, self.kept, self.kept)
-        self.u, self.z, self.du, self.w, self.known, self.tried = (tree.rows(count, n) for n in widths)
+        rows = (self.tree.rows(self.count, n) for n in widths)
+        self.u, self.z, self.du, self.w, self.known, self.tried = rows
+
+    def apart(self) -> Terms:
+        """The same terms, with memory of their own."""
+        other = copy(self)
+        other.remember()
+        return other
 
     def each(self) -> Any:
         """All of them, one after the other or in a loop."""
@@ -34,8 +48,21 @@ class Terms:
         """What one feels at a velocity."""
         raise NotImplementedError
 
+    def loads(self) -> list[Any]:
+        """Numbers of h G and of h (f - z), where nothing is felt zeros."""
+        raise NotImplementedError
+
+    def lay(self, sweep: Any, loads: Sequence[Any]) -> None:
+        """Add them to inertias, and to what pulls."""
+        raise NotImplementedError
+
     def load(self, sweep: Any) -> None:
         """Add h G to inertias, and h (f - z) to what pulls."""
+        self.lay(sweep, self.loads())
+
+    def calm(self, k: Any, u: Any, flag: Any) -> Any:
+        """The flag, or 0 if it may feel something where u is the last number of its velocity. If it feels
+        nothing at two velocities, it feels nothing between them."""
         raise NotImplementedError
 
     def along(self, sweep: Any, k: Any) -> Numbers:
@@ -100,30 +127,16 @@ class Terms:
             total.add(dot(missing, missing), dot(force, force))
         return total.values()
 
+    def moved_from_start(self, sweep: Any, k: Any) -> Numbers:
+        """Its velocity at the end of a step from the beginning."""
+        return [x + y for x, y in zip(self.start[k], self.along(sweep, k))]
+
+    def end(self, sweep: Any, k: Any) -> Numbers:
+        """The velocity that was found."""
+        return self.u[k]
+
     def settle(self, sweep: Any) -> None:
         """Stand at the end of a step from the beginning, with duals that are right there."""
         for k in self.each():
-            u = [x + y for x, y in zip(self.start[k], self.along(sweep, k))]
+            u = self.moved_from_start(sweep, k)
             self.stand(k, u, list(self.law(k, u).t))
-
-
-class Rubs(Terms):
-    """Velocities of joints with dry friction: (node, place among all joints of the node, velocity, bound)."""
-
-    def __init__(self, tree: Sweep, joints: Sequence[tuple[Any, int, Any, Any]], h: Any):
-        super().__init__(tree, len(joints), h, False)
-        self.joints = joints
-        self.start = [[u] for _, _, u, _ in joints]
-
-    def law(self, k: Any, u: Numbers) -> Law:
-        return rubbed(u[0], self.joints[k][3])
-
-    def along(self, sweep: Any, k: Any) -> Numbers:
-        node, place, *_ = self.joints[k]
-        return (sweep.spread(node)[place],)
-
-    def load(self, sweep: Any) -> None:
-        for k, (node, place, *_) in enumerate(self.joints):
-            law = self.now(k)
-            slope, pull = law.fall(self.w[k], (1,))[0], law.force[0] - self.z[k][0]
-            sweep.brake(node, place, self.h * slope, self.h * pull)

@@ -54,7 +54,7 @@ class Knotted(Freed):
         """Free the nodes of a knot; r . H^-1 r."""
         blocks, pulls, forces, below = self._gathered(knot)
         for pair in knot.pairs:
-            _add(blocks, pulls, pair.columns, *self.between[pair])
+            _add(blocks, pulls, pair.columns, *self.between[pair.bodies])
         H = _assembled(knot.order, {i: len(pulls[i]) for i in knot.nodes}, blocks)
         factor = Factored(H)
         pivots = iter(factor.pivots)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -51,13 +50,21 @@ def repeated(
         new = _parts(body(*now), len(kept))
         if over is not None and until is not None:
             new = tuple(_chosen(done, *both) for both in zip(now, new))
-            graph.guards = [fn.where(done, TRUSTED, reduce(fn.min, graph.guards))] if graph.guards else []
+            graph.guards = [fn.where(done, TRUSTED, _least(graph.guards))] if graph.guards else []
         for place, part in zip(kept, new, strict=True):
             place.store(part)
         if over is not None and until is not None:
             over.store(_flag(until(*new)))
     found = tuple(k.load() for k in kept)
     return found if len(found) > 1 else found[0]
+
+
+def _least(guards: list[Any]) -> Any:
+    """The smallest of them, two and two: a long chain would have to be waited for."""
+    while len(guards) > 1:
+        pairs = zip(guards[::2], guards[1::2])
+        guards = [*(fn.min(a, b) for a, b in pairs), *guards[len(guards) & ~1 :]]
+    return guards[0]
 
 
 def _flag(truth: Any) -> Any:

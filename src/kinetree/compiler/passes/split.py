@@ -5,7 +5,8 @@ A block with too many operations becomes a sequence of parts (`Part`), each prin
 its own. A number that another part needs goes through the work array "cut"; loads of inputs and tables,
 and truths, are computed again instead, and integers stay outside the parts. The cuts are at equal
 distances: a tree algorithm is traced body by body, so few numbers are alive anywhere. A very long block,
-whose parts would hand over much, has longer ones.
+whose parts would hand over much, has longer ones. Loops that may end early stand between parts and consist
+of parts, so that all of these are straight code.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kinetree.compiler.ir.graph import Block, Loop, Part, Statement, Store, Switch, While
+from kinetree.compiler.ir.graph import Block, Loop, Part, Statement, Switch, While
 from kinetree.compiler.ir.program import Program, operands
 from kinetree.compiler.ir.rebuild import Rebuild
 from kinetree.compiler.passes.dce import drop_dead_code
@@ -23,6 +24,7 @@ from kinetree.ops.primitives import TRUTH
 PART_SIZE = 700  # between 400 and 3000, where single states of large robots are fastest on x86-64
 MOST = 20  # parts of a block, as long as none is longer than LONGEST
 LONGEST = 3000
+LEAST = 60  # operations of a loop that may end early, such as an iteration, to consist of parts
 Place = tuple[Block, int]  # a part: a block of the old program and the number of its segment
 
 
@@ -69,25 +71,44 @@ class _Plan:
 
     def _weigh(self, block: Block) -> int:
         """The operations that printing the block as one function takes; cuts it if they are too many."""
-        weights = []
-        for statement in block.statements:
-            if type(statement) is Expr:
-                weights.append(1 if PRIMITIVES[statement.op].cost else 0)
-            elif type(statement) is Store:
-                weights.append(1)
-            else:
-                weights.append(1 + sum(self._weigh(inner) for inner in _blocks(statement)))
+        weights = [self._weight(statement) for statement in block.statements]
         total = sum(weights)
-        if total <= 1.5 * self._size:
+        if total <= 1.5 * self._size and not any(map(self.is_apart, block.statements)):
             return total
-        count = max(2, min(round(total / self._size), MOST), round(total / LONGEST))
+        self.segments[block] = []
+        run: list[tuple[Statement, int]] = []
+        for statement, weight in zip(block.statements, weights):
+            if self.is_apart(statement):
+                self.segments[block] += [*self._cut(run), [statement]]
+                run = []
+            else:
+                run.append((statement, weight))
+        self.segments[block] += self._cut(run)
+        return len(self.segments[block])
+
+    def _weight(self, statement: Statement) -> int:
+        if type(statement) is Expr:
+            return 1 if PRIMITIVES[statement.op].cost else 0
+        weight = 1 + sum(self._weigh(inner) for inner in _blocks(statement))
+        if isinstance(statement, Loop) and statement.until is not None and weight > LEAST:
+            self.segments.setdefault(statement.body, [statement.body.statements])
+        return weight
+
+    def is_apart(self, statement: Statement) -> bool:
+        """True for a loop that may end early and consists of parts: what is around it is straight code."""
+        return isinstance(statement, Loop) and statement.until is not None and statement.body in self.segments
+
+    def _cut(self, run: list[tuple[Statement, int]]) -> list[list[Statement]]:
+        """Statements with their weights in segments of about the same length."""
+        total = sum(weight for _, weight in run)
+        count = max(min(round(total / self._size), MOST), round(total / LONGEST))
+        count = max(2, count) if total > 1.5 * self._size else 1
         segments: list[list[Statement]] = [[] for _ in range(count)]
         before = 0
-        for statement, weight in zip(block.statements, weights):
-            segments[min(before * count // total, count - 1)].append(statement)
+        for statement, weight in run:
+            segments[min(before * count // max(total, 1), count - 1)].append(statement)
             before += weight
-        self.segments[block] = [s for s in segments if s]
-        return len(self.segments[block])
+        return [s for s in segments if s]
 
     def _cross(self, block: Block, place: Place | None) -> None:
         """Note where numbers are computed and which parts need numbers of another place."""
@@ -98,7 +119,7 @@ class _Plan:
             return
         for number, segment in enumerate(segments):
             for statement in segment:
-                self._visit(statement, (block, number))
+                self._visit(statement, None if self.is_apart(statement) else (block, number))
 
     def _visit(self, statement: Statement, place: Place | None) -> None:
         if place is not None:
@@ -171,6 +192,9 @@ class _Split(Rebuild):
             self.copy(block.statements)
             return
         for number, segment in enumerate(segments):
+            if self._plan.is_apart(segment[0]):
+                super().copy(segment)
+                continue
             self.copy([s for s in segment if _is_integer(s)])
             with self.graph.part():
                 before = (self._place, self._replaced)

@@ -1,0 +1,70 @@
+"""Stops and bodies that feel nothing are left out: what a state gives does not depend on those beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.motion.contact import contact_step
+
+STEP, STATES = 2e-3, 48
+
+
+def crowd() -> tuple[kt.Model, np.ndarray, np.ndarray]:
+    """Robots in the air, on their trunks or about to land on them, and at the stops of joints."""
+    model = kt.zoo.quadruped().add_geometry("trunk", kt.Box((0.2, 0.1, 0.06)))
+    rng = np.random.default_rng(11)
+    q = np.tile(model.neutral(), (STATES, 1))
+    v = rng.normal(0.0, 0.5, (STATES, model.nv))
+    q[:, 7:] += rng.uniform(-1.0, 1.0, q[:, 7:].shape)
+    q[:, 6] = 1.0
+    q[: STATES // 4, 6] = 0.0602 + rng.uniform(-1e-3, 1e-3, STATES // 4)  # the trunk lands, or lies
+    v[: STATES // 4, 5] = rng.uniform(-0.3, 0.1, STATES // 4)
+    some = slice(STATES // 4, STATES // 2)
+    q[some, 9] = model.limits.upper[-1] - rng.uniform(-0.01, 0.02, STATES // 4)  # a stop, or before it
+    v[some, 8] = rng.uniform(-1.0, 9.0, STATES // 4)
+    return model, q, v
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_neighbours_change_no_bit(dtype: str) -> None:
+    model, q, v = crowd()
+    q, v, tau = q.astype(dtype), v.astype(dtype), np.zeros_like(v, dtype)
+    dt = np.full(STATES, STEP, dtype)
+    sorted_ = contact_step(model, q, v, tau, dt=dt)
+    order = np.random.default_rng(5).permutation(STATES)
+    mixed = contact_step(model, q[order], v[order], tau, dt=dt)
+    for together, apart in zip(sorted_, mixed, strict=True):
+        assert together[order].tobytes() == apart.tobytes()
+    for k in range(0, STATES, 5):
+        alone = contact_step(model, q[k], v[k], tau[k], dt=dt[k])
+        for together, one in zip(sorted_, alone, strict=True):
+            assert np.array_equal(together[k], one)
+    force = sorted_[2]
+    assert (force[: STATES // 4, 4:, 2] > 0).any() and not force[STATES // 4 :, 4:].any()
+
+
+def test_numbers_of_python_agree() -> None:
+    model, q, v = crowd()
+    for k in (0, 5, STATES // 4, STATES // 4 + 7, STATES - 1):
+        given = (model, q[k], v[k], np.zeros(model.nv))
+        compiled = contact_step(*given, dt=STEP, contact_accuracy=1e-10)
+        eager = contact_step(*given, dt=STEP, contact_accuracy=1e-10, target="eager")
+        for a, b in zip(compiled[:4], eager[:4], strict=True):
+            assert np.allclose(a, b, rtol=1e-7, atol=1e-7)
+
+
+def test_velocities_of_points_that_were_left_alone() -> None:
+    model, q, v = crowd()
+    tau = np.where(np.arange(model.nv) < 6, 0.0, 20.0) * np.ones_like(v)
+    _, after, force, velocity, _ = contact_step(model, q, v, tau, dt=np.full(STATES, STEP))
+    far = slice(STATES // 2, STATES)
+    assert not force[far].any()
+    for place, point in enumerate(model.contact_points):
+        ends = [model.integrate(q[far], 1e-6 * x[far]) for x in (np.zeros_like(v), v, after)]
+        at = [kt.placements(model, x)[:, point.body - 1, :3] @ (*point.position, 1.0) for x in ends]
+        before, found = (at[1] - at[0]) / 1e-6, (at[2] - at[0]) / 1e-6
+        change = np.abs(found - before).max()
+        assert change > 0.05
+        assert np.abs(found - velocity[far, place]).max() < 0.1 * change  # axes that turn within the step
