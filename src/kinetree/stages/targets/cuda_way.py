@@ -31,7 +31,7 @@ HELD = {"float64": 95, "float32": 215}  # numbers that stay in registers then
 PRICES = (3, 6, 12, 16)  # operations that a number may cost then, the fewest that suffice
 FULL = (8, 4)  # warps of a processor whose threads have all registers that they can have
 ROOM = ((48, 0), (100, 16), (180, 12), (1 << 30, 8))  # words that a thread keeps, and warps with such room
-MARCHES = {"float64": March(), "float32": March()}  # through loops that end early
+MARCHES = {"float64": March(), "float32": March("idle", threads=128)}  # through loops that end early
 
 
 def march_of(program: Program, dtype: str) -> March:
