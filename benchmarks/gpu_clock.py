@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,20 +30,19 @@ class Clock:
         with self.device.current():
             cuda.check(getattr(cuda.driver(), name)(*arguments), name)
 
-    def seconds(self, work: Work, turns: int = TURNS, rounds: int = ROUNDS) -> float:
+    def seconds(self, work: Work, turns: int = TURNS) -> float:
         """The time of one turn: the median of some rounds."""
         work(self.stream)  # with whatever is done once
         cuda_kernels.wait(self.device, self.stream)
         with self._recorded(work, turns) as graph:
-            launch = functools.partial(self._call, "cuGraphLaunch", graph, self._handle)
-            return self._median(launch, rounds) / turns
+            return self._median(lambda: self._call("cuGraphLaunch", graph, self._handle)) / turns
 
     def seconds_of_copies(self, copy: Work) -> float:
         """The same for one copy; in a graph the device would make it in another, slower way."""
         return self._median(lambda: copy(self.stream))
 
-    def _median(self, start: Callable[[], Any], rounds: int = ROUNDS) -> float:
-        return statistics.median([self._round(start) for _ in range(rounds + 1)][1:])
+    def _median(self, start: Callable[[], Any]) -> float:
+        return statistics.median([self._round(start) for _ in range(ROUNDS + 1)][1:])
 
     @contextmanager
     def _recorded(self, work: Work, turns: int) -> Iterator[ctypes.c_void_p]:

@@ -101,19 +101,10 @@ def inputs_of(model: kt.Model, dtype: str, count: int) -> dict[str, np.ndarray]:
 class Loop:
     """The time loop of a robot with contact on a GPU, on states that have moved for a while."""
 
-    def __init__(
-        self,
-        model: kt.Model,
-        dtype: str,
-        count: int,
-        warm: int = 1,
-        target: str = "cuda",
-        kernel: Any = None,
-        values: dict[str, np.ndarray] | None = None,
-    ):
+    def __init__(self, model: kt.Model, dtype: str, count: int, warm: int = 1, target: str = "cuda"):
         self.job = job_of(model, dtype)
-        self.kernel = kernel or TARGETS[target].executable(self.job)
-        self.held = {n: cuda.array(x) for n, x in (values or inputs_of(model, dtype, count)).items()}
+        self.kernel: Any = TARGETS[target].executable(self.job)
+        self.held = {n: cuda.array(x) for n, x in inputs_of(model, dtype, count).items()}
         _, outputs = self.job.shapes
         self.results = [cuda.DeviceArray((count, *s), self.kernel.dtype, cuda.device()) for s in outputs]
         self.views = {n: View.of(x) for n, x in self.held.items()}

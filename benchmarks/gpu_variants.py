@@ -15,7 +15,7 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import wait
@@ -140,19 +140,6 @@ def time_ways(key: tuple[str, str, str], finish: float) -> None:
         print(*key, f"{choice}: {text}", flush=True)
 
 
-def run_beside(processes: Iterable[Any], jobs: int) -> Iterator[Any]:
-    """Run so many processes at a time; yields each when it has ended."""
-    waiting, running = list(processes), []
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            running.append(waiting.pop(0))
-            running[-1].start()
-        wait([p.sentinel for p in running])
-        ended = [p for p in running if not p.is_alive()]
-        running = [p for p in running if p not in ended]
-        yield from ended
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu_variants", description=__doc__)
     parser.add_argument("robots", nargs="*", default=list(ROBOT))
@@ -161,9 +148,14 @@ def main() -> None:
     told = parser.parse_args()
     print(f"a copy moves {copy_speed(Clock(cuda.device())) / 1e12:.2f} TB/s", flush=True)
     finish, spawn = time.time() + told.seconds, get_context("spawn")
-    keys = [k for k in WAYS if k[0] in told.robots]
-    for _ in run_beside((spawn.Process(target=time_ways, args=(k, finish)) for k in keys), told.jobs):
-        pass
+    waiting = [spawn.Process(target=time_ways, args=(k, finish)) for k in WAYS if k[0] in told.robots]
+    running: list[Any] = []
+    while waiting or running:
+        while waiting and len(running) < told.jobs:
+            running.append(waiting.pop(0))
+            running[-1].start()
+        wait([p.sentinel for p in running])
+        running = [p for p in running if p.is_alive()]
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from kinetree.compiler.emit.llvm.gpu import NVIDIA, March, emit_gpu
+from kinetree.compiler.emit.llvm.gpu import NVIDIA, emit_gpu
 from kinetree.compiler.emit.llvm.layout import table_bytes
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.strands import Strands
@@ -25,7 +25,6 @@ SHARED, FREE = 227 << 10, 48 << 10  # bytes of shared memory of a block; those t
 DECLARATIONS = """declare i32 @thread_number()
 declare i32 @block_number()
 declare void @block_barrier()
-declare void @block_few(i32)
 declare i32 @block_sum(i32)
 define internal i32 @block_count(i1 %mine) {
   %told = zext i1 %mine to i32
@@ -33,7 +32,6 @@ define internal i32 @block_count(i1 %mine) {
   ret i32 %found
 }
 define internal i1 @warp_all(i1 %mine) { ret i1 %mine }
-define internal void @warp_rejoin() { ret void }
 define internal i1 @warp.lead() {
   %thread = call i32 @thread_number()
   %lane = and i32 %thread, 31
@@ -75,9 +73,7 @@ BUILT_IN = {
     NVIDIA.block: "call i32 @block_number()",
     NVIDIA.barrier: "call void @block_barrier()",
     NVIDIA.count.partition("i1 {0}")[0]: "call i32 @block_count(",
-    NVIDIA.few.partition("i32 {0}")[0]: "call void @block_few(",
     NVIDIA.all.partition("i1 {0}")[0]: "call i1 @warp_all(",
-    NVIDIA.rejoin: "call void @warp_rejoin()",
     NVIDIA.meeting: "call void @block_barrier()",
     NVIDIA.whole: "",
     NVIDIA.declarations: DECLARATIONS,
@@ -150,7 +146,6 @@ class Block:
             "block_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.block),
             "block_barrier": ctypes.CFUNCTYPE(None)(lambda: self._wait.wait() and None),
             "block_sum": ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(self._sum),
-            "block_few": ctypes.CFUNCTYPE(None, ctypes.c_int32)(lambda n: self._few[n].wait() and None),
         }
         self._gates = Gates()
         for name, types in GATED.items():
@@ -178,7 +173,6 @@ class Block:
 
     def run(self, arguments: list[int], blocks: int, count: int) -> None:
         self._wait, self._told = threading.Barrier(count, timeout=60), [0] * count
-        self._few = [threading.Barrier(max(k, 1), timeout=60) for k in range(count + 1)]  # by their number
         function = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * len(arguments))(self._address)
 
         def run(block: int, thread: int) -> None:
@@ -207,10 +201,10 @@ class Emulated:
         shared: int = SHARED,
         ahead: bool = False,
         arriving: str = "",
-        march: March | None = None,
+        together: int = 0,
     ):
         self.program, self.dtype, self.large = program, np.dtype(dtype), large
-        how = {"ahead": ahead, "arriving": arriving, "march": march}
+        how = {"ahead": ahead, "arriving": arriving, "together": together}
         self.made = emit_gpu(program, dtype, "rows", large=large, strands=strands, shared=shared, **how)
         self.block = Block(self.made.text)
 

@@ -26,7 +26,7 @@ from kinetree.errors import CompileError, KinetreeError
 from kinetree.ops import Expr
 from kinetree.stages.job import Job
 from kinetree.stages.target import TARGETS
-from kinetree.stages.targets.cuda_way import march_of, way_of
+from kinetree.stages.targets.cuda_way import TOGETHER, way_of
 
 PROOF = 300  # states on which a kernel proves itself: several tiles for each of two blocks, the last ragged
 LEVELS = (4, 1, 0)  # of optimisation in the driver: what fails its proof is tried lower
@@ -184,7 +184,7 @@ class Code:
                 return Ptx.unpacked(found)
         way = way_of(self.job, self.program, where) if layout == "rows" else {}
         way |= {"large": large, "shared": where.shared, "exact": self.exact}
-        way["march"] = march_of(self.program, str(self.dtype))
+        way["together"] = TOGETHER.get(str(self.dtype), 0)
         made = emit_gpu(self.program, str(self.dtype), layout, **way)
         text = cuda_kernels.assemble(made.text, where.architecture)
         ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers, made.waves)

@@ -10,10 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kinetree.compiler.emit.llvm.gpu import March
 from kinetree.compiler.emit.llvm.gpu_plan import thread_bytes
-from kinetree.compiler.ir.graph import Loop
-from kinetree.compiler.ir.program import Program, walk
+from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.strands import pressure, put_aside, strands
 from kinetree.compiler.runtime import cuda
 from kinetree.stages.job import Job
@@ -31,13 +29,7 @@ HELD = {"float64": 95, "float32": 215}  # numbers that stay in registers then
 PRICES = (3, 6, 12, 16)  # operations that a number may cost then, the fewest that suffice
 FULL = (8, 4)  # warps of a processor whose threads have all registers that they can have
 ROOM = ((48, 0), (100, 16), (180, 12), (1 << 30, 8))  # words that a thread keeps, and warps with such room
-MARCHES = {"float64": March(), "float32": March("idle", threads=128)}  # through loops that end early
-
-
-def march_of(program: Program, dtype: str) -> March:
-    """How threads go through a program, in any layout."""
-    early = any(isinstance(s, Loop) and s.until is not None for s in walk(program.body))
-    return MARCHES[dtype] if early else March()
+TOGETHER = {"float32": 128}  # threads of a block that go through loops that end early together
 
 
 def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:

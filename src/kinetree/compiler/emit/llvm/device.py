@@ -20,9 +20,7 @@ class Device:
     barrier: str
     meeting: str  # the same, where warps come from different places
     count: str  # a barrier that tells for how many threads of the block {0} holds, i32
-    few: str  # a barrier for {0} threads of the block, all those of some warps
     all: str  # whether {0} holds for all threads of the warp
-    rejoin: str  # all threads of the warp go on together
     bounds: str  # the attribute that tells how many threads a block has
     resident: str  # the one that tells how many blocks a processor shall hold
     arrive: dict[int, str]  # copies to shared memory that go on by themselves, by size: where to, where from
@@ -93,9 +91,7 @@ NVIDIA = Device(
     "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
     "call void @llvm.nvvm.barrier.cta.sync.all(i32 1)",
     "call i32 @llvm.nvvm.barrier.cta.red.popc.aligned.all(i32 0, i1 {0})",
-    "call void @llvm.nvvm.barrier.cta.sync.aligned.count(i32 1, i32 {0})",
     "call i1 @llvm.nvvm.vote.all.sync(i32 -1, i1 {0})",
-    "call void @llvm.nvvm.bar.warp.sync(i32 -1)",
     '"nvvm.maxntid"="{0}"',
     '"nvvm.minctasm"="{0}"',
     {
@@ -118,9 +114,7 @@ NVIDIA = Device(
     "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n"
     "declare void @llvm.nvvm.barrier.cta.sync.all(i32)\n"
     "declare i32 @llvm.nvvm.barrier.cta.red.popc.aligned.all(i32, i1)\n"
-    "declare void @llvm.nvvm.barrier.cta.sync.aligned.count(i32, i32)\n"
     "declare i1 @llvm.nvvm.vote.all.sync(i32, i1)\n"
-    "declare void @llvm.nvvm.bar.warp.sync(i32)\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.ca.shared.global.8(ptr addrspace(3), ptr addrspace(1))\n"
     "declare void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3), ptr addrspace(1))\n"
@@ -140,8 +134,6 @@ AMD = Device(
     "call i32 @llvm.amdgcn.workgroup.id.x()",
     "call void @llvm.amdgcn.s.barrier()",
     "call void @llvm.amdgcn.s.barrier()",
-    "",
-    "",
     "",
     "",
     '"amdgpu-flat-work-group-size"="{0},{0}"',

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from kinetree.compiler.emit.llvm.device import AMD, NVIDIA, Device
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
-from kinetree.compiler.emit.llvm.gpu_march import March
 from kinetree.compiler.emit.llvm.gpu_plan import MARKS, fits, planned
 from kinetree.compiler.emit.llvm.gpu_scattered import OWN_BYTES, Scattered
 from kinetree.compiler.emit.llvm.gpu_tiles import Tiled
@@ -33,7 +32,7 @@ def emit_gpu(
     warps: int = 0,
     arriving: str = "",
     exact: bool = True,
-    march: March | None = None,
+    together: int = 0,
 ) -> GpuModule:
     """The module of a program.
 
@@ -48,7 +47,7 @@ def emit_gpu(
             on, where a tile has them without gaps; empty: threads carry them.
         exact: with the bits of the processor; else divisions and roots of float32 are rough.
         warps: how many a processor shall hold at a time, if not as the driver likes best.
-        march: how the threads of a block go through loops.
+        together: threads of a block that go through loops that end early together; 0: each goes alone.
     """
     number = Number(dtype, 1)
     if layout == "rows" and fits(program):
@@ -59,7 +58,7 @@ def emit_gpu(
             tiled = Tiled(program, number, device, large, strands, plan, arriving, ahead, warps)
             return _printed(tiled, exact)
     dense = layout != "any"
-    return _printed(Scattered(program, number, dense, device, large, march or March()), exact)
+    return _printed(Scattered(program, number, dense, device, large, together), exact)
 
 
 def _printed(kernel: Tiled | Scattered, exact: bool) -> GpuModule:
@@ -68,4 +67,4 @@ def _printed(kernel: Tiled | Scattered, exact: bool) -> GpuModule:
     return kernel.module()
 
 
-__all__ = ["AMD", "NVIDIA", "OWN_BYTES", "Device", "GpuModule", "March", "emit_gpu"]
+__all__ = ["AMD", "NVIDIA", "OWN_BYTES", "Device", "GpuModule", "emit_gpu"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from kinetree.compiler.emit.llvm.device import Device
 from kinetree.compiler.emit.llvm.gpu_kernel import ANY, GpuModule
-from kinetree.compiler.emit.llvm.gpu_march import March, Marching, places
+from kinetree.compiler.emit.llvm.gpu_together import Together
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
 from kinetree.compiler.ir.program import Program, walk
@@ -21,13 +21,13 @@ DEEP = 2  # scopes beyond which an input is read again wherever it is needed: lo
 OWN_BYTES = 2048  # work arrays with places that are computed stay with their thread up to this size
 
 
-class Scattered(Marching):
+class Scattered(Together):
     """Prints a program for one thread."""
 
     def __init__(
-        self, program: Program, number: Number, dense: bool, device: Device, large: bool, march: March
+        self, program: Program, number: Number, dense: bool, device: Device, large: bool, together: int
     ):
-        super().__init__(program, number, device, large, march)
+        super().__init__(program, number, device, large, together)
         self.dense = dense  # the numbers of a state stand without gaps
         self.names = {a: f"in{k}" for k, a in enumerate(program.inputs)}
         self.names |= {a: f"out{k}" for k, a in enumerate(program.outputs)}
@@ -50,7 +50,6 @@ class Scattered(Marching):
             self.reserve("guard", scalar)
         self.reserve("beyond", "i1")
         self.reserve("poison", scalar)
-        self.prepare()
         self.only_if_asked()
         self.head()
         self._lines += [
@@ -70,7 +69,7 @@ class Scattered(Marching):
 
     def _state(self) -> list[str]:
         """The state of a thread. Where threads go together, those too many do the same as the last one."""
-        if self.meetings or self.periods:
+        if self.meetings:
             return [
                 "  %own = add i64 %place, %tid",
                 "  %inside = icmp slt i64 %own, %n",
@@ -146,9 +145,6 @@ class Scattered(Marching):
         if accumulate:
             before = self._fresh(f"load {scalar}, ptr{space} {address}")
             value = self._fresh(f"fadd {scalar} {before}, {value}")
-        elif self.carried.intersection(places(array, index)):
-            before = self._fresh(f"load {scalar}, ptr{space} {address}")
-            value = self._fresh(f"select i1 {self.anew}, {scalar} {value}, {scalar} {before}")
         self._lines.append(f"  store {scalar} {value}, ptr{space} {address}")
 
     def clear(self, s: Clear) -> None:
