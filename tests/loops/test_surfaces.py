@@ -29,6 +29,7 @@ def test_simulate(capsys, tmp_path):
     file = tmp_path / "run.npz"
     line = ["simulate", "zoo:four_bar", "--duration", "0.05", "--output", str(file)]
     assert main([*line, "--q", "crank=0.5"]) == 0
+    assert {path.name for path in tmp_path.iterdir()} <= {"run.npz", "run.png"}
     run = kt.Trajectory.load(file)
     assert run.q[0, 0] == 0.5 and np.abs(openings(run.model, run.q)).max() < 1e-14
     capsys.readouterr()

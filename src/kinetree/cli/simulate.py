@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-limits", action="store_true", help="without stops at the limits of joints")
     motion = f"where the motion goes: {', '.join(DATA)} (default ROBOT.npz)"
     parser.add_argument("--output", metavar="FILE", help=motion)
-    plot = f"where the plot goes: {', '.join(PLOTS)} (default ROBOT.png)"
+    plot = f"where the plot goes: {', '.join(PLOTS)} (default: beside the motion)"
     parser.add_argument("--plot", metavar="FILE", help=plot)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -75,9 +75,10 @@ def run(options: argparse.Namespace) -> int:
     run, notes = simulated(model, q, v, options)
     seconds = time.perf_counter() - begin
     stem = "".join(c if c.isalnum() or c in "-_" else "_" for c in model.name) or "robot"
-    saved = {"data": str(run.save(data or Path(f"{stem}.npz")))}
+    data = run.save(data or Path(f"{stem}.npz"))
+    saved = {"data": str(data)}
     try:
-        saved["plot"] = str(draw(run, picture or Path(f"{stem}.png")))
+        saved["plot"] = str(draw(run, picture or data.with_suffix(".png")))
     except MissingPackageError as missing:
         if options.plot:
             raise
