@@ -214,6 +214,7 @@ class Wide(Node):
     def kinematics(self, q: Sequence[Number]) -> tuple[Any, Any]:
         closed = self.closed
         X, S = closed.node.kinematics(closed.q)
+        _ = closed.G  # made here: what a loop of a trace asks for first would end with it
         return X, Spread(S, closed, len(self.v_index))
 
     def _drift(self, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> list[Motion]:
