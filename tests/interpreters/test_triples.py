@@ -8,6 +8,8 @@ from tests.compiler.interpreter import interpret
 from tests.reference.random_mechanism import random_mechanism
 
 import kinetree as kt
+from kinetree.compiler.ir.check import check
+from kinetree.interpreters import looped
 from kinetree.stages import sweeps
 
 EAGER = {"target": "eager"}
@@ -33,6 +35,22 @@ def test_loops_and_straight_code_write_to_the_same_places(seed):
         (values,), untrusted = interpret(program, q)
         assert not untrusted
         assert np.abs(spread(model, values) - dense).max() <= 1e-13 * size, mode
+
+
+def test_a_joint_that_carries_what_is_fixed():
+    """No path leads from the joint to itself: a loop has no case for that, whose places would be outside."""
+    rng = np.random.default_rng(61)
+    builder, parent = kt.ModelBuilder("slide"), "world"
+    joints = {"base": kt.Fixed(), "slide": kt.Cylindrical((0.6, 0.0, 0.8)), "tip": kt.Fixed()}
+    for name, joint in joints.items():
+        inertia = kt.Inertia(1.0, tuple(rng.normal(size=3)), np.eye(3).tolist())
+        builder.add_body(name, parent, joint, kt.Pose(p=tuple(rng.normal(size=3))), inertia)
+        parent = name
+    model = builder.build()
+    q, _ = model.random_state(rng)
+    program = looped.trace(kt.christoffel_values.algorithm, model, ("q",), {})
+    (values,), _ = interpret(check(program), q)
+    assert np.allclose(spread(model, values), kt.christoffel_symbols(model, q, **EAGER), atol=1e-13)
 
 
 def test_compiled():

@@ -119,6 +119,28 @@ class Structure:
         found[0] = 0
         return found
 
+    def above(self, kind: Kind) -> tuple[list[tuple[Kind, int]], np.ndarray]:
+        """The entries of `carriers` that are above nodes of a kind; for each slot the number of its entry."""
+        numbers = sorted(self._above[kind.number])
+        places = np.zeros(len(self.carriers), np.int64)
+        places[numbers] = np.arange(len(numbers))
+        return [self.carriers[n] for n in numbers], places[self.case_of_slot]
+
+    @cached_property
+    def _above(self) -> list[frozenset[int]]:
+        """For each kind the numbers of the `carriers` on the ways from its nodes to the world."""
+        found: list[frozenset[int]] = [frozenset()] * len(self.kinds)
+        ways: list[frozenset[int]] = []
+        cases, nodes = self.case_of_slot.tolist(), self.node_of_slot.tolist()
+        for kind, slot in zip(self.kind_of.tolist(), self.carrier_slot.tolist(), strict=True):
+            way = ways[nodes[slot]] if slot else frozenset[int]()
+            if slot and cases[slot] not in way:
+                way = way | {cases[slot]}
+            ways.append(way)
+            if not way <= found[kind]:
+                found[kind] = found[kind] | way
+        return found
+
     def digest(self) -> bytes:
         """A hash of the structure and of all numbers."""
         result = hashlib.sha256()

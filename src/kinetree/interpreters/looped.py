@@ -153,11 +153,13 @@ class LoopedSweep(Sweep):
         for keep, value in zip(kept, moved, strict=True):
             keep.store(value)
         structure = self.structure
+        carriers, cases = structure.above(j.kind)
         with graph.repeat(j.carrier.slot) as loop:
             slot = loop.variable
             node = self.lookup("node of slot", structure.node_of_slot, slot)
-            selector = self.lookup("case of slot", structure.case_of_slot, slot)
-            for kind, member in self._cases(structure.carriers, selector):
+            key = ("case of slot", *((kind.number, member) for kind, member in carriers))
+            selector = self.lookup(key, cases, slot)
+            for kind, member in self._cases(carriers, selector):
                 i = Handle(self, kind, node, graph.iadd(slot, -member), member)
                 values = [keep.load(i.frames[member]) for keep in kept]
                 yield (i, *values)
