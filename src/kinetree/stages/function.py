@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.compiler.ir.program import Program
+from kinetree.compiler.runtime.batching import is_masked_array
 from kinetree.compiler.runtime.fastcall import Forms, by_forms
 from kinetree.compiler.runtime.on_device import is_on_device, kind_of
 from kinetree.errors import KinetreeError, ShapeError
@@ -279,7 +280,7 @@ def doubles(arrays: list) -> list | None:
         if type(a) is float:  # the machine code takes it as it is
             single = False
         elif type(a) is not ndarray or a.dtype is not FLOAT64:
-            special = is_on_device(a) or isinstance(a, np.ma.MaskedArray)
+            special = is_on_device(a) or is_masked_array(a)
             if special or bridge_of((a,)) is not None:
                 return None
             try:

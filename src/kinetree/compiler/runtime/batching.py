@@ -6,6 +6,7 @@ every state contiguous and one batch axis; whatever cannot be seen that way with
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -31,9 +32,15 @@ def convert(core: Core, value: Any, dtype: np.dtype) -> np.ndarray:
     return array.astype(dtype)
 
 
+def is_masked_array(value: Any) -> bool:
+    """True of a masked array. NumPy loads these when they are used first, which takes a while."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(value, masked.MaskedArray)
+
+
 def refuse_masked(name: str, value: Any) -> None:
     """Raise if some numbers of an array are masked: what stands there is not meant."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if is_masked_array(value) and np.ma.is_masked(value):
         raise ShapeError(f"{name} has masked numbers: fill them first, or leave these states out")
 
 

@@ -14,11 +14,11 @@ def source_digest(root: str | os.PathLike[str]) -> str:
     digest = hashlib.sha256()
     for folder, folders, files in os.walk(root):
         folders.sort()
+        place = os.path.relpath(folder, root)
         for name in sorted(files):
             if name.endswith(".py"):
-                path = os.path.join(folder, name)
-                with open(path, "rb") as file:
+                with open(os.path.join(folder, name), "rb", buffering=0) as file:
                     content = file.read()
-                digest.update(f"{os.path.relpath(path, root)}\0{len(content)}\0".encode())
+                digest.update(f"{place}/{name}\0{len(content)}\0".encode())
                 digest.update(content)
     return digest.hexdigest()
