@@ -187,7 +187,7 @@ def walked(policy, count, seconds, command):
     return torch.stack(positions).cpu().numpy(), standing.cpu().numpy()
 
 
-def main(folder: Path, rounds: int = 4, count: int = 128) -> dict[str, float]:
+def main(folder: Path, rounds: int = 12, count: int = 128) -> dict[str, float]:
     """Learn, then trot for ten seconds at 1 m/s; a drawing, and the motion of one robot, go to the folder."""
     start = time.perf_counter()
     policy, curve = learned(rounds, count)
