@@ -2,6 +2,7 @@
 
     compute-sanitizer --tool memcheck python -m tests.soak.sanitized --kinds looped columns
     compute-sanitizer --tool racecheck python -m tests.soak.sanitized --part 0 2
+    compute-sanitizer --tool memcheck python -m tests.soak.sanitized --matrix 200 400    # of `devices`, a part
 
 Batches are small, since everything is a hundred times slower; each kernel has proved itself on several tiles
 for each of two blocks before. Bits are compared with the CPU's too. Prints a line for each kernel.
@@ -66,16 +67,23 @@ def kernels(kinds: list[str]) -> Iterator[tuple[str, Callable[[], str]]]:
         yield str(unit), lambda u=unit: devices.check(u)
 
 
+def matrix(first: int, last: int) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Some of what `devices` compares."""
+    for seed, unit in list(enumerate(devices.units()))[first:last]:
+        yield f"{seed} {unit}", lambda seed=seed: devices.trial(seed)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--part", type=int, nargs=2, default=(0, 1), help="which of how many parts")
     parser.add_argument("--kinds", nargs="*", default=[], choices=("looped", "columns"), help="these too")
+    parser.add_argument("--matrix", type=int, nargs=2, help="instead: from which comparison to which")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing new after so long")
     told = parser.parse_args()
     devices.BATCHES, devices.DISTINCT, devices.NUMBERS, devices.LARGEST = (1, 33), 100, 1, 200
     finish, failed = time.monotonic() + told.seconds, 0
     first, step = told.part
-    todo = list(kernels(told.kinds))[first::step]
+    todo = list(matrix(*told.matrix) if told.matrix else kernels(told.kinds))[first::step]
     for number, (name, run) in enumerate(todo):
         if time.monotonic() > finish:
             print(f"the time is over after {number} of {len(todo)}")
