@@ -2,7 +2,7 @@
 
     compute-sanitizer --tool memcheck python -m tests.soak.sanitized --kinds looped columns
     compute-sanitizer --tool racecheck python -m tests.soak.sanitized --part 0 2
-    compute-sanitizer --tool memcheck python -m tests.soak.sanitized --matrix 200 400    # of `devices`, a part
+    compute-sanitizer --tool memcheck python -m tests.soak.sanitized --matrix 200 400   # a part of `devices`
 
 Batches are small, since everything is a hundred times slower; each kernel has proved itself on several tiles
 for each of two blocks before. Bits are compared with the CPU's too. Prints a line for each kernel.

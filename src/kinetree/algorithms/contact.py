@@ -38,7 +38,7 @@ EARLY = 6  # steps in which the function may rise a little: later that could go 
 def contact_response(
     tree: Sweep, q: Any, v: Any, x: Any, dt: Any, contact_stiffness: Any, contact_dissipation: Any,
     contact_friction: Any, creep: Any, contact_accuracy: Any, added: Any, rub: Any, pulls: Any, *,
-    ground: Any, rubbing: tuple[int, ...] = (), bounded: tuple[Bounds, ...] = (),
+    ground: Any, rubbing: tuple[int, ...] = (), bounded: tuple[Bounds, ...] = (), newton_limit: Any = None,
 ) -> Any:  # fmt: skip
     """The change of velocity by the momentum `x` when points of the model touch the ground or each other;
     their forces and velocities.
@@ -49,7 +49,8 @@ def contact_response(
     of length h = `dt`, and `rub`, dry friction of the joints whose velocities are in `rubbing`, and `pulls`,
     forces along the velocities in `bounded`: offset, slope, and bounds. The solution is unique, and follows
     from the state alone; `contact_accuracy` is the share of the forces that may be missing. Without `ground`
-    nothing touches. Cost O(N) for each of a few Newton steps.
+    nothing touches. Cost O(N) for each of a few Newton steps, of which there are `newton_limit`
+    at most: the forces are what was found then.
 
     Reference: Castro and others (2023); Chan, Golub and Mulet (1999) for the duals.
     """
@@ -124,14 +125,13 @@ def contact_response(
         ends = [x + y for term in own for k in range(term.count) for x, y in zip(term.u[k], term.du[k])]
         return [*(x + y for x, y in zip(found, step)), *ends]
 
-    def is_done(*state: Any) -> Any:
-        return search.is_over(state[-1], allowed)
-
     for term in watched:
         term.begin()
     state = [0.0] * sum(len(v[i]) for i in loaded), 1.0, 0.0, 2.0
-    d, s, turn, lack = tree.repeat(STEPS, newton, *state, until=is_done)
-    search.require_end(lack, allowed, tree.model)
+    most, is_done = newton_limit or STEPS, lambda *state: search.is_over(state[-1], allowed)
+    d, s, turn, lack = tree.repeat(most, newton, *state, until=is_done)
+    if newton_limit is None:
+        search.require_end(lack, allowed, tree.model)
     parts = iter(search.cut(d, [len(v[i]) for i in loaded]))
     for i in nodes:
         rest.move(i, Coordinates(next(parts))) if i in on_paths else rest.answer(i, 1 - s)

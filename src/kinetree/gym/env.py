@@ -59,7 +59,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             "contact_friction", "contact_stiffness", "contact_dissipation", "creep", "gravity", "parameters",
             "kp", "kd"; and whatever else the functions take, such as a command to follow.
         push: a `kt.gym.Push`, if robots are pushed now and then.
-        ground: as for `kt.simulate`.
+        ground, newton_limit: as for `kt.simulate`.
         autoreset_mode: "next_step", "same_step" or "disabled", or one of Gymnasium's: the step after the
             end of an episode starts a new one and ignores the action; the same step does, with the last
             observation in infos["final_obs"]; or `reset(options={"reset_mask": ...})` does.
@@ -100,6 +100,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         randomize: Mapping[str, Any] | None = None,
         push: Push | None = None,
         ground: Any = True,
+        newton_limit: int | None = None,
         autoreset_mode: Any = "next_step",
         dtype: Literal["float32", "float64"] = "float32",
         backend: Literal["numpy", "torch", "jax"] = "numpy",
@@ -126,7 +127,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             raise ArgumentError(f"VectorEnv: push must be a kt.gym.Push, got {push!r}")
         pushed = None if push is None else push.checked(model)
         waits = self.mode == "next_step"
-        self.task = Task(model, driven, functions, steps, dt, draws, pushed, limit, waits)
+        self.task = Task(model, driven, functions, steps, dt, draws, pushed, limit, waits, newton_limit)
         self._spaces(gymnasium)
         self._ready = False
         self._seed: int | None = None

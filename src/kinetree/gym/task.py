@@ -21,7 +21,7 @@ from kinetree.gym.drive import Drive
 from kinetree.gym.pushes import NEEDED, Push
 from kinetree.model import Model
 from kinetree.motion.contact import INPUTS as CONTACT
-from kinetree.motion.contact import contact_step, resolved
+from kinetree.motion.contact import contact_step, limit_of, resolved
 from kinetree.motion.steps import step
 from kinetree.ops import expr as ex
 from kinetree.ops.control import repeat, trust
@@ -47,14 +47,17 @@ class Task:
         push: if robots are pushed.
         limit: the number of actions after which an episode is truncated.
         waits: a robot whose episode is over waits for one action, which does nothing.
+        newton_limit: how many Newton steps for contact there may be in each step.
     """
 
     def __init__(
         self, model: Model, drive: Drive, functions: dict[str, Function], steps: int, dt: float, draws: Draws,
         push: Push | None = None, limit: float = math.inf, waits: bool = False,
+        newton_limit: int | None = None,
     ):  # fmt: skip
         self.model, self.drive, self.functions, self.steps, self.dt = model, drive, functions, steps, dt
         self.draws, self.push, self.limit, self.waits = draws, push, limit, waits
+        self.newton_limit = limit_of(newton_limit)
         self.ground = draws.ground = resolved(model, draws.ground, "discrete", "VectorEnv")
         drawn = draws.names
         n = drive.size
@@ -120,7 +123,10 @@ class Task:
 
     def advance(self) -> OwnFunction:
         """`_advanced`, the same object for equal tasks: their kernels are found again."""
-        facts = self.drive, self.steps, self.dt, self.push, self.limit, self.waits, self.ground, self.drawn
+        facts = (
+            self.drive, self.steps, self.dt, self.push, self.limit, self.waits, self.ground, self.drawn,
+            self.newton_limit,
+        )  # fmt: skip
         key = "advance", *self.functions.items(), _digest(facts)
         return self.model.memo(key, self._advanced)
 
@@ -225,7 +231,8 @@ class Task:
         def one(q: Any, v: Any, force: Any, velocity: Any) -> tuple:
             if self.ground is None:
                 return *step(model, q, v, dt=dt, ground=False, **acting), points, points
-            return contact_step(model, q, v, dt=dt, ground=self.ground, **acting, **felt)[:4]
+            most = {"ground": self.ground, "newton_limit": self.newton_limit}
+            return contact_step(model, q, v, dt=dt, **most, **acting, **felt)[:4]
 
         q, v, force, velocity = repeat(self.steps, one, given["q"], given["v"], points, points)
         after = {"q": q, "v": v, "force": force, "velocity": velocity, "action": action}

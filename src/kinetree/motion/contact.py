@@ -43,6 +43,7 @@ class Contact(NamedTuple):
     friction: Any = None
     creep: Any = None
     accuracy: Any = None
+    newton_limit: int | None = None
 
     def numbers(self, model: Model) -> list[Any]:
         """Stiffness, dissipation and friction of each point, the speed of creep, and the accuracy."""
@@ -92,6 +93,16 @@ def _floats(model: Model) -> bool:
     return False
 
 
+def limit_of(given: Any) -> int | None:
+    """How many Newton steps there may be, if that is limited."""
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
+        raise ArgumentError(
+            "newton_limit must be a whole number of Newton steps, at least 1, or None for as many as are "
+            f"needed, got {given!r}"
+        )
+    return given
+
+
 def _points(model: Model) -> int:
     """How many points can touch the ground or other bodies."""
     return SIZES["points"](model)
@@ -124,7 +135,7 @@ def touching_step(
     joints = joints.straightened(v, carrying(model, bodies, drives))
     span, tau, offset, slope, bounded = joints
     force = tau + flight.gyroscopic_difference(model, v, h)
-    tree, more = model.spanning_tree, dict[str, Any]()
+    tree, more = model.spanning_tree, dict[str, Any](newton_limit=limit_of(contact.newton_limit))
     if not joints.is_nothing:
         force = force + span.force(offset - slope * span.velocities(v))
         more["added"] = slope * h
@@ -162,6 +173,7 @@ def contact_step(
     contact_friction: Array | None = None,
     creep: Any = None,
     contact_accuracy: Any = None,
+    newton_limit: int | None = None,
 ) -> tuple[Array, ...]:
     """`kt.step` with contact, and what the points feel: their forces and velocities in world axes; and how
     many Newton steps it took."""
@@ -169,7 +181,7 @@ def contact_step(
     if below is None:
         raise ArgumentError(f"model {model.name!r} touches nothing: it needs geometry, and a ground")
     felt = Contact(
-        below, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy
+        below, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy, newton_limit
     )
     return touching_step(model, q, v, tau, f_ext, dt, Servo(kp, kd, setpoint), passive, limits, felt)
 
@@ -242,6 +254,7 @@ def contact_forces(
     contact_friction: Array | None = None,
     creep: Any = None,
     contact_accuracy: Any = None,
+    newton_limit: int | None = None,
 ) -> Array:
     """The force of the ground on each point of `model.contact_points` during a step, in world axes.
 
@@ -265,5 +278,5 @@ def contact_forces(
     given |= {"contact_dissipation": contact_dissipation, "contact_friction": contact_friction}
     more = {"creep": creep, "contact_accuracy": contact_accuracy}
     given = {name: x for name, x in {**given, **more, "f_ext": f_ext}.items() if x is not None}
-    options = {"passive": passive, "limits": limits, "ground": ground}
+    options = {"passive": passive, "limits": limits, "ground": ground, "newton_limit": newton_limit}
     return contact_step(model, q, v, tau, dt=dt, **given, **options)[2]

@@ -25,7 +25,7 @@ from kinetree.stages.function import Function
 from kinetree.stages.own import FUNCTIONS
 from kinetree.sweep.signature import MODEL_INPUTS, Argument
 
-OPTIONS = ("integrator", "passive", "limits", "constraints", "ground")
+OPTIONS = ("integrator", "passive", "limits", "constraints", "ground", "newton_limit")
 STATE = ("t", "q", "v", "tau")  # what a control sees; tau is what those before it gave together
 ACTIONS = ("tau", "f_ext", "kp", "kd", "setpoint")  # what it may give, and what callers give instead
 RESTART = ("over", "q_start", "v_start")  # whether a state starts again before the step, and from where
@@ -89,7 +89,7 @@ class Rollout(Function):
         """The options of a job: the caller's, and what else decides the program."""
         laws = [(c.name, *sorted(c.options.items()), c.sees_numbers) for c in self.controls]
         counts = (self.records, self.steps, self.watched, self.stopping, *laws)
-        return options | {"counts": counts}
+        return self.options | options | {"counts": counts}
 
     # -- one state of a model as a program
 

@@ -58,6 +58,7 @@ def simulate(
     contact_dissipation: Any = None,
     creep: Any = None,
     contact_accuracy: Any = None,
+    newton_limit: int | None = None,
 ) -> Trajectory:
     """The motion from (`q0`, `v0`) on, for `duration` seconds in steps of `dt`.
 
@@ -113,6 +114,8 @@ def simulate(
         creep: speed below which points that touch hold, (...), m/s.
         contact_accuracy: share of all contact forces that may be missing when the Newton steps for them end,
             (...).
+        newton_limit: how many Newton steps for contact there may be in a step, such as 4; None for as many as
+            are needed. What is missing of the forces is left to the next step.
 
     Returns:
         A `Trajectory`.
@@ -149,7 +152,7 @@ def simulate(
     settings = {
         "integrator": integrator, "dt": dt, "record": record, "passive": passive, "limits": limits, "t0": t0,
         "constraints": (constraints,) if isinstance(constraints, Constraint) else tuple(constraints),
-        "ground": below or False,
+        "ground": below or False, "newton_limit": contact.limit_of(newton_limit),
     }  # fmt: skip
     if is_on_device(q0) or is_on_device(v0):
         given |= {"parameters": parameters, "gravity": gravity}

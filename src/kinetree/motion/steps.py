@@ -48,6 +48,7 @@ def step(
     contact_friction: Array | None = None,
     creep: Any = None,
     contact_accuracy: Any = None,
+    newton_limit: int | None = None,
 ) -> tuple[Array, Array]:
     """The state (q, v) after a step of `dt` seconds, with `tau` and `f_ext` constant during the step.
 
@@ -72,7 +73,8 @@ def step(
     `ground`: what the points of the model touch (discrete only): a `kt.Ground` or `kt.Heightfield`, False for
     nothing, or True for the ground of the model, which is the plane z = 0 if it says nothing and has a
     floating base. With contact the step is the minimum of one convex function (`kt.contact_forces` says
-    more), found by a few Newton steps that cost a forward dynamics each.
+    more), found by a few Newton steps that cost a forward dynamics each; `newton_limit` is how many there may
+    be (as many as needed if None): what is missing then is missing in this step.
 
     Reference: discrete steps, Castro and others (2023); Munthe-Kaas (1998) for Runge-Kutta
     methods on groups; Marsden and West (2001), Lee and others (2016) for variational integrators.
@@ -83,8 +85,9 @@ def step(
     has_bounds = limits and servo.is_there and integrator == "discrete" and bool(effort_limits(model))
     if below is not None or (has_bounds and not constraints):
         felt = Contact(
-            below, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy
-        )
+            below, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy,
+            newton_limit,
+        )  # fmt: skip
         after = contact.touching_step(model, q, v, tau, f_ext, dt, servo, passive, limits, felt)
         return after[0], after[1]
     acting = Forces(tau, f_ext, servo, passive, limits, constraints)

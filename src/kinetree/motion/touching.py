@@ -71,6 +71,7 @@ class Touching:
         given: dict[str, Any] = {name: self.extra[name] for name in names if name in self.extra}
         given |= self._model_inputs() | ({} if self.f_ext is None else {"f_ext": self.f_ext})
         chosen = {name: self.settings[name] for name in ("dt", "passive", "limits", "ground")}
+        chosen["newton_limit"] = self.settings.get("newton_limit")
         return contact.contact_step(self.model, self.q, self.v, self.tau, **given, **chosen)[2:]
 
     @property
