@@ -52,11 +52,11 @@ def test_steps_with_contact(together):
 
 
 def test_what_the_assembler_is_told(tmp_path):
-    """Warps meet before each record, each step and each Newton step, and nowhere else."""
+    """Warps meet before each record, each step, each Newton step, and those with stops, and nowhere else."""
     threads = TOGETHER["float32"]
     made = emit_gpu(hops(50).program(0), "float32", "rows", large=False, together=threads)
     text = cuda_kernels.assemble(made.text, "sm_90")
-    assert text.count("bar.red.popc") == text.count("vote.sync.all") == 1
+    assert text.count("bar.red.popc") == text.count("vote.sync.all") == 2
     assert text.count("bar.sync") == 2 and f".maxntid {threads}" in text
     if shutil.which("ptxas"):
         (tmp_path / "k.ptx").write_text(text)

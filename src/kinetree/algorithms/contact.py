@@ -3,9 +3,7 @@
     d = argmin 1/2 d^T (M + A) d - x . d + sum h N(u)        u = J (v + d) of each point, and joint that rubs
 
 What touches the ground enlarges the inertia of its body alone, so that a Newton step is one sweep inward and
-one outward; what touches another body ties two paths to a knot (`knots.py`). Where minus the gradient is
-s x + h J^T (f - z), a step of length a leaves s (1 - a) of s and z + a (f - G du - z) of z: after one full
-step only the remainder f - z of the forces counts.
+one outward (`contact_newton.py`); what touches another body ties two paths to a knot (`knots.py`).
 """
 
 from __future__ import annotations
@@ -14,18 +12,15 @@ from typing import Any
 
 from kinetree import ops
 from kinetree.algorithms import contact_search as search
-from kinetree.algorithms.contact_calm import Calm
 from kinetree.algorithms.contact_joints import Bounded, Bounds, Rubs, bounded_joints
+from kinetree.algorithms.contact_newton import Given, Minimum, least
 from kinetree.algorithms.contact_pairs import pair_patches
-from kinetree.algorithms.contact_patch import by_node, patches_of
+from kinetree.algorithms.contact_patch import patches_of
 from kinetree.algorithms.knotted import freeing
-from kinetree.spatial import Coordinates, Force, Motion, Subspace, Transform
+from kinetree.spatial import Coordinates, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
 STEPS = 30  # Newton steps at most; 3 to 4 are usual
-NEAR = 1e-4  # of all forces, what may be missing for a full step to be taken unseen
-FEW, STEADY = 1.5, 1e4  # after so few steps what is missing counts more: in steady motion it adds up
-EARLY = 6  # steps in which the function may rise a little: later that could go on for ever
 
 
 @algorithm(
@@ -70,45 +65,17 @@ def contact_response(
     terms: list[Any] = [*(patch for patch, _ in patches), *(pair for pair, _ in pairs)]
     terms += [Rubs(tree, rubs, dt)] if rubs else []
     terms += [Bounded(tree, group, dt) for group in limited if group]
-    watched = [Calm(term) if term.mostly_calm else term for term in terms]
-    touched = [patch.body for patch, _ in patches] + [i for pair, _ in pairs for i in pair.bodies]
-    on_paths = tree.paths([*touched, *(i for group in (rubs, *limited) for i, *_ in group)])
-    loaded = [i for i in nodes if i in on_paths]
-    carried = by_node(tree, loaded, zip((patch.body for patch, _ in patches), watched))
     extended = [i for i in nodes if not all(ops.is_literal(y) and y == 0 for y in added[i])]
     inertia = {i: tree.reflected(i, q[i], added[i]) for i in extended}
-    free = freeing(tree, nodes, [pair for pair, _ in pairs])
-    rest = free(tree, q, X, S, {i: x[i] for i in nodes}, inertia)
-    for i in nodes:
-        rest.I[i], rest.p[i] = tree.inertia(i), tree.zero(i, Force)
-    slack = rest.inward(i for i in reversed(nodes) if i not in on_paths)  # the same in all Newton steps
+    knotted = freeing(tree, nodes, [pair for pair, _ in pairs])
     allowed = search.permitted(contact_accuracy, next((y for i in nodes for y in v[i]), 0.0))
-    weight = tree.model.total_mass * 1e-3
 
-    def newton(d: Any, s: Any, turn: Any, lack: Any) -> tuple:
-        now = free(tree, q, X, S, {i: x[i] * s for i in loaded}, dict(inertia))
-        for i in loaded:
-            now.I[i], now.p[i] = rest.I[i], rest.p[i] * s
-        for term in watched[len(patches) :]:
-            term.load(now)
-        decrement = now.inward(reversed(loaded), carried) + s * s * slack
-        step = now.outward(loaded)
-        sums = search.total(term.moved(now) for term in watched)
-        is_early = ops.less(turn, EARLY)
-        rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(is_early, 0.1, 1e-3))
-        full = ops.where(search.is_over(lack, allowed), 0.0, 1.0)  # over: only others in a batch go on
-        limits = full, ops.where(is_early, float(search.SHORT), float(search.SEARCH))
-        a = search.least(tree, watched, dt, sums, decrement, rising, limits)
-        missing, size = search.total(term.advance(a) for term in watched)
-        s = s - a * s
-        lack = missing * (dt * dt) / (size * (dt * dt) + weight * weight) + s * s
-        lack = ops.where(ops.less(turn, FEW), STEADY * lack, lack)
-        lack = ops.where(ops.less(decrement, 1e-3 * weight * allowed), 0.0, lack)  # it was the minimum before
-        return [x + a * y for x, y in zip(d, step)], s, turn + 1, lack
+    def free(push: dict[Any, Any]) -> Any:
+        return knotted(tree, q, X, S, push, dict(inertia))
 
     def corrected(found: list[Any]) -> list[Any]:
         """What one more Newton step makes of the minimum: how it changes with all that it depends on."""
-        now = free(tree, q, X, S, {i: x[i] for i in nodes}, dict(inertia))
+        now = free({i: x[i] for i in nodes})
         for i, part in zip(nodes, search.cut(found, [len(v[i]) for i in nodes])):
             now.move(i, Coordinates(part))
             now.I[i], now.p[i] = tree.inertia(i), tree.inertia(i) @ now.A[i]
@@ -125,21 +92,16 @@ def contact_response(
         ends = [x + y for term in own for k in range(term.count) for x, y in zip(term.u[k], term.du[k])]
         return [*(x + y for x, y in zip(found, step)), *ends]
 
-    for term in watched:
-        term.begin()
-    state = [0.0] * sum(len(v[i]) for i in loaded), 1.0, 0.0, 2.0
-    most, is_done = newton_limit or STEPS, lambda *state: search.is_over(state[-1], allowed)
-    d, s, turn, lack = tree.repeat(most, newton, *state, until=is_done)
+    whole = Minimum(Given(tree, nodes, x, dt, allowed, free), terms)
+    d, s, turn, lack = least(whole, newton_limit or STEPS)
     if newton_limit is None:
         search.require_end(lack, allowed, tree.model)
-    parts = iter(search.cut(d, [len(v[i]) for i in loaded]))
-    for i in nodes:
-        rest.move(i, Coordinates(next(parts))) if i in on_paths else rest.answer(i, 1 - s)
-    velocities = [x for term in terms for k in range(term.count) for x in term.end(rest, k)]
-    found = tree.implied([*(x for i in nodes for x in rest.a[i]), *velocities], corrected)
+    changes = whole.all_moved(d, s)
+    velocities = [x for term in terms for k in range(term.count) for x in term.end(whole.rest, k)]
+    found = tree.implied([*changes, *velocities], corrected)
     change, force, velocity = tree.coordinates(), tree.array("points", 3), tree.array("points", 3)
-    *changes, ends = search.cut(found, [*(len(v[i]) for i in nodes), len(velocities)])
-    for i, part in zip(nodes, changes):
+    *parts, ends = search.cut(found, [*(len(v[i]) for i in nodes), len(velocities)])
+    for i, part in zip(nodes, parts):
         change[i] = part
     numbers = [(patch, k, place) for patch, places in (*patches, *pairs) for k, place in enumerate(places)]
     for (patch, k, place), end in zip(numbers, search.cut(ends, [3] * len(numbers))):

@@ -20,24 +20,22 @@ class AtJoints(Terms):
 
     def __init__(self, tree: Sweep, joints: Sequence[tuple[Any, int, Any, Any]], h: Any):
         super().__init__(tree, len(joints), h, False)
-        self.joints, self.load_width = joints, 2 * len(joints)
+        self.joints = joints
         self.start = [[u] for _, _, u, _ in joints]
+
+    @property
+    def acts_on(self) -> list[Any]:
+        return [node for node, *_ in self.joints]
 
     def along(self, sweep: Any, k: Any) -> Numbers:
         node, place, *_ = self.joints[k]
         return (sweep.spread(node)[place],)
 
-    def loads(self) -> list[Any]:
-        loads = []
-        for k in range(self.count):
+    def load(self, sweep: Any) -> None:
+        for k, (node, place, *_) in enumerate(self.joints):
             law = self.now(k)
             slope, pull = law.fall(self.w[k], (1,))[0], law.force[0] - self.z[k][0]
-            loads += [self.h * slope, self.h * pull]
-        return loads
-
-    def lay(self, sweep: Any, loads: Sequence[Any]) -> None:
-        for (node, place, *_), slope, pull in zip(self.joints, loads[::2], loads[1::2]):
-            sweep.brake(node, place, slope, pull)
+            sweep.brake(node, place, self.h * slope, self.h * pull)
 
 
 class Rubs(AtJoints):
@@ -70,13 +68,14 @@ class Bounded(AtJoints):
     def unpack(self, k: Any, u: Numbers, row: Numbers) -> Law:
         return self.law(k, u)
 
-    def calm(self, k: Any, u: Any, flag: Any) -> Any:
-        for offset, slope, low, high, _ in self.joints[k][3]:
-            line, around = offset - slope * u, AROUND * slope
-            if low is not None:
-                flag = ops.where(ops.less(low + around, line), flag, 0.0)
-            if high is not None:
-                flag = ops.where(ops.less(line, high - around), flag, 0.0)
+    def calm(self, velocities: Sequence[Any], flag: Any) -> Any:
+        for (*_, parts), u in zip(self.joints, velocities):
+            for offset, slope, low, high, _ in parts:
+                line, around = offset - slope * u, AROUND * slope
+                if low is not None:
+                    flag = ops.where(ops.less(low + around, line), flag, 0.0)
+                if high is not None:
+                    flag = ops.where(ops.less(line, high - around), flag, 0.0)
         return flag
 
 

@@ -47,6 +47,10 @@ class PairPatch(Patch):
             pressing = (depth, stiffness * touch.share, dissipation, leaving_of(depth, dissipation))
             self.facts[k] = [*pressing, friction * pressure(*pressing, u[2], 0)[0]]
 
+    @property
+    def acts_on(self) -> list[Any]:
+        return list(self.bodies)
+
     def moving(self, sweep: Any) -> Motion:
         """How the first body moves against the second in a step."""
         a, b = self.bodies

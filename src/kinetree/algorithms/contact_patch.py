@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kinetree import ops
@@ -23,7 +23,7 @@ FEW, MANY = 8, 24  # points of a body that are not worth a loop, if a model has 
 class Patch(Terms):
     """Points of one body that can touch. Velocities in the axes (t1, t2, n) of the ground."""
 
-    width, duals, kept, load_width = 3, 2, 3, 27
+    width, duals, kept = 3, 2, 3
 
     def __init__(
         self, tree: Sweep, body: Any, points: Sequence[Any], given: Sequence[Any], P: Any, V: Any,
@@ -67,6 +67,9 @@ class Patch(Terms):
     def along(self, sweep: Any, k: Any) -> Numbers:
         return (self.way(k) @ sweep.A[self.body]).linear
 
+    def load(self, sweep: Any) -> None:
+        self.lay(sweep, self.loads())
+
     def loads(self) -> Any:
         """h X^T G X (21 numbers), and h X^T (z - f), of all points."""
         total = self.tree.totals(27, self.loops)
@@ -85,12 +88,14 @@ class Patch(Terms):
         sweep.I.add(self.body, ArticulatedInertia().with_parts(loads[:21]).tagged(frame))
         sweep.p.add(self.body, Force.from_components(loads[21:], frame))
 
-    def calm(self, k: Any, u: Any, flag: Any) -> Any:
-        return ops.where(ops.less(self.facts[k][0], self.h * (u - AROUND)), flag, 0.0)
+    def calm(self, velocities: Sequence[Any], flag: Any) -> Any:
+        for k, u in enumerate(velocities):
+            flag = ops.where(ops.less(self.facts[k][0], self.h * (u - AROUND)), flag, 0.0)
+        return flag
 
     def end(self, sweep: Any, k: Any) -> Numbers:
         """The velocity that was found; along the ground, one without friction may not have been followed."""
-        *across, normal = self.u[k]
+        *across, normal = super().end(sweep, k)
         holds = ops.less(0.0, self.facts[k][-1])
         moved = self.moved_from_start(sweep, k)
         return [*(ops.where(holds, x, y) for x, y in zip(across, moved)), normal]
@@ -114,13 +119,4 @@ def patches_of(tree: Sweep, given: Sequence[Any], *more: Any) -> list[tuple[Patc
         others = tree.paths([other for other, _ in groups if other != body])
         patch.mostly_calm = not patch.loops and body._replace(member=None) in others  # a trunk, not a foot
         found.append((patch, places))
-    return found
-
-
-def by_node(tree: Sweep, nodes: Sequence[Any], patches: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """The patches of each node, by their bodies: of the nodes on the path of a body, its own is the last."""
-    found: dict[Any, Any] = {i: [] for i in nodes}
-    for body, patch in patches:
-        path = tree.paths([body])
-        found[next(i for i in reversed(nodes) if i in path)].append(patch)
     return found

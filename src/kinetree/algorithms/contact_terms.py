@@ -20,8 +20,8 @@ class Terms:
 
     width, duals, kept = 1, 1, 5
 
-    load_width: int  # how many numbers `loads` gives
-    mostly_calm = False  # whether it pays to see first if anything is felt at all
+    body: Any = None  # the one that all of them act on, if there is one
+    mostly_calm = False  # whether they mostly feel nothing: stops, points of bodies that carry others
     start: Any  # rows: the velocities at the beginning
 
     def __init__(self, tree: Sweep, count: int, h: Any, loops: bool):
@@ -48,21 +48,17 @@ class Terms:
         """What one feels at a velocity."""
         raise NotImplementedError
 
-    def loads(self) -> list[Any]:
-        """Numbers of h G and of h (f - z), where nothing is felt zeros."""
-        raise NotImplementedError
-
-    def lay(self, sweep: Any, loads: Sequence[Any]) -> None:
-        """Add them to inertias, and to what pulls."""
-        raise NotImplementedError
-
     def load(self, sweep: Any) -> None:
         """Add h G to inertias, and h (f - z) to what pulls."""
-        self.lay(sweep, self.loads())
+        raise NotImplementedError
 
-    def calm(self, k: Any, u: Any, flag: Any) -> Any:
-        """The flag, or 0 if it may feel something where u is the last number of its velocity. If it feels
-        nothing at two velocities, it feels nothing between them."""
+    @property
+    def acts_on(self) -> list[Any]:
+        """Bodies, or nodes."""
+        return [self.body]
+
+    def calm(self, velocities: Sequence[Any], flag: Any) -> Any:
+        """The flag, or 0 if one may feel something: the last number of the velocity of each."""
         raise NotImplementedError
 
     def along(self, sweep: Any, k: Any) -> Numbers:
@@ -133,10 +129,15 @@ class Terms:
 
     def end(self, sweep: Any, k: Any) -> Numbers:
         """The velocity that was found."""
-        return self.u[k]
+        return self.moved_from_start(sweep, k) if self.mostly_calm else self.u[k]
 
-    def settle(self, sweep: Any) -> None:
-        """Stand at the end of a step from the beginning, with duals that are right there."""
+    def renew(self) -> None:
+        """Put the duals to where they are right, as what is felt besides changes."""
+        for k in self.each():
+            self.w[k] = list(self.now(k).t)
+
+    def settle(self, sweep: Any, fresh: bool = False) -> None:
+        """Stand at the end of a step from the beginning, with duals that are right there, or zero."""
         for k in self.each():
             u = self.moved_from_start(sweep, k)
-            self.stand(k, u, list(self.law(k, u).t))
+            self.stand(k, u, [0.0] * self.duals if fresh else list(self.law(k, u).t))

@@ -155,9 +155,6 @@ class EagerSweep(Sweep):
     def each(self, count: int, loops: bool) -> Iterator[Any]:
         return memory.each(self.graph, count, loops)
 
-    def unless(self, flag: Any, row: Any, body: Callable[[], Sequence[Any]]) -> list[Any]:
-        return memory.unless(self.graph, flag, row, body)
-
     def totals(self, width: int, loops: bool) -> Any:
         return memory.totals(self.graph, width, loops)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,18 +86,6 @@ def each(graph: Graph | None, count: int, loops: bool) -> Iterator[Any]:
         return
     with graph.loop(count) as k:
         yield k
-
-
-def unless(graph: Graph | None, flag: Any, row: Any, body: Callable[[], Sequence[Any]]) -> list[Any]:
-    """The numbers of a row, after a body has written it; where a flag is 1 in all states, the body is left
-    out, and the row stays as it is."""
-    if graph is None:
-        if not np.all(np.asarray(flag[0][0]) >= 1.0):
-            row[0] = body()
-        return row[0]
-    with graph.loop(1, until=flag.array):
-        row[0] = body()
-    return row[0]
 
 
 def totals(graph: Graph | None, width: int, loops: bool) -> Any:

@@ -180,11 +180,6 @@ class Sweep(ABC):
         """The places of rows, in a loop if it is one where programs are recorded."""
         raise TraceError("a loop of its own cannot be traced within loops over the tree")
 
-    def unless(self, flag: Any, row: Any, body: Callable[[], Sequence[Any]]) -> list[Any]:
-        """The numbers that a body gives, kept in a row: where a flag, a row of one number, is 1, the body may
-        be left out, and must give again what is in the row."""
-        raise TraceError("a loop of its own cannot be traced within loops over the tree")
-
     def totals(self, width: int, loops: bool) -> Any:
         """So many sums, that `add(*numbers)` adds to within `each`, and whose `values()` are read after."""
         raise TraceError("a loop of its own cannot be traced within loops over the tree")

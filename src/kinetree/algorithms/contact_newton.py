@@ -1,0 +1,139 @@
+"""Newton steps towards the minimum of a step with contact, with all of its terms or without some.
+
+A step frees the nodes that terms act on; all others are freed once. Where minus the gradient is
+s x + h J^T (f - z), a step of length a leaves s (1 - a) of s and z + a (f - G du - z) of z: after one full
+step only the remainder f - z of the forces counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from kinetree import ops
+from kinetree.algorithms import contact_search as search
+from kinetree.algorithms.contact_terms import Terms
+from kinetree.spatial import Coordinates, Force
+from kinetree.sweep import Sweep
+
+NEAR = 1e-4  # of all forces, what may be missing for a full step to be taken unseen
+FEW, STEADY = 1.5, 1e4  # after so few steps what is missing counts more: in steady motion it adds up
+EARLY = 6  # steps in which the function may rise a little: later that could go on for ever
+
+
+class Given(NamedTuple):
+    """What a minimum depends on, besides its terms."""
+
+    tree: Sweep
+    nodes: Sequence[Any]
+    x: Any
+    h: Any
+    allowed: Any  # of all forces, what may be missing, squared
+    free: Callable[..., Any]  # takes what pulls, and inertia added to joints; gives a `Freed`
+
+
+class Minimum:
+    """A minimum with some terms, of which one with fewer terms may be made."""
+
+    def __init__(self, given: Given, terms: Sequence[Terms], larger: Minimum | None = None):
+        self.given, self.terms = given, list(terms)
+        tree = given.tree
+        nodes: Sequence[Any] = larger.loaded if larger else given.nodes
+        on_paths = tree.paths([i for term in terms for i in term.acts_on])
+        self.nodes = nodes
+        self.loaded: list[Any] = [i for i in nodes if i in on_paths]
+        self.rest = given.free({i: given.x[i] for i in nodes})
+        for i in nodes:
+            if larger:
+                self.rest.I[i], self.rest.p[i] = larger.rest.I[i], larger.rest.p[i]
+            else:
+                self.rest.I[i], self.rest.p[i] = tree.inertia(i), tree.zero(i, Force)
+        slack = self.rest.inward(i for i in reversed(nodes) if i not in on_paths)
+        self.slack: Any = slack + larger.slack if larger else slack
+        self.carried = self._carried()
+
+    def _carried(self) -> dict[Any, list[Terms]]:
+        """The terms of each node that are put on it when it is its turn."""
+        tree, found = self.given.tree, dict[Any, Any]((i, []) for i in self.loaded)
+        for term in self.terms:
+            if term.body is not None:
+                path = tree.paths([term.body])
+                found[next(i for i in reversed(self.loaded) if i in path)].append(term)
+        return found
+
+    def newton(self, d: Any, s: Any, turn: Any, lack: Any) -> tuple:
+        """One step: the change of velocity, s, the number of steps, and what is missing, squared."""
+        tree, terms, x, h, rest = self.given.tree, self.terms, self.given.x, self.given.h, self.rest
+        now = self.given.free({i: x[i] * s for i in self.loaded})
+        for i in self.loaded:
+            now.I[i], now.p[i] = rest.I[i], rest.p[i] * s
+        for term in terms:
+            if term.body is None:
+                term.load(now)
+        decrement = now.inward(reversed(self.loaded), self.carried) + s * s * self.slack
+        step = now.outward(self.loaded)
+        sums = search.total(term.moved(now) for term in terms)
+        is_early = ops.less(turn, EARLY)
+        rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(is_early, 0.1, 1e-3))
+        full = ops.where(self.is_done(lack), 0.0, 1.0)  # done: only others in a batch go on
+        limits = full, ops.where(is_early, float(search.SHORT), float(search.SEARCH))
+        a = search.least(tree, terms, h, sums, decrement, rising, limits)
+        missing, size = search.total(term.advance(a) for term in terms)
+        s = s - a * s
+        weight = tree.model.total_mass * 1e-3
+        lack = missing * (h * h) / (size * (h * h) + weight * weight) + s * s
+        lack = ops.where(ops.less(turn, FEW), STEADY * lack, lack)
+        was_least = ops.less(decrement, 1e-3 * weight * self.given.allowed)
+        return [x + a * y for x, y in zip(d, step)], s, turn + 1, ops.where(was_least, 0.0, lack)
+
+    def is_done(self, *state: Any) -> Any:
+        return search.is_over(state[-1], self.given.allowed)
+
+    def found(self, most: int, d: Sequence[Any], s: Any, lack: Any) -> Any:
+        """What `newton` gives in the end, after so many steps at most."""
+        return self.given.tree.repeat(most, self.newton, d, s, 0.0, lack, until=self.is_done)
+
+    def all_moved(self, d: Sequence[Any], s: Any) -> list[Any]:
+        """The velocities of all nodes, which move in `rest`, from those of the loaded ones."""
+        parts = iter(search.cut(d, [len(self.given.x[i]) for i in self.loaded]))
+        loaded = set(self.loaded)
+        for i in self.nodes:
+            self.rest.move(i, Coordinates(next(parts))) if i in loaded else self.rest.answer(i, 1 - s)
+        return [x for i in self.nodes for x in self.rest.a[i]]
+
+
+def least(whole: Minimum, most: int) -> Any:
+    """What `newton` gives in the end, after `most` steps at most.
+
+    First without the terms that mostly feel nothing: where they feel nothing there, it is the minimum with
+    them too. Else it is found with all of them from there on, or at once if one is felt from the beginning.
+    """
+    tree, x, terms = whole.given.tree, whole.given.x, whole.terms
+    seldom = [term for term in terms if term.mostly_calm]
+    often = [term for term in terms if not term.mostly_calm]
+    for term in often:
+        term.begin()
+    if not seldom:
+        return whole.found(most, [0.0] * sum(len(x[i]) for i in whole.loaded), 1.0, 2.0)
+    fewer = Minimum(whole.given, often, whole)
+    calm: Any = 1.0
+    for term in seldom:
+        calm = term.calm([term.start[k][-1] for k in range(term.count)], term.calm([0.0] * term.count, calm))
+    begin = ops.where(ops.less(0.5, calm), 2.0, 0.0)
+    d, s, turn, lack = [0.0] * sum(len(x[i]) for i in fewer.loaded), 1.0 - calm, 0.0, 0.0
+    if often:
+        d, s, turn, lack = fewer.found(most, d, 1.0, begin)
+    d = fewer.all_moved(d, s)
+    for term in seldom:
+        calm = term.calm([term.moved_from_start(fewer.rest, k)[-1] for k in range(term.count)], calm)
+    is_calm = ops.less(0.5, calm)
+
+    def go_on(d: Any, s: Any, turn: Any, lack: Any) -> tuple:
+        for term in often:
+            term.renew()
+        for term in seldom:
+            term.settle(fewer.rest, fresh=True)
+        d, s, more, lack = whole.found(most, d, s, ops.where(is_calm, 0.0, 2.0))
+        return d, s, turn + more, lack
+
+    return tree.repeat(1, go_on, d, s, turn, lack, until=lambda *_: is_calm)
