@@ -111,6 +111,13 @@ def test_a_file_behind_a_link_is_seen(root, reads) -> None:
     assert source_digest(root) != before
 
 
+def test_a_link_to_nowhere_is_no_file(root, reads) -> None:
+    """Emacs marks a file that is being edited by one."""
+    before = source_digest(root)
+    (root / ".#a.py").symlink_to("someone@somewhere.4711")
+    assert source_digest(root) == before
+
+
 @remembering
 def test_one_entry_for_a_folder(root, reads, empty_cache) -> None:
     for k in range(4):

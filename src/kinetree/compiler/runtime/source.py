@@ -50,7 +50,7 @@ def _files(root: str | os.PathLike[str]) -> Files:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
-                elif entry.name.endswith(".py"):
+                elif entry.name.endswith(".py") and entry.is_file():  # no link to nowhere, as editors leave
                     found.append(entry)
     return sorted(found, key=lambda entry: entry.path)
 
