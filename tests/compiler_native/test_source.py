@@ -11,8 +11,10 @@ from unittest import mock
 
 import pytest
 
+import kinetree as kt
 from kinetree.compiler.runtime import cache, source
 from kinetree.compiler.runtime.source import SETTLED, source_digest
+from kinetree.stages import job
 
 remembering = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere files are always read")
 
@@ -116,6 +118,16 @@ def test_a_link_to_nowhere_is_no_file(root, reads) -> None:
     before = source_digest(root)
     (root / ".#a.py").symlink_to("someone@somewhere.4711")
     assert source_digest(root) == before
+
+
+def test_without_source_no_program_is_kept(root, reads, empty_cache, monkeypatch) -> None:
+    """In an archive, say: programs of another version would have the same key."""
+    archive = shutil.make_archive(str(root), "zip", root)
+    assert source_digest(archive) is source_digest(root / "nowhere") is None
+    monkeypatch.setattr(job, "_source", lambda: None)
+    model = kt.zoo.double_pendulum()
+    assert kt.compile(kt.mass_matrix, model).artifact.key is None
+    assert kt.mass_matrix(model, [0.1, 0.2]).shape == (2, 2)
 
 
 @remembering

@@ -23,12 +23,14 @@ COARSE = 10**7  # ns: whole steps of this are times of FAT, of archives and of o
 Files = list[os.DirEntry[str]]
 
 
-def source_digest(root: str | os.PathLike[str]) -> str:
-    """A hash of the names and contents of all Python files below `root`.
+def source_digest(root: str | os.PathLike[str]) -> str | None:
+    """A hash of the names and contents of all Python files below `root`; None if there are none.
 
     They are read, unless the hash is remembered and no file was changed, added or removed since.
     """
     files = _files(root)
+    if not files:  # all of it is in an archive, or without its source
+        return None
     state = _state(files)  # before they are read: what is written meanwhile has another one
     if state is None:
         return _read(files, root)
