@@ -77,12 +77,13 @@ class Job:
 
     @property
     def key(self) -> str | None:
-        """A text that determines the program; None if that depends on source outside this package."""
+        """A text that determines the program; None if that depends on foreign or unknown source."""
         model_digest(self.model)  # a model of symbols has none: CompileError
         kinds = structure_of(self.model, self.model.nodes, frozenset()).kinds
         parts = {type(member.joint) for kind in kinds for member in kind.sample.members}
         parts |= {value for value in self.options.values() if callable(value)}
-        if any(p.__module__.partition(".")[0] != "kinetree" for p in (self.function, *parts)):
+        foreign = any(p.__module__.partition(".")[0] != "kinetree" for p in (self.function, *parts))
+        if foreign or _source() is None:
             return None
         facts = (self.function.identity, self.present, sorted(self.options.items()), self.mode)
         digest = hashlib.sha256(f"{_source()}{facts!r}".encode())
@@ -147,7 +148,7 @@ class Job:
 
 
 @cache
-def _source() -> str:
+def _source() -> str | None:
     return source_digest(Path(__file__).parents[1])
 
 
