@@ -39,7 +39,10 @@ NUMBERS = 1 << 28  # that the arrays of a timing hold at most
 DISTINCT = 4096  # states that are not repeated
 MANY = 100  # turns of small batches
 STEPS = 200
-CONTACT = (("float32", "cuda"), ("float32", "cuda_fast"), ("float64", "cuda"))
+CONTACT = (  # how many Newton steps at most
+    ("float32", "cuda", 4), ("float32", "cuda", None), ("float32", "cuda_fast", 4),
+    ("float32", "cuda_fast", None), ("float64", "cuda", None),
+)  # fmt: skip
 DTYPES = ("float32", "float64")
 TIMED = list(product(ROBOTS, FUNCTIONS, DTYPES))
 SIMULATED = [
@@ -195,12 +198,13 @@ def simulation_row(
     }  # fmt: skip
 
 
-def contact_row(robot: str, dtype: str, clock: Clock, target: str = "cuda") -> dict[str, Any]:
-    """Steps a second of robots that trot and are pushed."""
-    ready = gpu_contact.Loop(gpu_contact.ROBOTS[robot](), dtype, 1 << 17, target=target)
+def contact_row(robot: str, dtype: str, target: str, limit: int | None, clock: Clock) -> dict[str, Any]:
+    """Steps a second of robots that trot and are pushed, with so many Newton steps at most."""
+    ready = gpu_contact.Loop(gpu_contact.ROBOTS[robot](), dtype, 1 << 17, limit, target)
     seconds = clock.seconds(ready.start, 1)
     rate = ready.count * gpu_contact.STEPS / seconds
-    return {"robot": robot, "dtype": dtype, "target": target, "rate": rate, **ready.facts()}
+    kind = {"robot": robot, "dtype": dtype, "target": target, "newton_limit": limit}
+    return kind | {"rate": rate, **ready.facts()}
 
 
 def call_seconds(dtype: str = "float32") -> dict[str, float]:
@@ -249,7 +253,7 @@ def build(which: tuple[Any, ...]) -> None:
     """A kernel, so that it is in the caches."""
     part, *rest = which
     if part == "contact":
-        gpu_contact.Loop(gpu_contact.ROBOTS[rest[0]](), rest[1], 256, target=rest[2])
+        gpu_contact.Loop(gpu_contact.ROBOTS[rest[0]](), rest[1], 256, rest[3], rest[2])
     else:
         job = simulation_job(*rest) if part == "simulations" else function_job(*rest)
         CudaKernel(job).placed(cuda.device())
@@ -316,10 +320,11 @@ def time_batches(clock: Clock, found: Results) -> None:
 
 
 def time_contact(clock: Clock, found: Results) -> None:
-    for robot, (dtype, target) in product(gpu_contact.ROBOTS, CONTACT):
-        row = found.add("contact", contact_row(robot, dtype, clock, target))
+    for robot, (dtype, target, limit) in product(gpu_contact.ROBOTS, CONTACT):
+        row = found.add("contact", contact_row(robot, dtype, target, limit, clock))
+        most = f", at most {limit} Newton steps" if limit else ""
         print(
-            f"{robot}, contact {dtype} {target} {row['rate'] / 1e6:.0f} M steps/s  registers "
+            f"{robot}, contact {dtype} {target}{most} {row['rate'] / 1e6:.0f} M steps/s  registers "
             f"{row['registers']} spilled {row['local_bytes']}",
             flush=True,
         )

@@ -80,12 +80,13 @@ def states(model: kt.Model, count: int, dtype: str) -> tuple[dict[str, np.ndarra
 STEPS = 250  # of a launch: half a second, a stride
 
 
-def job_of(model: kt.Model, dtype: str) -> Job:
-    """The time loop of a robot."""
+def job_of(model: kt.Model, dtype: str, limit: int | None = None) -> Job:
+    """The time loop of a robot, with so many Newton steps at most."""
     function = rollout((trot,), 1, STEPS, False, True)
     options = function.chosen(
-        integrator="discrete", passive=True, limits=True, constraints=(), ground=kt.Ground()
-    )
+        integrator="discrete", passive=True, limits=True, constraints=(), ground=kt.Ground(),
+        newton_limit=limit,
+    )  # fmt: skip
     given = ("kp", "kd", "each_t", "control0_phase", "control0_push")
     return Job(function, model, function.present(given), options, dtype)
 
@@ -101,18 +102,19 @@ def inputs_of(model: kt.Model, dtype: str, count: int) -> dict[str, np.ndarray]:
 class Loop:
     """The time loop of a robot with contact on a GPU, on states that have moved for a while."""
 
-    def __init__(self, model: kt.Model, dtype: str, count: int, warm: int = 1, target: str = "cuda"):
-        self.job = job_of(model, dtype)
+    def __init__(
+        self, model: kt.Model, dtype: str, count: int, limit: int | None = None, target: str = "cuda"
+    ):
+        self.job = job_of(model, dtype, limit)
         self.kernel: Any = TARGETS[target].executable(self.job)
         self.held = {n: cuda.array(x) for n, x in inputs_of(model, dtype, count).items()}
         _, outputs = self.job.shapes
         self.results = [cuda.DeviceArray((count, *s), self.kernel.dtype, cuda.device()) for s in outputs]
         self.views = {n: View.of(x) for n, x in self.held.items()}
         self.targets = [View.of(x) for x in self.results]
-        for _ in range(warm):
-            self.start()
-            for name, found in zip(("q", "v"), self.results):
-                self.held[name].memory.put(found.numpy()[:, 0])
+        self.start()
+        for name, found in zip(("q", "v"), self.results):
+            self.held[name].memory.put(found.numpy()[:, 0])
         self.count = count
 
     def start(self, stream: int = 0) -> None:

@@ -2895,6 +2895,7 @@ def step(
     contact_friction: _Numbers | None = None,
     creep: _Numbers | None = None,
     contact_accuracy: _Numbers | None = None,
+    newton_limit: Any | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -2923,7 +2924,8 @@ def step(
     `ground`: what the points of the model touch (discrete only): a `kt.Ground` or `kt.Heightfield`, False for
     nothing, or True for the ground of the model, which is the plane z = 0 if it says nothing and has a
     floating base. With contact the step is the minimum of one convex function (`kt.contact_forces` says
-    more), found by a few Newton steps that cost a forward dynamics each.
+    more), found by a few Newton steps that cost a forward dynamics each; `newton_limit` is how many there may
+    be (as many as needed if None): what is missing then is missing in this step.
 
     Args:
         model: the robot.
@@ -2945,6 +2947,7 @@ def step(
         contact_friction (..., points): of each such point, Coulomb's coefficient; the model's own if left out.
         creep (...): speed below which points that touch hold, m/s; 1e-4 if left out.
         contact_accuracy (...): share of all contact forces that may be missing; 1e-4 if left out.
+        newton_limit: see above.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2974,6 +2977,7 @@ def contact_forces(
     contact_friction: _Numbers | None = None,
     creep: _Numbers | None = None,
     contact_accuracy: _Numbers | None = None,
+    newton_limit: Any | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -3011,6 +3015,7 @@ def contact_forces(
         contact_friction (..., points): of each such point, Coulomb's coefficient; the model's own if left out.
         creep (...): speed below which points that touch hold, m/s; 1e-4 if left out.
         contact_accuracy (...): share of all contact forces that may be missing; 1e-4 if left out.
+        newton_limit: see above.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 

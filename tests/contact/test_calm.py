@@ -1,4 +1,5 @@
-"""Stops and bodies that feel nothing are left out: what a state gives does not depend on those beside it."""
+"""Stops and bodies that feel nothing are left out: it is the minimum with them all the same, and what a state
+gives does not depend on those beside it."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algorithms.contact_joints import Bounded
+from kinetree.algorithms.contact_terms import Terms
 from kinetree.motion.contact import contact_step
 
 STEP, STATES = 2e-3, 48
@@ -68,3 +71,23 @@ def test_velocities_of_points_that_were_left_alone() -> None:
         change = np.abs(found - before).max()
         assert change > 0.05
         assert np.abs(found - velocity[far, place]).max() < 0.1 * change  # axes that turn within the step
+
+
+def test_it_is_the_minimum_with_all_terms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some stops are felt from the beginning, some only where the steps without them lead."""
+    model, q, v = crowd()
+    tau = np.where(np.arange(model.nv) < 6, 0.0, 400.0) * np.ones_like(v)
+    some = [0, 3, 7, STATES // 4, STATES // 4 + 5, STATES // 2, STATES - 1]
+    given = [(model, q[k], v[k], tau[k]) for k in some]
+    exact = {"dt": STEP, "contact_accuracy": 1e-10, "target": "eager"}
+    found = [contact_step(*each, **exact) for each in given]
+    monkeypatch.setattr(Terms, "mostly_calm", property(lambda _: False, lambda *_: None), raising=False)
+    assert not Bounded.mostly_calm.fget(None)
+    at_stops = 0
+    for each, parts in zip(given, found, strict=True):
+        whole = contact_step(*each, **exact)
+        for a, b in zip(parts[:4], whole[:4], strict=True):
+            assert np.allclose(a, b, rtol=1e-8, atol=1e-8)
+        free = contact_step(*each, **exact, limits=False)
+        at_stops += np.abs(free[1] - whole[1]).max() > 1e-3
+    assert 2 <= at_stops < len(some) + 1
