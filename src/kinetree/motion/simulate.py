@@ -115,7 +115,7 @@ def simulate(
         contact_accuracy: share of all contact forces that may be missing when the Newton steps for them end,
             (...).
         newton_limit: how many Newton steps for contact there may be in a step, such as 4; None for as many as
-            are needed. What is missing of the forces is left to the next step.
+            are needed. What is missing of the forces then is left to the next step.
 
     Returns:
         A `Trajectory`.
