@@ -12,7 +12,7 @@ from tests.loops.mechanisms import ankle, four_bar
 import kinetree as kt
 from kinetree.algorithms.contact_search import permitted, require_end
 from kinetree.errors import SimulationError
-from kinetree.motion.contact import _response
+from kinetree.motion.contact import _response, contact_step
 
 PLANE = kt.Ground()
 
@@ -244,3 +244,36 @@ def test_forces_that_were_not_found_are_refused():
     with pytest.raises(SimulationError, match="contact forces of model 'quadruped' were not found"):
         require_end(1e-5, 1e-8, model)
     require_end(1e-5, 1e-4, model)  # as much as was allowed
+
+
+CANS = (  # they leave the ground as fast as they may: beyond that the force ends at once
+    (
+        [0.413630534, 0.462400149, 0.558468039, -0.55064447, 0.319170642, 0.127772536, 0.03024472],
+        [-7.74261752, 3.83263016, 28.46581, 0.542638316, 0.788141848, 0.011580671],
+        [0.0545547387, -0.0294255353, 0.032003225, -0.362647599, 0.0309859846, -0.738948837],
+        [1.03777182, 0.351591107, 0.141205752, 0.501766731, 0.478620972, 0.721635668],
+        [471465.707, 22116.6714, 16233.2797, 387700.946, 33800.9458, 26367.6437],
+        [2.93522106, 1.26890702, 1.31159361, 0.767032138, 1.83231645, 3.00048548],
+        1.46526052e-05, 0.216478199 / 0.4,
+    ),
+    (
+        [0.247489607, -0.571039915, 0.698881469, 0.352458511, -0.102031061, -0.300948192, 0.0224607451],
+        [0.297713779, 0.272418111, -8.84322222, -0.151013156, -0.444964788, 0.0282694539],
+        [0.0124009843, -0.0575138085, 0.0166194325, 0.0338296396, 0.28287329, -0.205320398],
+        [0.61142795, 0.214063546, 0.975413809, 0.204327637, 0.779024394, 0.530663216],
+        [843910.044, 720913.346, 49294.2938, 418854.579, 24473.5556, 67598.6147],
+        [3.3049752, 2.988182, 3.68050016, 4.65394755, 3.60509691, 3.59610659],
+        9.1516884e-05, 0.627854171 / 0.4,
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("can", CANS)
+def test_where_forces_begin_steeply(can):
+    """Steps that only come nearer and nearer to such a place would take hundreds."""
+    q, v, tau, friction, stiffness, dissipation, creep, mass = can
+    model = kt.zoo.solid(kt.Cylinder(0.05, 0.1), 0.4)
+    given = {"contact_friction": friction, "contact_stiffness": stiffness, "contact_dissipation": dissipation}
+    given = {name: np.array(x) for name, x in given.items()} | {"parameters": model.parameters * mass}
+    *_, count = contact_step(model, np.array(q), np.array(v), np.array(tau), dt=5e-3, creep=creep, **given)
+    assert count <= 10

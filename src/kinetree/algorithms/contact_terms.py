@@ -97,15 +97,15 @@ class Terms:
             total.add(dot(law.force, du), dot(law.fall(self.w[k], du), du))
         return total.values()
 
-    def felt(self, a: Any) -> Any:
-        """Try a part of the step: the sum of f . du there."""
-        total = self.tree.totals(1, self.loops)
+    def felt(self, a: Any) -> tuple[Any, Any]:
+        """Try a part of the step: the sums of f . du there, and of how that falls."""
+        total = self.tree.totals(2, self.loops)
         for k in self.each():
             u, du = self.u[k], self.du[k]
             law = self.law(k, [x + a * y for x, y in zip(u, du)])
             self.tried[k] = self.pack(law)
-            total.add(dot(law.force, du))
-        return total.values()[0]
+            total.add(dot(law.force, du), dot(law.fall(law.t, du), du))
+        return total.values()
 
     def advance(self, a: Any) -> tuple[Any, Any]:
         """Go the part of the step that was tried last; the squares of what is missing in the forces, and of
