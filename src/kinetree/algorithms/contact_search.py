@@ -21,9 +21,9 @@ def least(
     """How far to go along a step: 1, or about to where the function along it is least, if that is before.
 
     Its slope is -d^T H d at 0, and that of the quadratic part follows from `sums` of the terms there, f . du
-    and du . G du. Regula falsi (Anderson, Bjorck) on [0, 1], or Newton's method from beyond, where it may be
-    steep as something touches there; until the slope has fallen to a tenth, or is less than `rising` beyond.
-    What was tried last is how far to go. `limits`: how far and how often, at most.
+    and du . G du. Newton's method from beyond, where the slope is steep if something touches there, or regula
+    falsi where that leads too far (both as of Illinois), on [0, 1]; until the slope has fallen to a tenth, or is
+    less than `rising` beyond. What was tried last is how far to go. `limits`: how far and how often, at most.
     """
     work, rest = h * sums[0], decrement - h * sums[1]
     full, patience = limits
@@ -36,20 +36,16 @@ def least(
         low: Number, at_low: Number, high: Number, at_high: Number, steep: Number, a: Number, at: Number,
         turn: Number,
     ) -> tuple:  # fmt: skip
-        new = low + (high - low) * at_low / (at_low - at_high)
-        is_steep = ops.less(0.0, steep)
-        newton = ops.where(is_steep, high - at_high / ops.where(is_steep, steep, 1.0), low)
+        newton, new = high - at_high / steep, low + (high - low) * at_low / (at_low - at_high)
         new = ops.where(ops.less(low, newton), newton, new)
         new = ops.where(ops.less(low * (SEARCH - 1.5), low * turn), low, new)  # at last, where it still falls
         new = ops.where(is_fine(low, at_low, high, at_high, steep, a, at, turn), a, new)
-        there, steep = slope(new)
-        before = ops.less(there, 0.0)
-        left = 1.0 - there / ops.where(before, at_low, at_high)
-        again = ops.where(ops.less(0.0, there * at), ops.where(ops.less(0.0, left), left, 0.5), 1.0)
+        there, bend = slope(new)
+        before, again = ops.less(there, 0.0), ops.where(ops.less(0.0, there * at), 0.5, 1.0)
         return (
             ops.where(before, new, low), ops.where(before, there, at_low * again),
             ops.where(before, high, new), ops.where(before, at_high * again, there),
-            ops.where(before, 0.0, steep), new, there, turn + 1,
+            ops.where(before, steep, bend), new, there, turn + 1,
         )  # fmt: skip
 
     def is_fine(*state: Number) -> Any:
@@ -57,8 +53,9 @@ def least(
         rise = ops.where(ops.less(at, 0.0), -10.0 * rising * at, at)
         return ops.less_equal(ops.where(ops.less(turn, patience), rise, 0.0), rising * decrement)
 
-    end = ops.max(slope(full)[0], 0.0)
-    return tree.repeat(SEARCH, narrowed, 0.0, -decrement, full, end, 0.0, full, end, 0.0, until=is_fine)[5]
+    end, steep = slope(full)
+    end = ops.max(end, 0.0)
+    return tree.repeat(SEARCH, narrowed, 0.0, -decrement, full, end, steep, full, end, 0.0, until=is_fine)[5]
 
 
 def permitted(fine: Number, some: Number) -> Number:
