@@ -22,7 +22,7 @@ def least(
 
     Its slope is -d^T H d at 0, and that of the quadratic part follows from `sums` of the terms there, f . du
     and du . G du. Newton's method from beyond, where the slope is steep if something touches there, or regula
-    falsi where that leads too far (both as of Illinois), on [0, 1]; until the slope has fallen to a tenth, or is
+    falsi where that leads too far (Illinois), on [0, 1]; until the slope has fallen to a tenth, or is
     less than `rising` beyond. What was tried last is how far to go. `limits`: how far and how often, at most.
     """
     work, rest = h * sums[0], decrement - h * sums[1]
