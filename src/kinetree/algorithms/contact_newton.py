@@ -106,7 +106,8 @@ def least(whole: Minimum, most: int) -> Any:
     """What `newton` gives in the end, after `most` steps at most.
 
     First without the terms that mostly feel nothing: where they feel nothing there, it is the minimum with
-    them too. Else it is found with all of them from there on, or at once if one is felt from the beginning.
+    them too. Else, or if that takes long, it is found with all of them from there on; at once if one is felt
+    from the beginning.
     """
     tree, x, terms = whole.given.tree, whole.given.x, whole.terms
     seldom = [term for term in terms if term.mostly_calm]
@@ -122,15 +123,16 @@ def least(whole: Minimum, most: int) -> Any:
     begin = ops.where(ops.less(0.5, calm), 2.0, 0.0)
     d, s, turn, lack = [0.0] * sum(len(x[i]) for i in fewer.loaded), 1.0 - calm, 0.0, 0.0
     if often:
-        d, s, turn, lack = fewer.found(most, d, 1.0, begin)
+        d, s, turn, lack = fewer.found(min(most, EARLY), d, 1.0, begin)
     d = fewer.all_moved(d, s)
     for term in seldom:
         calm = term.calm([term.moved_from_start(fewer.rest, k)[-1] for k in range(term.count)], calm)
-    is_calm = ops.less(0.5, calm)
+    is_long = ops.less(0.5, ops.where(fewer.is_done(lack), 0.0, float(most > EARLY)))
+    is_calm = ops.less(0.5, ops.where(is_long, 0.0, calm))
 
     def go_on(d: Any, s: Any, turn: Any, lack: Any) -> tuple:
         for term in often:
-            term.renew()
+            term.renew(is_long)
         for term in seldom:
             term.settle(fewer.rest, fresh=True)
         d, s, more, lack = whole.found(most, d, s, ops.where(is_calm, 0.0, 2.0))

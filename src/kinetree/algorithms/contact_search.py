@@ -22,8 +22,9 @@ def least(
 
     Its slope is -d^T H d at 0, and that of the quadratic part follows from `sums` of the terms there, f . du
     and du . G du. Newton's method from beyond, where the slope is steep if something touches there, or regula
-    falsi where that leads too far (Illinois), on [0, 1]; until the slope has fallen to a tenth, or is
-    less than `rising` beyond. What was tried last is how far to go. `limits`: how far and how often, at most.
+    falsi where that leads too far (Illinois), on [0, 1]; until the slope has fallen to a tenth, or beyond is
+    less than `rising`, or so little that the function is surely less than at 0. What was tried last is how far
+    to go. `limits`: how far and how often, at most.
     """
     work, rest = h * sums[0], decrement - h * sums[1]
     full, patience = limits
@@ -49,8 +50,9 @@ def least(
         )  # fmt: skip
 
     def is_fine(*state: Number) -> Any:
-        *_, at, turn = state
-        rise = ops.where(ops.less(at, 0.0), -10.0 * rising * at, at)
+        low, at_low, *_, a, at, turn = state
+        has_fallen = ops.less_equal(at * (a - low), -0.5 * low * at_low)  # by half of what it falls up to low
+        rise = ops.where(ops.less(at, 0.0), -10.0 * rising * at, ops.where(has_fallen, 0.0, at))
         return ops.less_equal(ops.where(ops.less(turn, patience), rise, 0.0), rising * decrement)
 
     end, steep = slope(full)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
+from kinetree import ops
 from kinetree.algorithms.contact_law import Law, Numbers, dot
 from kinetree.sweep import Sweep
 
@@ -131,10 +132,10 @@ class Terms:
         """The velocity that was found."""
         return self.moved_from_start(sweep, k) if self.mostly_calm else self.u[k]
 
-    def renew(self) -> None:
-        """Put the duals to where they are right, as what is felt besides changes."""
+    def renew(self, is_kept: Any) -> None:
+        """Put duals that are not to be kept to where they are right: what is felt besides has changed."""
         for k in self.each():
-            self.w[k] = list(self.now(k).t)
+            self.w[k] = [ops.where(is_kept, w, t) for w, t in zip(self.w[k], self.now(k).t)]
 
     def settle(self, sweep: Any, fresh: bool = False) -> None:
         """Stand at the end of a step from the beginning, with duals that are right there, or zero."""
