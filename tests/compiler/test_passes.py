@@ -307,6 +307,35 @@ class TestSplit:
         state = np.array([0.9, 2.0])
         np.testing.assert_allclose(interpret(cut, state)[0], interpret(program, state)[0], rtol=1e-14)
 
+    @pytest.mark.parametrize("changed", ["nothing", "another", "later", "this", "somewhere"])
+    def test_parts_load_again_what_is_the_same(self, changed):
+        """In a loop, whose turns begin with what the one before has stored."""
+        graph = Graph()
+        x, y, w = graph.array("x", "input", 2), graph.array("y", "output", 1), graph.array("w", "work", 4)
+        for k in range(4):
+            graph.store(w, k, graph.load(x, k % 2))
+        with graph.loop(3) as i:
+            kept, total = graph.load(w, 0), graph.load(x, 1)
+            for k in range(30):
+                total = ops.sin(total) * 0.5 + k
+            if changed in ("another", "this"):
+                graph.store(w, int(changed == "another"), total)
+            if changed == "somewhere":
+                graph.store(w, i, total)
+            for k in range(30):
+                total = ops.sin(total) * 0.5 + k
+            total = total * kept
+            if changed == "later":
+                graph.store(w, 0, total)
+            graph.store(y, 0, total)
+        program = Program("p", (x,), (y,), (w,), (), graph.root, graph)
+        cut = check(split(program, 20))
+        state = np.array([0.9, 2.0])
+        assert equal(interpret(cut, state)[0], interpret(program, state)[0])
+        stores = [s for s in walk(cut.body) if isinstance(s, Store) and s.array.name == "cut"]
+        copies = [s for s in stores if s.value.op == "load"]
+        assert stores and bool(copies) == (changed in ("this", "somewhere"))
+
 
 class TestIndices:
     def test_facts_hold(self):
