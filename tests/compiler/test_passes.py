@@ -10,7 +10,7 @@ from tests.conftest import share
 
 from kinetree import ops
 from kinetree.compiler.ir.check import check
-from kinetree.compiler.ir.graph import Graph, Part, Store
+from kinetree.compiler.ir.graph import Graph, Loop, Part, Store
 from kinetree.compiler.ir.indices import ANYTHING, Facts, Indices, exactly
 from kinetree.compiler.ir.program import Program, captured, walk
 from kinetree.compiler.ir.rebuild import Rebuild
@@ -19,6 +19,7 @@ from kinetree.compiler.passes.fuse import CLOSE, fuse
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.compiler.passes.postpone import SHORTEST, postpone
 from kinetree.compiler.passes.simplify import simplify
+from kinetree.compiler.passes.sines_first import sines_first
 from kinetree.compiler.passes.split import split
 from kinetree.compiler.passes.store_early import store_early
 from kinetree.ops import Expr
@@ -255,6 +256,28 @@ class TestPostpone:
             return lambda v: v + product
 
         assert self.late(build) == ["add"]
+
+
+class TestSinesFirst:
+    def test_sines_of_a_state_come_first_and_others_stay(self):
+        graph = Graph()
+        x, y, w = graph.array("x", "input", 2), graph.array("y", "output", 1), graph.array("w", "work", 2)
+        for k in range(2):
+            graph.store(w, k, graph.load(x, k))
+        with graph.loop(3):
+            total = graph.load(w, 0) * 3.0
+            total = total + ops.sin(graph.load(w, 1)) * ops.cos(total)
+            graph.store(w, 0, total)
+            graph.store(w, 1, ops.sin(graph.load(w, 0)))
+        graph.store(y, 0, graph.load(w, 1))
+        program = Program("p", (x,), (y,), (w,), (), graph.root, graph)
+        moved = check(sines_first(program))
+        state = np.array([0.9, 2.0])
+        assert equal(interpret(moved, state)[0], interpret(program, state)[0])
+        (loop,) = (s for s in moved.body.statements if isinstance(s, Loop))
+        order = [s.op for s in loop.body.statements if isinstance(s, Expr) and s.op != "counter"]
+        assert order[:4] == ["load", "sin", "load", "mul"]
+        assert sorted(operations(moved)) == sorted(operations(program))
 
 
 class TestSplit:
