@@ -10,7 +10,7 @@ from tests.conftest import share
 
 from kinetree import ops
 from kinetree.compiler.ir.check import check
-from kinetree.compiler.ir.graph import Graph, Part, Store
+from kinetree.compiler.ir.graph import Graph, Loop, Part, Store
 from kinetree.compiler.ir.indices import ANYTHING, Facts, Indices, exactly
 from kinetree.compiler.ir.program import Program, captured, walk
 from kinetree.compiler.ir.rebuild import Rebuild
@@ -19,6 +19,7 @@ from kinetree.compiler.passes.fuse import CLOSE, fuse
 from kinetree.compiler.passes.pipeline import optimize
 from kinetree.compiler.passes.postpone import SHORTEST, postpone
 from kinetree.compiler.passes.simplify import simplify
+from kinetree.compiler.passes.sines_first import sines_first
 from kinetree.compiler.passes.split import split
 from kinetree.compiler.passes.store_early import store_early
 from kinetree.ops import Expr
@@ -257,6 +258,28 @@ class TestPostpone:
         assert self.late(build) == ["add"]
 
 
+class TestSinesFirst:
+    def test_sines_of_a_state_come_first_and_others_stay(self):
+        graph = Graph()
+        x, y, w = graph.array("x", "input", 2), graph.array("y", "output", 1), graph.array("w", "work", 2)
+        for k in range(2):
+            graph.store(w, k, graph.load(x, k))
+        with graph.loop(3):
+            total = graph.load(w, 0) * 3.0
+            total = total + ops.sin(graph.load(w, 1)) * ops.cos(total)
+            graph.store(w, 0, total)
+            graph.store(w, 1, ops.sin(graph.load(w, 0)))
+        graph.store(y, 0, graph.load(w, 1))
+        program = Program("p", (x,), (y,), (w,), (), graph.root, graph)
+        moved = check(sines_first(program))
+        state = np.array([0.9, 2.0])
+        assert equal(interpret(moved, state)[0], interpret(program, state)[0])
+        (loop,) = (s for s in moved.body.statements if isinstance(s, Loop))
+        order = [s.op for s in loop.body.statements if isinstance(s, Expr) and s.op != "counter"]
+        assert order[:4] == ["load", "sin", "load", "mul"]
+        assert sorted(operations(moved)) == sorted(operations(program))
+
+
 class TestSplit:
     def long(self, length: int = 300) -> Program:
         return fuse(simplify(random_straight(5, length)))
@@ -306,6 +329,35 @@ class TestSplit:
         assert any(isinstance(s, Part) for s in walk(cut.body))
         state = np.array([0.9, 2.0])
         np.testing.assert_allclose(interpret(cut, state)[0], interpret(program, state)[0], rtol=1e-14)
+
+    @pytest.mark.parametrize("changed", ["nothing", "another", "later", "this", "somewhere"])
+    def test_parts_load_again_what_is_the_same(self, changed):
+        """In a loop, whose turns begin with what the one before has stored."""
+        graph = Graph()
+        x, y, w = graph.array("x", "input", 2), graph.array("y", "output", 1), graph.array("w", "work", 4)
+        for k in range(4):
+            graph.store(w, k, graph.load(x, k % 2))
+        with graph.loop(3) as i:
+            kept, total = graph.load(w, 0), graph.load(x, 1)
+            for k in range(30):
+                total = ops.sin(total) * 0.5 + k
+            if changed in ("another", "this"):
+                graph.store(w, int(changed == "another"), total)
+            if changed == "somewhere":
+                graph.store(w, i, total)
+            for k in range(30):
+                total = ops.sin(total) * 0.5 + k
+            total = total * kept
+            if changed == "later":
+                graph.store(w, 0, total)
+            graph.store(y, 0, total)
+        program = Program("p", (x,), (y,), (w,), (), graph.root, graph)
+        cut = check(split(program, 20))
+        state = np.array([0.9, 2.0])
+        assert equal(interpret(cut, state)[0], interpret(program, state)[0])
+        stores = [s for s in walk(cut.body) if isinstance(s, Store) and s.array.name == "cut"]
+        copies = [s for s in stores if s.value.op == "load"]
+        assert stores and bool(copies) == (changed in ("this", "somewhere"))
 
 
 class TestIndices:

@@ -96,6 +96,25 @@ def test_slopes_balls_and_rims():
             agrees(model, q, v, 0.5 * rng.normal(size=6), ground=slope)
 
 
+@pytest.mark.parametrize("lean", [0.0, 1e-13, 1e-9, 1e-4, 0.3])
+@pytest.mark.parametrize("shape", [kt.Sphere(0.1), kt.Box((0.1, 0.1, 0.1))], ids=["one point", "several"])
+def test_bodies_whose_x_axis_is_upright(shape, lean):
+    """There, or nearly there, the axes of the ground may be turned about it at will: nothing tells."""
+    rng = np.random.default_rng(6)
+    model = thing(shape, solid(2.0, (0.2, 0.1, 0.16)), friction=0.6)
+    turn = np.array([0.0, -np.sin(np.pi / 4 + lean), 0.0, np.cos(np.pi / 4 + lean)])
+    flat = kt.Heightfield(np.zeros((3, 3)), 1.0)
+    for side in (turn, turn * [1, -1, 1, 1]):
+        q, (v, x, dq, dv) = np.array([*side, 0.0, 0.0, 0.095]), 0.3 * rng.normal(size=(4, 6))
+        agrees(model, q, v, x)
+        along = {"dt": 2e-3, "creep": 1e-2, "contact_accuracy": 1e-12, "d_q": dq, "d_v": dv}
+        a, b = (kt.jvp_of(kt.step)(model, q, v, x, ground=ground, **along) for ground in (PLANE, flat))
+        assert all(abs(m - n).max() < 1e-9 * (1 + abs(n).max()) for m, n in zip(a, b, strict=True))
+        gradients = {"b_q_out": dq, "b_v_out": dv, "dt": 2e-3, "creep": 1e-2}
+        back = kt.vjp_of(kt.step)(model, q, v, x, ground=PLANE, **gradients)
+        assert all(np.isfinite(g).all() for g in back)
+
+
 def test_inertia_added_and_dry_friction_of_joints():
     model = quadruped(stiffness=4e4)
     rng, start = np.random.default_rng(3), standing(model)

@@ -12,12 +12,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from kinetree import ops
+from kinetree.spatial.factors import Turn
 from kinetree.spatial.vector import Number, Vector
 
 Numbers = Sequence[Number]
 
 DEEP, LEAVING = 0.01, 0.005  # m, m^2/s: a point that is deeper leaves with this speed over what is beyond
 AROUND = 0.01  # rad/s or m/s: so far from being felt is a velocity that may be left alone; rounding is less
+ALONG = 1e-24  # a unit vector that is so close to x, squared, needs no turn about x
 STICTION = 1e-4  # rad/s or m/s: joints that rub hold below about this velocity, and creep with less
 
 
@@ -83,6 +85,21 @@ def axes_along(n: Vector) -> tuple[Vector, Vector, Vector]:
     a = -1.0 / (side + z)
     b = x * y * a
     return (1.0 + side * x * x * a, side * b, -side * x), (b, side + y * y * a, -y), n
+
+
+def upright(n: Vector) -> tuple[Turn, Turn]:
+    """Turns about x and y that lead a unit vector to z."""
+    square = n[1] * n[1] + n[2] * n[2]
+    length, is_along = ops.sqrt(ops.max(square, ALONG)), ops.less(square, ALONG)
+    cos, sin = ops.where(is_along, 1.0, n[2] / length), ops.where(is_along, 0.0, -n[1] / length)
+    return Turn(0, cos, sin), Turn(1, length, n[0])
+
+
+def held(pose: Any, axis: Vector) -> Vector:
+    """An axis in a body with this pose. Where it is differentiated, the world holds it."""
+    world = tuple(ops.implied(x, 0.0) for x in pose.turned_back(axis))
+    x, y, z = (ops.implied(a, b) for a, b in zip(axis, pose.turned(world)))
+    return x, y, z
 
 
 def dot(a: Iterable[Number], b: Iterable[Number]) -> Number:

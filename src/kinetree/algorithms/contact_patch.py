@@ -9,11 +9,12 @@ from kinetree import ops
 from kinetree.algorithms import contact_law as laws
 from kinetree.algorithms.contact_law import AROUND, Law, Numbers, axes_along, leaving_of, pressure
 from kinetree.algorithms.contact_terms import Terms
-from kinetree.model.ground import NoGround
+from kinetree.model.ground import Ground, NoGround
 from kinetree.model.shapes import offset
 from kinetree.spatial import Force
 from kinetree.spatial import vector as vec
 from kinetree.spatial.articulated import ArticulatedInertia
+from kinetree.spatial.factors import Factor
 from kinetree.spatial.transform import Transform
 from kinetree.sweep import Sweep
 
@@ -24,6 +25,9 @@ class Patch(Terms):
     """Points of one body that can touch. Velocities in the axes (t1, t2, n) of the ground."""
 
     width, duals, kept = 3, 2, 3
+    E: Any = None  # the axes of the ground, if it has the same everywhere
+    turns: tuple[Factor, ...] = ()  # the same axes, as Newton steps make use of them
+    turn = Transform()  # from the body to axes that several points share
 
     def __init__(
         self, tree: Sweep, body: Any, points: Sequence[Any], given: Sequence[Any], P: Any, V: Any,
@@ -33,26 +37,44 @@ class Patch(Terms):
         self.body, self.creep, self.pose = body, creep, P[body]
         known = tree.constants([(*p.support.numbers, *x) for p, x in zip(points, given)], self.loops)
         self.facts, self.start = tree.rows(self.count, 5), tree.rows(self.count, 3)
-        self.places = tree.rows(self.count, 12)
+        if is_level := isinstance(ground, Ground):
+            self.turns = laws.upright(self.pose.turned(ground.normal))
+            turn = Transform.from_factors(vec.ZERO, self.turns)
+            self.E = tuple(laws.held(self.pose, axis) for axis in turn.rotation)
+            self.turn = turn if self.count > 1 else self.turn
+        self.places, self.levers = tree.rows(self.count, 3 if is_level else 12), tree.rows(self.count, 3)
         for k in self.each():
             *shape, stiffness, dissipation, friction = known[k]
             center = (shape[0], shape[1], shape[2])
             at = vec.add(self.pose.translation, self.pose.turned_back(center))
             gap, normal = ground.at(at)
-            E = tuple(self.pose.turned(axis) for axis in axes_along(normal))
-            aside = offset(shape, E[2])
+            up = self.pose.turned(normal)
+            aside = offset(shape, up)
             r = vec.add(center, aside)
-            depth = -(gap + vec.dot(E[2], aside))
-            self.places[k] = [*r, *E[0], *E[1], *E[2]]
+            depth = -(gap + vec.dot(up, aside))
+            own = () if is_level else tuple(self.pose.turned(axis) for axis in axes_along(normal))
+            self.places[k], self.levers[k] = [*r, *(x for axis in own for x in axis)], self.turn.turned(r)
             self.start[k] = u = (self.way(k) @ V[body]).linear
             pressing = (depth, stiffness, dissipation, leaving_of(depth, dissipation))
             self.facts[k] = [*pressing, friction * pressure(*pressing, u[2], 0)[0]]
 
+    def apart(self) -> Patch:
+        """Beside Newton steps there are derivatives: turns would have large ones that cancel."""
+        other: Any = super().apart()
+        other.turns, other.turn = (), Transform()
+        return other
+
     def way(self, k: Any) -> Transform:
         """From the body to a point, in the axes of the ground."""
-        x = self.places[k]
-        E = (tuple(x[3:6]), tuple(x[6:9]), tuple(x[9:12]))
-        return Transform(E, tuple(x[:3])).between(self.pose.target, None)  # type: ignore[arg-type]
+        x, y, z, *E = self.places[k]
+        return Transform((tuple(E[:3]), tuple(E[3:6]), tuple(E[6:])) if E else self.E, (x, y, z))
+
+    def reach(self, k: Any) -> Transform:
+        """The same, after what all points have in common, `turn`."""
+        if not self.turns:
+            return self.way(k)
+        x, y, z = self.levers[k]
+        return Transform.from_factors((x, y, z), self.turns if self.count == 1 else ())
 
     def law(self, k: Any, u: Numbers) -> Law:
         *pressing, bound = self.facts[k]
@@ -65,7 +87,7 @@ class Patch(Terms):
         return laws.gripped(u, self.facts[k][-1], *row)
 
     def along(self, sweep: Any, k: Any) -> Numbers:
-        return (self.way(k) @ sweep.A[self.body]).linear
+        return (self.reach(k) @ (self.turn @ sweep.A[self.body])).linear
 
     def load(self, sweep: Any) -> None:
         self.lay(sweep, self.loads())
@@ -74,14 +96,16 @@ class Patch(Terms):
         """h X^T G X (21 numbers), and h X^T (z - f), of all points."""
         total = self.tree.totals(27, self.loops)
         for k in self.each():
-            law, (a, b), way = self.now(k), self.w[k], self.way(k)
+            law, (a, b), way = self.now(k), self.w[k], self.reach(k)
             (x, y), grip = law.t, self.h * law.grip
             along = self.h * law.slope
             G = (grip * (1 - a * x), grip * (1 - b * y), along, -0.5 * grip * (a * y + b * x), 0, 0)
             pull = tuple(self.h * (z - f) for f, z in zip(law.force, self.z[k]))
             inertia, force = way.T @ ArticulatedInertia(M=G) @ way, way.T @ Force(vec.ZERO, pull)
             total.add(*inertia.parts, *force.components)
-        return total.values()
+        numbers, turn = total.values(), self.turn
+        inertia = turn.T @ ArticulatedInertia().with_parts(numbers[:21]) @ turn
+        return [*inertia.parts, *(turn.T @ Force.from_components(numbers[21:])).components]
 
     def lay(self, sweep: Any, loads: Sequence[Any]) -> None:
         frame = self.pose.target

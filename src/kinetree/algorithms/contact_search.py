@@ -22,9 +22,9 @@ def least(
 
     Its slope is -d^T H d at 0, and that of the quadratic part follows from `sums` of the terms there, f . du
     and du . G du. Newton's method from beyond, where the slope is steep if something touches there, or regula
-    falsi where that leads too far (Illinois), on [0, 1]; until the slope has fallen to a tenth, or beyond is
-    less than `rising`, or so little that the function is surely less than at 0. What was tried last is how far
-    to go. `limits`: how far and how often, at most.
+    falsi where that leads too far (Illinois), on [0, 1]; until it has fallen to a tenth, or beyond is
+    less than `rising`, or so little that the function is surely less than at 0. What was tried last is how
+    far to go. `limits`: how far and how often, at most.
     """
     work, rest = h * sums[0], decrement - h * sums[1]
     full, patience = limits

@@ -31,9 +31,9 @@ class Terms:
 
     def remember(self) -> None:
         """Take memory for what changes."""
-        widths = (self.width, self.width, self.width, self.duals, self.kept, self.kept)
+        widths = (self.width, self.width, self.width, self.width, self.duals, self.kept)
         rows = (self.tree.rows(self.count, n) for n in widths)
-        self.u, self.z, self.du, self.w, self.known, self.tried = rows
+        self.u, self.z, self.du, self.left, self.w, self.known = rows
 
     def apart(self) -> Terms:
         """The same terms, with memory of their own."""
@@ -90,12 +90,14 @@ class Terms:
         return self.unpack(k, self.u[k], self.known[k])
 
     def moved(self, sweep: Any) -> tuple[Any, Any]:
-        """Note the steps of all; the sums of f . du and du . G du."""
+        """Note the steps of all, and what they lead to; the sums of f . du and du . G du."""
         total = self.tree.totals(2, self.loops)
         for k in self.each():
-            law, du = self.now(k), self.along(sweep, k)
-            self.du[k] = du
-            total.add(dot(law.force, du), dot(law.fall(self.w[k], du), du))
+            law, w, du = self.now(k), self.w[k], self.along(sweep, k)
+            fall = law.fall(w, du)
+            self.du[k], self.w[k] = du, law.dual(w, du)
+            self.left[k] = [f - g for f, g in zip(law.force, fall)]
+            total.add(dot(law.force, du), dot(fall, du))
         return total.values()
 
     def felt(self, a: Any) -> tuple[Any, Any]:
@@ -104,7 +106,7 @@ class Terms:
         for k in self.each():
             u, du = self.u[k], self.du[k]
             law = self.law(k, [x + a * y for x, y in zip(u, du)])
-            self.tried[k] = self.pack(law)
+            self.known[k] = self.pack(law)
             total.add(dot(law.force, du), dot(law.fall(law.t, du), du))
         return total.values()
 
@@ -113,13 +115,10 @@ class Terms:
         the forces."""
         total = self.tree.totals(2, self.loops)
         for k in self.each():
-            law, du, w = self.now(k), self.du[k], self.w[k]
-            left = [f - g for f, g in zip(law.force, law.fall(w, du))]
-            u = [x + a * y for x, y in zip(self.u[k], du)]
-            z = [x + a * (y - x) for x, y in zip(self.z[k], left)]
-            row = self.tried[k]
-            self.u[k], self.z[k], self.w[k], self.known[k] = u, z, law.dual(w, du), row
-            force = self.unpack(k, u, row).force
+            u = [x + a * y for x, y in zip(self.u[k], self.du[k])]
+            z = [x + a * (y - x) for x, y in zip(self.z[k], self.left[k])]
+            self.u[k], self.z[k] = u, z
+            force = self.now(k).force
             missing = [f - x for f, x in zip(force, z)]
             total.add(dot(missing, missing), dot(force, force))
         return total.values()

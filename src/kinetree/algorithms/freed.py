@@ -20,7 +20,7 @@ class Freed:
     def __init__(self, tree: Sweep, q: Any, X: Any, S: Any, push: dict, inertia: dict):
         self.tree, self.q, self.X, self.S, self.push, self.inertia = tree, q, X, S, push, inertia
         self.I, self.p = tree.sums(ArticulatedInertia, Force)
-        self.U, self.D, self.r, self.A = tree.fields(ForceSet, Factored, Coordinates, Motion)
+        self.U, self.D, self.y, self.A = tree.fields(ForceSet, Factored, Coordinates, Motion)
         self.a: dict[Any, Any] = {}
 
     def inward(self, nodes: Iterable[Any], loads: Mapping[Any, Sequence[Any]] = NOTHING) -> Any:
@@ -33,8 +33,8 @@ class Freed:
             for load in loads.get(i, ()):
                 load.load(self)
             Ia = freed(tree, i, self.I, self.S, self.U, self.D, self.inertia.get(i))
-            self.r[i] = r = self.push[i] - self.S[i].T @ p[i]
-            y = self.D[i].solve(r)
+            r = self.push[i] - self.S[i].T @ p[i]
+            self.y[i] = y = self.D[i].solve(r)
             total = total + r.dot(y)
             self.I.add(tree.parent(i), X[i].T @ Ia @ X[i])
             p.add(tree.parent(i), X[i].T @ (p[i] + self.U[i] @ y))
@@ -45,9 +45,14 @@ class Freed:
         return [x for i in nodes for x in self.answer(i)]
 
     def answer(self, i: Any, share: Any = 1) -> Any:
-        """The velocities of a node that go with a share of r."""
+        """The velocities of a node that go with a share of what pulls: share y - D^-1 U^T X A_p."""
         pulled = self.X[i] @ self.A[self.tree.parent(i)]
-        return self.move(i, self.D[i].solve(self.r[i] * share - self.U[i].T @ pulled))
+        U, D = self.U[i], self.D[i]
+        if isinstance(U, ForceSet):  # U D^-1 was needed on the way inward
+            back = ForceSet(D.solve_columns(U.columns)).T @ pulled
+        else:
+            back = D.solve(U.T @ pulled)
+        return self.move(i, self.y[i] * share - back)
 
     def move(self, i: Any, a: Any) -> Any:
         """Velocities of a node, which move it."""

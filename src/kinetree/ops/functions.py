@@ -187,7 +187,7 @@ def implied(value: Any, rule: Any) -> Any:
 
     implied(x, 0.0) is x as a constant. Where nothing is differentiated, the rule costs nothing.
     """
-    return ex.record("implied", value, rule) if isinstance(value, Expr) else value
+    return ex.record("implied", value, rule) if isinstance(value, Expr) or isinstance(rule, Expr) else value
 
 
 def _extreme(op: str, numpy_function: Callable, names: dict, first: Callable, doc: str) -> Callable:

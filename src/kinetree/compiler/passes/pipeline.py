@@ -19,6 +19,7 @@ from kinetree.compiler.passes.literals import replace_constant_arrays
 from kinetree.compiler.passes.postpone import postpone
 from kinetree.compiler.passes.settle import settle
 from kinetree.compiler.passes.simplify import simplify
+from kinetree.compiler.passes.sines_first import sines_first
 from kinetree.compiler.passes.split import PART_SIZE, split
 from kinetree.compiler.passes.spoil import spoil_nonfinite
 from kinetree.compiler.passes.store_early import store_early
@@ -31,6 +32,7 @@ PASSES: tuple[Callable[[Program], Program], ...] = (
     fuse,
     store_early,
     postpone,
+    sines_first,
     split,
     spoil_nonfinite,
 )
@@ -39,18 +41,19 @@ PASSES: tuple[Callable[[Program], Program], ...] = (
 def optimize(program: Program, part_size: int = PART_SIZE) -> Program:
     """An equal program for a printer, by all passes; what they are given and what they make is checked.
 
-    Long blocks are cut at `part_size` statements; 0: not at all. What was a promise about the result becomes
-    part of the program: inputs that are not finite spoil it.
+    Long blocks are cut at `part_size` statements; 0: not at all, and sines stay where they are, for a machine
+    with many registers. What was a promise about the result becomes part of the program: inputs that are not
+    finite spoil it.
     """
     with without_garbage_collection():
         check(program)
         given = program.graph
         for step in PASSES:
             before = program.graph
-            if step is not split:
+            if step not in (sines_first, split):
                 program = step(program)
             elif part_size:
-                program = split(program, part_size)
+                program = split(program, part_size) if step is split else step(program)
             if before not in (program.graph, given):
                 before.empty()
         return check(program)

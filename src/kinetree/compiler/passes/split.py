@@ -2,8 +2,8 @@
 of a long one makes less use of the registers.
 
 A block with too many operations becomes a sequence of parts (`Part`), each printed as a function of
-its own. A number that another part needs goes through the work array "cut"; loads of inputs and tables,
-and truths, are computed again instead, and integers stay outside the parts. The cuts are at equal
+its own. A number that another part needs goes through the work array "cut"; truths, and loads of what is
+still the same, are computed again instead, and integers stay outside the parts. The cuts are at equal
 distances: a tree algorithm is traced body by body, so few numbers are alive anywhere. A very long block,
 whose parts would hand over much, has longer ones. Loops that may end early stand between parts and consist
 of parts, so that all of these are straight code.
@@ -11,10 +11,11 @@ of parts, so that all of these are straight code.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
-from kinetree.compiler.ir.graph import Block, Loop, Part, Statement, Switch, While
+from kinetree.compiler.ir.graph import Block, Clear, Loop, Part, Statement, Store, Switch, While
 from kinetree.compiler.ir.program import Program, operands
 from kinetree.compiler.ir.rebuild import Rebuild
 from kinetree.compiler.passes.dce import drop_dead_code
@@ -40,11 +41,9 @@ def _blocks(statement: Statement) -> list[Block]:
     return [statement.body] if isinstance(statement, (Loop, While, Part)) else []
 
 
-def _is_renewed(e: Expr) -> bool:
-    """True for what is computed again in a part rather than handed over to it.
-
-    Sines and cosines of inputs are among it: printers take them beforehand.
-    """
+def _is_cheap(e: Expr) -> bool:
+    """True for what every part computes again. Sines and cosines of inputs are among it: printers take them
+    beforehand."""
     if e.op in ("sin", "cos"):
         return type(e.args[0]) is Expr and e.args[0].op == "load" and e.args[0].args[0].kind == "input"
     return PRIMITIVES[e.op].gives == TRUTH or (e.op == "load" and e.args[0].kind != "work")
@@ -66,6 +65,8 @@ class _Plan:
         self._last: dict[Expr, Place | None] = {}  # the last part that needs a number; None: it must be kept
         self._weigh(program.body)
         if self.segments:
+            self._times = _Times(program)
+            self._renewed: dict[tuple[Expr, Place], bool] = {}
             self._cross(program.body, None)
             self._allocate()
 
@@ -110,36 +111,43 @@ class _Plan:
             before += weight
         return [s for s in segments if s]
 
-    def _cross(self, block: Block, place: Place | None) -> None:
+    def _cross(self, block: Block, place: Place | None, whole: Statement | None = None) -> None:
         """Note where numbers are computed and which parts need numbers of another place."""
         segments = self.segments.get(block)
         if segments is None:
             for statement in block.statements:
-                self._visit(statement, place)
+                self._visit(statement, place, whole)
             return
         for number, segment in enumerate(segments):
             for statement in segment:
-                self._visit(statement, None if self.is_apart(statement) else (block, number))
+                self._visit(statement, None if self.is_apart(statement) else (block, number), statement)
 
-    def _visit(self, statement: Statement, place: Place | None) -> None:
+    def _visit(self, statement: Statement, place: Place | None, whole: Statement | None) -> None:
         if place is not None:
             for operand in operands(statement):
                 if type(operand) is Expr:
-                    self._need(operand, place)
+                    self._need(operand, place, whole)
         if type(statement) is Expr:
             self.home[statement] = place
         for inner in _blocks(statement):
-            self._cross(inner, place)
+            self._cross(inner, place, whole)
 
-    def _need(self, e: Expr, place: Place) -> None:
+    def is_renewed(self, e: Expr, place: Place) -> bool:
+        """True for what is computed again in a part rather than handed over to it."""
+        return _is_cheap(e) or self._renewed.get((e, place), False)
+
+    def _need(self, e: Expr, place: Place, whole: Any) -> None:
+        """A number is needed in a part, by `whole`, one of its statements."""
         if e.is_integer or self.home[e] == place:
             return
-        if _is_renewed(e):
+        home = self.home[e]
+        if e.op == "load" and home is not None and (e, place) not in self._renewed:
+            self._renewed[e, place] = self._times.is_same(e, home[0], place[0], whole)
+        if self.is_renewed(e, place):
             for operand in e.args:
                 if type(operand) is Expr:
-                    self._need(operand, place)
+                    self._need(operand, place, whole)
             return
-        home = self.home[e]
         stays = home is None or home[0] is not place[0] or self._last.get(e, place) is None
         self._last[e] = None if stays else place
 
@@ -167,6 +175,46 @@ class _Plan:
     def _fresh(self) -> int:
         self.length += 1
         return self.length - 1
+
+
+class _Times:
+    """When the statements of a program run, and when elements of work arrays change."""
+
+    def __init__(self, program: Program):
+        self._begin: dict[Statement, int] = {}
+        self._end: dict[Statement, int] = {}
+        self._around: dict[Block, tuple[Block, Statement]] = {}  # what a block is part of
+        self._changes: dict[Any, list[int]] = {}  # of an array, and of its elements; None: any of them
+        self._now = 0
+        self._run(program.body)
+
+    def _run(self, block: Block) -> None:
+        for s in block.statements:
+            self._begin[s] = self._now = self._now + 1
+            if isinstance(s, (Store, Clear)):
+                index = s.index if isinstance(s, Store) and type(s.index) is int else None
+                for key in (s.array, (s.array, index)):
+                    self._changes.setdefault(key, []).append(self._now)
+            for inner in _blocks(s):
+                self._around[inner] = block, s
+                self._run(inner)
+            self._end[s] = self._now
+
+    def is_same(self, load: Expr, home: Block, block: Block, statement: Statement) -> bool:
+        """True if what was loaded in one block still stands there when a statement of the same block, or of
+        one inside it, begins."""
+        until = self._begin[statement] - 1
+        while block is not home:  # what a loop changes, it changes before its next turn
+            block, around = self._around[block]
+            until = self._end[around]
+        array, index = load.args
+        keys = [(array, index), (array, None)] if type(index) is int else [array]
+        return not any(self._changed(key, self._begin[load], until) for key in keys)
+
+    def _changed(self, key: Any, after: int, until: int) -> bool:
+        times = self._changes.get(key, [])
+        first = bisect_right(times, after)
+        return first < len(times) and times[first] <= until
 
 
 class _Split(Rebuild):
@@ -225,7 +273,7 @@ class _Split(Rebuild):
         if e.is_integer or e in self._replaced or self._plan.home.get(e) == self._place:
             return
         outside = self.values.get(e)
-        if _is_renewed(e):
+        if self._plan.is_renewed(e, self._place):  # type: ignore[arg-type]
             for a in e.args:
                 if type(a) is Expr:
                     self._import(a)
