@@ -89,9 +89,9 @@ class Minimum:
     def is_done(self, *state: Any) -> Any:
         return search.is_over(state[-1], self.given.allowed)
 
-    def found(self, most: int, d: Sequence[Any], s: Any, lack: Any) -> Any:
-        """What `newton` gives in the end, after so many steps at most."""
-        return self.given.tree.repeat(most, self.newton, d, s, 0.0, lack, until=self.is_done)
+    def found(self, most: int, *state: Any) -> Any:
+        """What `newton` makes of a state in the end, after so many steps at most."""
+        return self.given.tree.repeat(most, self.newton, *state, until=self.is_done)
 
     def all_moved(self, d: Sequence[Any], s: Any) -> list[Any]:
         """The velocities of all nodes, which move in `rest`, from those of the loaded ones."""
@@ -115,7 +115,7 @@ def least(whole: Minimum, most: int) -> Any:
     for term in often:
         term.begin()
     if not seldom:
-        return whole.found(most, [0.0] * sum(len(x[i]) for i in whole.loaded), 1.0, 2.0)
+        return whole.found(most, [0.0] * sum(len(x[i]) for i in whole.loaded), 1.0, 0.0, 2.0)
     fewer = Minimum(whole.given, often, whole)
     calm: Any = 1.0
     for term in seldom:
@@ -123,7 +123,7 @@ def least(whole: Minimum, most: int) -> Any:
     begin = ops.where(ops.less(0.5, calm), 2.0, 0.0)
     d, s, turn, lack = [0.0] * sum(len(x[i]) for i in fewer.loaded), 1.0 - calm, 0.0, 0.0
     if often:
-        d, s, turn, lack = fewer.found(min(most, EARLY), d, 1.0, begin)
+        d, s, turn, lack = fewer.found(min(most, EARLY), d, 1.0, 0.0, begin)
     d = fewer.all_moved(d, s)
     for term in seldom:
         calm = term.calm([term.moved_from_start(fewer.rest, k)[-1] for k in range(term.count)], calm)
@@ -135,7 +135,6 @@ def least(whole: Minimum, most: int) -> Any:
             term.renew(is_long)
         for term in seldom:
             term.settle(fewer.rest, fresh=True)
-        d, s, more, lack = whole.found(most, d, s, ops.where(is_calm, 0.0, 2.0))
-        return d, s, turn + more, lack
+        return whole.found(most, d, s, turn, ops.where(is_calm, 0.0, 2.0))
 
     return tree.repeat(1, go_on, d, s, turn, lack, until=lambda *_: is_calm)

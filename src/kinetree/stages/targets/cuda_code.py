@@ -34,7 +34,7 @@ NONE = -1  # instead of a level, if a kernel fails at all of them
 LONG = 1 << 20  # characters of PTX from which on the highest level would take minutes
 WAVES = 8  # blocks on each processor where work arrays are in the device's memory
 MANY = 2**31 - 1  # blocks that a launch can have
-NEAR, FEW = 0.01, 0.1  # what is rough: how near most states are, and the share of those that need not be
+NEAR, FEW = 0.01, 0.5  # what is rough: how near most states are, and the share of those that need not be
 STREAMS = 64  # for which notes and work arrays are kept
 
 
@@ -302,7 +302,8 @@ def _several(found: Any) -> tuple[Any, ...]:
 
 
 def mostly_near(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether nearly all states are about the same: what is rough may part ways where motion is unstable."""
+    """Whether most states are about the same: what is rough parts ways where motion is unstable, as long
+    motions with contact are."""
     if not a.size:
         return True
     a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
