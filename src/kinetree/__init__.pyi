@@ -2895,7 +2895,7 @@ def step(
     contact_friction: _Numbers | None = None,
     creep: _Numbers | None = None,
     contact_accuracy: _Numbers | None = None,
-    newton_limit: Any | None = None,
+    newton_limit: int | None | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -2947,7 +2947,7 @@ def step(
         contact_friction (..., points): of each such point, Coulomb's coefficient; the model's own if left out.
         creep (...): speed below which points that touch hold, m/s; 1e-4 if left out.
         contact_accuracy (...): share of all contact forces that may be missing; 1e-4 if left out.
-        newton_limit: see above.
+        newton_limit: how many Newton steps for contact there may be; None for as many as are needed.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2977,7 +2977,7 @@ def contact_forces(
     contact_friction: _Numbers | None = None,
     creep: _Numbers | None = None,
     contact_accuracy: _Numbers | None = None,
-    newton_limit: Any | None = None,
+    newton_limit: int | None | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -3015,7 +3015,7 @@ def contact_forces(
         contact_friction (..., points): of each such point, Coulomb's coefficient; the model's own if left out.
         creep (...): speed below which points that touch hold, m/s; 1e-4 if left out.
         contact_accuracy (...): share of all contact forces that may be missing; 1e-4 if left out.
-        newton_limit: see above.
+        newton_limit: how many Newton steps for contact there may be; None for as many as are needed.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 

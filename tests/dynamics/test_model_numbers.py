@@ -40,6 +40,7 @@ def sample(name: str, batch: int = 3):
         "passive": lambda model, rng: True,
         "limits": lambda model, rng: False,
         "ground": lambda model, rng: False,
+        "newton_limit": lambda model, rng: None,
         "extra": lambda model, rng: ("rotors", "damping"),
         "constraints": held,
         "steps": lambda model, rng: 2,

@@ -58,6 +58,8 @@ WORDS = {
         type="Sequence[tuple[int, bool, bool, bool]]"),
     "ground": Word("what the model stands on: True for its own ground, False for nothing",
         type="Ground | Heightfield | bool"),
+    "newton_limit": Word("how many Newton steps for contact there may be; None for as many as are needed",
+        type="int | None"),
     "added": Word("inertia added along the velocity of each joint", ("nu",), "kg m^2 or kg", "none"),
     "extra": Word('further columns: "rotors", "armature", "damping", "friction"', type="str | Sequence[str]"),
     "C": Word("a matrix to be compared with the Coriolis matrix", ("nv", "nv")),
