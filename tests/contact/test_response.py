@@ -96,7 +96,10 @@ def test_slopes_balls_and_rims():
             agrees(model, q, v, 0.5 * rng.normal(size=6), ground=slope)
 
 
-@pytest.mark.parametrize("lean", [0.0, 1e-13, 1e-9, 1e-4, 0.3])
+LONG = [pytest.param(lean, marks=pytest.mark.soak) for lean in (1e-13, 1e-4)]
+
+
+@pytest.mark.parametrize("lean", [0.0, 1e-9, 0.3, *LONG])
 @pytest.mark.parametrize("shape", [kt.Sphere(0.1), kt.Box((0.1, 0.1, 0.1))], ids=["one point", "several"])
 def test_bodies_whose_x_axis_is_upright(shape, lean):
     """There, or nearly there, the axes of the ground may be turned about it at will: nothing tells."""

@@ -24,7 +24,10 @@ WILD: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
+LONG = [pytest.param(mode, marks=pytest.mark.soak) for mode in ("same_step", "disabled")]
+
+
+@pytest.mark.parametrize("mode", ["next_step", *LONG])
 def test_robots_move_as_on_the_cpu(fake, mode):
     options = {"randomize": WILD, "time_limit": 0.06, "autoreset_mode": mode, "terminated": low}
     options["push"] = kt.gym.Push("trunk", 1.0, 0.05)
@@ -122,6 +125,7 @@ def test_arrays_that_do_not_fit_are_refused(fake):
         env.step(np.zeros((3, 2), np.float32))
 
 
+@pytest.mark.soak
 def test_memory_comes_back(fake):
     robot = hopper()
 
