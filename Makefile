@@ -7,7 +7,7 @@ VENV   ?= .venv
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 # how many random mechanisms the tests try, relative to a full run; below 1, large tables of cases take a share of
 # themselves in each run, another one each time
-SCALE  ?= 0.08
+SCALE  ?= 0.07
 TORCH  ?= torch==2.13.0
 
 BIN       := $(VENV)/bin

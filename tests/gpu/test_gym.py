@@ -54,6 +54,7 @@ def test_robots_move_as_on_the_cpu(fake, mode):
         np.testing.assert_array_equal(numbers, there.drawn[name])
 
 
+@pytest.mark.soak
 def test_robots_on_hills(fake):
     hills = kt.Heightfield(0.2 * np.random.default_rng(0).random((9, 9)), 0.3)
     options = {"randomize": {"q": kt.scale.uniform(-0.5, 0.5)}, "ground": hills, "time_limit": 0.04}
