@@ -15,6 +15,7 @@ from kinetree.interop.mujoco import mass_matrix_of
 from kinetree.io.report import Finding
 
 TOLERANCE = 1e-7
+JOINTS = "springs, dampers and friction of joints"
 OTHER = "gravity compensation, fluids and tendons"
 
 
@@ -74,20 +75,17 @@ def seen(path: Path) -> Seen:
     sliding = np.array(twin.dof_frictionloss) * np.sign(data.qvel)
     if twin.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FRICTIONLOSS:
         sliding = 0 * sliding
-    friction = model.friction * np.sign(v)
     theirs = {
         "mass matrix": maps.mass_matrix(q, M),
         "bias": maps.bias_force(q, v, M, np.array(data.qfrc_bias)),
-        "springs and dampers": maps.tau_back(data.qpos, data.qfrc_spring + data.qfrc_damper),
+        JOINTS: maps.tau_back(data.qpos, data.qfrc_spring + data.qfrc_damper - sliding),
         OTHER: maps.tau_back(data.qpos, _rest(data, everything)),
-        "friction": maps.tau_back(data.qpos, sliding),
     }
     ours = {
         "mass matrix": eager("mass_matrix", model, q),
         "bias": eager("bias_force", model, q, v),
-        "springs and dampers": eager("passive_force", model, q, v) + friction,
+        JOINTS: eager("passive_force", model, q, v),
         OTHER: np.zeros(model.nv),
-        "friction": friction,
     }
     _add_limits(mujoco, twin, model, ours, theirs)
     _add_places(mujoco, twin, data, model, q, ours, theirs)
