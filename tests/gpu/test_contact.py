@@ -20,7 +20,7 @@ from kinetree.compiler.runtime import cuda_kernels
 from kinetree.errors import ShapeError
 from kinetree.motion.rollout import rollout
 from kinetree.stages.job import Job
-from kinetree.stages.targets.cuda_code import same_bits
+from kinetree.stages.targets.cuda_code import mostly_near, same_bits
 
 RUN = {"duration": 0.024, "dt": 0.004, "record": 3}
 HILLS = kt.Heightfield(0.03 * np.random.default_rng(2).normal(size=(7, 9)), (0.4, 0.3), (-1.2, -1.2, 0.0))
@@ -133,6 +133,17 @@ def test_rough_divisions_are_near_and_need_single_precision(fake):
     assert np.median(np.abs(found.v - here.v)) < 1e-4
     with pytest.raises(ShapeError, match="computes in float32, but these are float64"):
         kt.compile(kt.inverse_dynamics, model, target="cuda_fast")
+
+
+def test_what_is_rough_may_part_ways_where_states_do_so_by_themselves():
+    b = np.random.default_rng(0).normal(size=(100, 7))
+    nothing, some, other = b.copy(), b.copy(), b.copy()
+    some[:30] += 1.0
+    other[-40:] -= 1.0
+    assert mostly_near(b, b, b) and mostly_near(nothing + 1e-4, b, b)
+    assert not mostly_near(some, b, b) and mostly_near(other, b, some) and not mostly_near(b + 1.0, b, some)
+    lost = np.full_like(b, np.nan)
+    assert not mostly_near(lost, b, b) and not mostly_near(b, lost, lost) and mostly_near(lost, lost, lost)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
