@@ -21,7 +21,7 @@ ALL       := $(VENV)/.stamp-all
 unexport PYTHONDONTWRITEBYTECODE  # modules are compiled once, not by every process anew
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all pytest lint bench bench-gpu docs generate soak clean distclean
+.PHONY: help demo test test-all test-long pytest lint bench bench-gpu docs generate soak clean distclean
 
 help:  ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -34,6 +34,9 @@ test: $(PEERS)  ## lint, and every test beside it (about ten minutes on two core
 
 test-all: $(ALL)  ## install every extra, then lint and every test
 	@$(MAKE) --no-print-directory -j 2 lint pytest
+
+test-long: $(PEERS)  ## the tests that are too long for every change: whole tables, long runs, every public file
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m soak --ignore tests/soak
 
 pytest: $(DEVELOP)
 	KINETREE_SCALE=$(SCALE) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
@@ -55,10 +58,11 @@ docs: $(DOCS)  ## build the pages of docs/ into build/docs
 generate: $(RUN)  ## rewrite docs/reference and the stub from the functions
 	$(BIN)/python -m docs.generate
 
-soak: $(PEERS)  ## the long campaigns that `make test` leaves out; stopped, they go on where they were
+soak: export OMP_NUM_THREADS = 1
+soak: $(PEERS)  ## the campaigns of random trials, two to three hours on two cores; stopped, they go on where they were
 	PYTHONMALLOC=malloc MALLOC_PERTURB_=255 $(BIN)/python -m tests.soak.campaign lifetimes --jobs 1 --ledger build/soak.json
 	$(BIN)/python -m tests.soak.campaign all --jobs $(JOBS) --ledger build/soak.json
-	$(BIN)/python -m pytest -q -n $(JOBS) -m soak
+	$(BIN)/python -m pytest -q -n $(JOBS) -m soak tests/soak
 
 clean:  ## remove what was built, keep the virtual environment
 	rm -rf build dist MUJOCO_LOG.TXT .pytest_cache .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info
