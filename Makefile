@@ -36,7 +36,7 @@ test-all: $(ALL)  ## install every extra, then lint and every test
 	@$(MAKE) --no-print-directory -j 2 lint pytest
 
 test-long: $(PEERS)  ## the tests that are too long for every change: whole tables, long runs, every public file
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m soak --ignore tests/soak
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m long --ignore tests/soak
 
 pytest: $(DEVELOP)
 	KINETREE_SCALE=$(SCALE) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
@@ -62,7 +62,7 @@ soak: export OMP_NUM_THREADS = 1
 soak: $(PEERS)  ## the campaigns of random trials, two to three hours on two cores; stopped, they go on where they were
 	PYTHONMALLOC=malloc MALLOC_PERTURB_=255 $(BIN)/python -m tests.soak.campaign lifetimes --jobs 1 --ledger build/soak.json
 	$(BIN)/python -m tests.soak.campaign all --jobs $(JOBS) --ledger build/soak.json
-	$(BIN)/python -m pytest -q -n $(JOBS) -m soak tests/soak
+	$(BIN)/python -m pytest -q -n $(JOBS) -m long tests/soak
 
 clean:  ## remove what was built, keep the virtual environment
 	rm -rf build dist MUJOCO_LOG.TXT .pytest_cache .mypy_cache .ruff_cache .import_linter_cache src/*.egg-info

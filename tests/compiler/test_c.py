@@ -51,7 +51,7 @@ def entries(count: int) -> list:
 
 
 @needs_gcc
-@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.long)])
 def test_self_test_passes_under_sanitizers(tmp_path, dtype):
     write(c_source(entries(12), "sample", dtype, title="sample"), tmp_path)
     gcc(tmp_path, "-O1", *SANITIZERS, "sample.c", "sample_selftest.c", "-o", "selftest")

@@ -110,7 +110,7 @@ def test_jacobian_times_direction_is_forward(name, mode):
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.parametrize("robot", ["double_pendulum", "floating"])
 def test_exported_c_under_sanitizers(robot, tmp_path):
     """All algorithms, unrolled and looped, in one library: no warning, no finding, the same numbers."""

@@ -41,7 +41,7 @@ def assert_close(ours: np.ndarray, theirs: np.ndarray, eps: float = 1e-11) -> No
 
 
 @pytest.mark.parametrize(
-    "seed", [*share(range(2), 2), *(pytest.param(k, marks=pytest.mark.soak) for k in range(2, MODULES))]
+    "seed", [*share(range(2), 2), *(pytest.param(k, marks=pytest.mark.long) for k in range(2, MODULES))]
 )
 def test_ten_thousand_random_programs(seed: int) -> None:
     program = optimize(bundle(seed, PROGRAMS // MODULES))
@@ -53,7 +53,7 @@ def test_ten_thousand_random_programs(seed: int) -> None:
         np.testing.assert_array_equal(kernel(states[3]), batch[3])
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 200))
 def test_a_hundred_thousand_random_programs(seed: int) -> None:
     program = optimize(bundle(seed, PROGRAMS // MODULES, length=40))

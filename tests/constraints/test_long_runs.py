@@ -33,7 +33,7 @@ def test_a_hundred_thousand_steps_do_not_drift(integrator):
         np.testing.assert_allclose(run.q[:50], embedded.q[:50], atol=1e-7)
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_a_quadruped_stands_for_a_hundred_thousand_steps():
     model = kt.zoo.quadruped()
     q = model.neutral()

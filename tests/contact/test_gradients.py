@@ -42,7 +42,7 @@ def test_a_step_against_a_complex_step(servo):
         assert abs(turned - wanted[0]).max() < 1e-9 * abs(wanted[0]).max()
 
 
-@pytest.mark.parametrize("servo", [pytest.param(False, marks=pytest.mark.soak), True])
+@pytest.mark.parametrize("servo", [pytest.param(False, marks=pytest.mark.long), True])
 def test_backwards_is_forwards_transposed(servo):
     model, q, more = trotting(servo)
     rng = np.random.default_rng(4)

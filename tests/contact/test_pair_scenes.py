@@ -22,7 +22,7 @@ def stack(count: int, heavy: float, **contact: float) -> tuple[kt.Model, np.ndar
     return model, masses, placed(model, *((0, 0, 0.1 + 0.2 * k) for k in range(count)))
 
 
-@pytest.mark.parametrize("count, heavy", [(3, 1000.0), pytest.param(10, 1000.0, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count, heavy", [(3, 1000.0), pytest.param(10, 1000.0, marks=pytest.mark.long)])
 def test_a_stack_stands_and_each_interface_carries_what_is_above(count, heavy):
     model, masses, q = stack(count, heavy, dissipation=5.0)
     run = kt.simulate(model, q, np.zeros(model.nv), duration=4.0, dt=2e-3, record=50)

@@ -65,7 +65,7 @@ def crowded(model: kt.Model, q: np.ndarray, bodies: Any, rng: np.random.Generato
     return model.replace(pairs=[pair for pair in model.contact_pairs if all("ball" in x for x in pair)])
 
 
-@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 30), marks=pytest.mark.soak)])
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 30), marks=pytest.mark.long)])
 def test_rotors_mimic_joints_armature_and_deep_trees(seeds):
     pressed = []
     for seed in seeds:

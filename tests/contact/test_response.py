@@ -62,7 +62,7 @@ def agrees(
     return v + change
 
 
-@pytest.mark.parametrize("trunk", [False, pytest.param(True, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("trunk", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_quadruped_that_falls_hard(trunk):
     model = quadruped(trunk, stiffness=4e4, dissipation=0.1)
     rng, start = np.random.default_rng(7), standing(model)
@@ -96,7 +96,7 @@ def test_slopes_balls_and_rims():
             agrees(model, q, v, 0.5 * rng.normal(size=6), ground=slope)
 
 
-LONG = [pytest.param(lean, marks=pytest.mark.soak) for lean in (1e-13, 1e-4)]
+LONG = [pytest.param(lean, marks=pytest.mark.long) for lean in (1e-13, 1e-4)]
 
 
 @pytest.mark.parametrize("lean", [0.0, 1e-9, 0.3, *LONG])
@@ -154,7 +154,7 @@ def test_stops_and_efforts_with_bounds():
         assert any(line > high or line < low for line, low, high in lines)
 
 
-@pytest.mark.parametrize("seeds", [range(40, 42), pytest.param(range(42, 60), marks=pytest.mark.soak)])
+@pytest.mark.parametrize("seeds", [range(40, 42), pytest.param(range(42, 60), marks=pytest.mark.long)])
 def test_bounds_in_deep_trees_with_rotors_and_mimic_joints(seeds):
     for seed in seeds:
         rng, model = np.random.default_rng(seed), tree(seed).model
@@ -172,7 +172,7 @@ def test_bounds_at_all_joints_of_a_loop(make):
     agrees(model, q, v, 0.1 * rng.normal(size=model.nv), ground=None, pulls=pulls, target="eager")
 
 
-@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 40), marks=pytest.mark.soak)])
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 40), marks=pytest.mark.long)])
 def test_rotors_mimic_joints_armature_and_deep_trees(seeds):
     for seed in seeds:
         model = tree(seed).model

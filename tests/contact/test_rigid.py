@@ -72,7 +72,7 @@ def test_a_box_that_lands_and_slides_until_it_stops():
     assert third < 2e-5 and third < 0.2 * second < 0.04 * first, (first, second, third)
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_a_sliding_box_with_coulombs_law_of_the_same_step():
     """Friction is one step late here: what that changes falls with h."""
     long, short = (compared(*sliding_box(), 0.4, round(0.04 / h), h, [1e8], False)[0] for h in (4e-3, 1e-3))

@@ -78,7 +78,7 @@ def test_derivatives_of_random_trees(seed):
         check(case, "world" if seed % 3 == 0 else "body")
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(1000, 1300))
 def test_derivatives_of_three_hundred_trees(seed):
     case = tree(seed)

@@ -116,7 +116,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     assert 0.97 < ratio < 1.03
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_intervals_of_a_thousand_seeds():
     held, _ = coverage(range(1000, 2000))
     assert 0.94 < held < 0.96

@@ -41,7 +41,7 @@ def test_random_trees(seed):
         check(c)
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(2000, 2100))
 def test_a_hundred_trees(seed):
     c = tree(seed, 4)
@@ -50,13 +50,13 @@ def test_a_hundred_trees(seed):
 
 
 @pytest.mark.parametrize(
-    "name", ["double_pendulum", "flying", pytest.param("spacecraft", marks=pytest.mark.soak)]
+    "name", ["double_pendulum", "flying", pytest.param("spacecraft", marks=pytest.mark.long)]
 )
 def test_robots(name):
     check(robot(name))
 
 
-@pytest.mark.parametrize("name", ["flying", pytest.param("arm7", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("name", ["flying", pytest.param("arm7", marks=pytest.mark.long)])
 def test_compiled(name):
     c = robot(name)
     found = kt.inverse_dynamics_second_derivatives(c.model, c.q, c.v, c.a)
@@ -86,7 +86,7 @@ def test_increments_that_turn_do_not_commute():
 
 @pytest.mark.parametrize(("name", "integrator"), [
     *share([("cart_pole", "rk4"), ("turning", "rk4"), ("turning", "discrete"), ("cart_pole", "discrete")], 2),
-    *(pytest.param("flying", integrator, marks=pytest.mark.soak) for integrator in ("rk4", "discrete")),
+    *(pytest.param("flying", integrator, marks=pytest.mark.long) for integrator in ("rk4", "discrete")),
 ])  # fmt: skip
 def test_discrete_linearization_is_exact_for_the_step(name, integrator):
     c, dt = robot(name), 0.01

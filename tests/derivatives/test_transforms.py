@@ -75,7 +75,7 @@ def as_changes(c: Case, function: Any, values: list[Any], options: dict[str, Any
     ("which", "name"),
     [
         *share([("turning" if name == "step" else "flying", name) for name in FUNCTIONS], 2),
-        *(pytest.param(n, f, marks=pytest.mark.soak) for n in ("arm", "spacecraft") for f in FUNCTIONS),
+        *(pytest.param(n, f, marks=pytest.mark.long) for n in ("arm", "spacecraft") for f in FUNCTIONS),
     ],
 )
 def test_all_three_agree_with_complex_steps(which, name):

@@ -64,7 +64,7 @@ def sample(name: str, batch: int = 3):
     ("name", "target"),
     share([(name, "eager") for name in FUNCTIONS if "second" not in name and "hessian" not in name], 2)
     + [
-        pytest.param(name, "cpu", marks=pytest.mark.soak) if "hessian" in name else (name, "cpu")
+        pytest.param(name, "cpu", marks=pytest.mark.long) if "hessian" in name else (name, "cpu")
         for name in share(FUNCTIONS, 6)
     ],
 )

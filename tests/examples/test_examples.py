@@ -128,9 +128,9 @@ FIGURES = {
 
 
 def runs() -> list:
-    """All examples, of which each run takes a share; what takes long is for soak."""
-    soak = {"humanoid_lqr": pytest.mark.soak}
-    return [pytest.param(path, id=path.stem, marks=soak.get(path.stem, ())) for path in EXAMPLES]
+    """All examples, of which each run takes a share; what takes long is marked so."""
+    long = {"humanoid_lqr": pytest.mark.long}
+    return [pytest.param(path, id=path.stem, marks=long.get(path.stem, ())) for path in EXAMPLES]
 
 
 @pytest.mark.parametrize("path", share(runs(), 3))

@@ -48,7 +48,7 @@ def test_count_is_among_the_best_known(on, name):
 
 
 @pytest.mark.parametrize("name", share(FUNCTIONS, 2))
-@pytest.mark.parametrize("on", ["arm7", pytest.param("quadruped", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("on", ["arm7", pytest.param("quadruped", marks=pytest.mark.long)])
 def test_products_cost_at_most_four_times_the_function(on, name):
     """Along all inputs that must be given, with the function's own result among the results."""
     function, model = getattr(kt, name), robot(on)

@@ -20,11 +20,11 @@ def robot(name: str):
 
 
 def cases() -> list:
-    """Everything that is counted; what takes seconds, and is counted on other robots too, is for soak."""
+    """Everything that is counted; what takes seconds, and is counted on other robots too, is a long test."""
     found = []
     for on, mode, name in counts.counted():
         long = (on, mode) == ("humanoid", "unrolled") and name in LONG
-        found.append(pytest.param(on, mode, name, marks=pytest.mark.soak if long else ()))
+        found.append(pytest.param(on, mode, name, marks=pytest.mark.long if long else ()))
     return found
 
 

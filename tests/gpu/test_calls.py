@@ -303,7 +303,7 @@ def test_calls_from_the_host_use_few_streams(fake, arm):
     assert len(kernel.code._notes) <= cuda_host.LANES and fake.streams <= 16 + cuda_host.LANES
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_what_is_kept_for_streams_is_bounded(fake, arm):
     arrays = [kt.cuda.array(x) for x in arm.random_state(1, 5)]
     views = [View.of(x) for x in arrays]

@@ -51,7 +51,7 @@ def test_the_same_bits(fake, dtype, ground):
     assert 10 < np.sum(np.abs(free.v[:, -1] - here.v[:, -1]).max(-1) > 1e-3) < 40
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_bodies_against_each_other(fake):
     ball, box = kt.Sphere(0.05), kt.Box((0.1, 0.1, 0.05))
     model = things((box, 2.0), (ball, 0.5), (kt.Capsule(0.03, 0.06), 0.3), stiffness=2e4)

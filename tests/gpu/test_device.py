@@ -215,7 +215,7 @@ def check_flat(taken: Taken, work: Callable[[int], None], first: int, count: int
     assert more["host bytes"] < 16 << 20
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_no_leak_over_launches(monkeypatch):
     arm = kt.zoo.arm7()
     numbers = (*arm.random_state(0, 256), np.zeros((256, 7)))
@@ -231,7 +231,7 @@ def test_no_leak_over_launches(monkeypatch):
     check_flat(Taken(monkeypatch), launch, 2000, LAUNCHES)
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_no_leak_over_compilations(monkeypatch):
     """Of models that differ in a mass: nothing comes from a cache."""
     pendulum = kt.zoo.pendulum()
@@ -246,7 +246,7 @@ def test_no_leak_over_compilations(monkeypatch):
     check_flat(Taken(monkeypatch), compile, 200, COMPILATIONS)
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_what_the_driver_keeps(monkeypatch):
     """A module that the driver alone loads and unloads, for comparison."""
     kernel = kt.compile(kt.kinetic_energy, kt.zoo.pendulum(), target="cuda")

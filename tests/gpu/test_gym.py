@@ -24,7 +24,7 @@ WILD: dict[str, Any] = {
 }  # fmt: skip
 
 
-LONG = [pytest.param(mode, marks=pytest.mark.soak) for mode in ("same_step", "disabled")]
+LONG = [pytest.param(mode, marks=pytest.mark.long) for mode in ("same_step", "disabled")]
 
 
 @pytest.mark.parametrize("mode", ["next_step", *LONG])
@@ -54,7 +54,7 @@ def test_robots_move_as_on_the_cpu(fake, mode):
         np.testing.assert_array_equal(numbers, there.drawn[name])
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_robots_on_hills(fake):
     hills = kt.Heightfield(0.2 * np.random.default_rng(0).random((9, 9)), 0.3)
     options = {"randomize": {"q": kt.scale.uniform(-0.5, 0.5)}, "ground": hills, "time_limit": 0.04}
@@ -126,7 +126,7 @@ def test_arrays_that_do_not_fit_are_refused(fake):
         env.step(np.zeros((3, 2), np.float32))
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_memory_comes_back(fake):
     robot = hopper()
 

@@ -62,7 +62,7 @@ def test_laws_on_the_zoo(name):
     [("revolute", "prismatic"), ("universal", "spherical")],
     ids="-".join,
 )
-@pytest.mark.soak
+@pytest.mark.long
 def test_laws_on_compiled_code(types):
     """Rotors, mimic joints and moving axes, as machine code."""
     rng = np.random.default_rng(7)

@@ -56,7 +56,7 @@ def test_models_of_files_go_there_and_back(peer):
     assert compared >= 4
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.parametrize("pair", PAIRS)
 def test_all_files(pair):
     compare(pair, 1)

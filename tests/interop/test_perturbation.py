@@ -83,7 +83,7 @@ def test_attributes_that_are_there(rich):
     assert outcome.tried > 40 and outcome.changed > 35
 
 
-@pytest.mark.parametrize("step, least", [(12, 3), pytest.param(1, 55, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("step, least", [(12, 3), pytest.param(1, 55, marks=pytest.mark.long)])
 def test_attributes_that_are_not_there(rich, step, least):
     root, folder = rich
     outcome, before = Outcome(silent=[]), _with(root, folder)
@@ -107,7 +107,7 @@ def test_silence_is_noticed(rich, monkeypatch):
     assert any("armature" in line for line in outcome.silent or ())
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of robot files is not here")
 def test_fifty_public_files(tmp_path):
     done, silent = 0, []

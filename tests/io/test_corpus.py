@@ -17,7 +17,7 @@ import kinetree as kt
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of robot files is not here")
 
-STRIDES = [5, pytest.param(1, marks=pytest.mark.soak)]  # all files take a while
+STRIDES = [5, pytest.param(1, marks=pytest.mark.long)]  # all files take a while
 # Pinocchio's XML library drops an inertial with a line break inside a number; the model here keeps it.
 DROPPED_BY_PINOCCHIO = {
     f"unitree_ros__{side}_Hand{wrist}" for side in ("Left", "Right") for wrist in ("", "_G1_5010_Wrist")

@@ -26,7 +26,7 @@ def mechanism(seed: int):
     return m, rng
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(k, marks=pytest.mark.soak) for k in range(2, 10))])
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(k, marks=pytest.mark.long) for k in range(2, 10))])
 def test_laws(seed):
     m, rng = mechanism(seed)
     broken = broken_laws(Case(f"planar {seed}", m.build(), rng, m), seed == 0)

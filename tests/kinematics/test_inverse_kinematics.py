@@ -34,7 +34,7 @@ def test_an_arm_reaches_poses_within_its_limits(arm, cases):
     check_arm(arm, cases(300), 1.0)
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_ten_thousand_poses(arm):
     check_arm(arm, 10_000, 0.999)
 

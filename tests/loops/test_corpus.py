@@ -19,7 +19,7 @@ import kinetree as kt
 
 pytestmark = pytest.mark.skipif(not MJCF.is_dir(), reason="the corpus of robot files is not here")
 QUICK = ("robotiq_2f85/2f85", "ufactory_xarm7/hand")
-EVERY = [pytest.param(name, marks=() if name in QUICK else pytest.mark.soak) for name in ROBOTS]
+EVERY = [pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in ROBOTS]
 
 
 @cache
@@ -52,7 +52,7 @@ def test_laws(name):
     assert not broken, "\n".join(broken)
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["robotiq_2f85/2f85", "agility_cassie/cassie"])
 def test_machine_code(name):
     """The same by machine code, which for a robot of this size keeps its loops or not."""

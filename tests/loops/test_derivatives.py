@@ -33,7 +33,7 @@ def sized(case: Case) -> Case:
     return case
 
 
-LONG = [pytest.param(name, marks=pytest.mark.soak) for name in ("parallel_ankle", "cassie_leg")]
+LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("parallel_ankle", "cassie_leg")]
 
 
 @pytest.mark.parametrize("name", ["four_bar", "gripper", *LONG])

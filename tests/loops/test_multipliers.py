@@ -47,7 +47,7 @@ def test_random_loops(seed):
     assert loops.trial(5 * seed + 1) in ("multipliers", "nothing to close", "next to a dead point")
 
 
-@pytest.mark.parametrize("on", ["gripper", pytest.param("parallel_ankle", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("on", ["gripper", pytest.param("parallel_ankle", marks=pytest.mark.long)])
 def test_laws(on):
     checked = machine(on)
     case = Case(on, checked.model, np.random.default_rng(3), state=(checked.q, checked.v))

@@ -31,7 +31,7 @@ def test_energy_of_a_falling_four_bar(falling):
 
 
 @pytest.mark.parametrize("integrator", [*FIXED_STEPS, "dopri5"])
-@pytest.mark.parametrize("name", ["slider_crank", pytest.param("ankle", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("name", ["slider_crank", pytest.param("ankle", marks=pytest.mark.long)])
 def test_all_integrators_keep_loops_closed(name, integrator):
     model = ALL[name]()
     q, v = model.random_state(3)
@@ -45,7 +45,7 @@ def test_all_integrators_keep_loops_closed(name, integrator):
 
 @pytest.mark.parametrize(("integrator", "order"), [("discrete", 1), ("rk4", 4), ("variational", 2)])
 @pytest.mark.parametrize(
-    "make", [four_bar, platform, pytest.param(spatial_linkage, marks=pytest.mark.soak)]
+    "make", [four_bar, platform, pytest.param(spatial_linkage, marks=pytest.mark.long)]
 )
 def test_orders(make, integrator, order):
     """Also where a loop leaves one velocity of a ball free, and ties the others."""
@@ -221,7 +221,7 @@ def test_increments_of_a_split_ball_turn_with_it():
     assert np.abs(A[:2, :2]).max() > 0.5
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.parametrize("integrator", ["rk4", "discrete"])
 def test_linear_equations_of_split_balls(integrator):
     """In continuous time, against short steps."""

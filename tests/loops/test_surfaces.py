@@ -121,7 +121,7 @@ def test_rotors_of_dependent_joints():
     assert kt.rotor_wrenches(model, q, v, a)[0, 1] == pytest.approx(1e-3 * turning, rel=1e-5)
 
 
-@pytest.mark.parametrize("make", [four_bar, pytest.param(kt.zoo.parallel_ankle, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("make", [four_bar, pytest.param(kt.zoo.parallel_ankle, marks=pytest.mark.long)])
 def test_control(make):
     model = make()
     goal = model.integrate(model.neutral(), np.full(model.nv, 0.05))

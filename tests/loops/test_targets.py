@@ -46,7 +46,7 @@ def check(machine: str, name: str, way: str) -> None:
 
 @pytest.mark.parametrize("name", share(NAMES, 4))
 def test_every_algorithm_on_one_machine_in_one_way(name):
-    """Each pair of machine and way gets its share; the soak tests run all of them."""
+    """Each pair of machine and way gets its share; the long tests run all of them."""
     k = NAMES.index(name)
     check(MACHINES[k % 3], name, WAYS[1 + k % 4])
 
@@ -70,7 +70,7 @@ def test_c():
         assert setting.worst((found,)) <= 1.0
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.parametrize("way", [*WAYS, *COMPILED])
 @pytest.mark.parametrize("machine", [*MACHINES, "delta", "cassie_leg", "differential", "slider_crank"])
 def test_every_algorithm_on_every_machine(machine, way):

@@ -46,7 +46,7 @@ def test_the_source_archive_takes_everything_along():
     assert "CHANGELOG.md" in manifest
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_archives_are_good_and_the_wheel_works_alone(tmp_path):
     for tool in ("build", "twine"):
         if find_spec(tool) is None:

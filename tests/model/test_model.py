@@ -258,7 +258,7 @@ def test_total_mass_counts_rotors():
 
 
 # --- size ---------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("n", [20_000, pytest.param(100_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("n", [20_000, pytest.param(100_000, marks=pytest.mark.long)])
 def test_a_long_chain_builds(n):
     """Without recursion."""
     b = ModelBuilder("long")

@@ -148,7 +148,7 @@ MUJOCO = {
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.soak) if n == "humanoid" else n for n in share(MUJOCO, 2)]
+    "name", [pytest.param(n, marks=pytest.mark.long) if n == "humanoid" else n for n in share(MUJOCO, 2)]
 )
 def test_mujoco_goes_the_same_way(name):
     """Runge-Kutta steps of 1 ms for one second, without contacts and limits."""
@@ -190,7 +190,7 @@ def test_energy_of_a_chain():
     assert abs(slope(run.t, run.energy)) * 1e-3 < 1e-12 * scale
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_energy_of_a_chain_for_a_million_steps():
     run = chain_energy("variational", 1_000_000, 50)
     scale = np.ptp(run.potential_energy)

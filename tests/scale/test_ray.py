@@ -51,7 +51,7 @@ def test_ray_has_the_bits_of_local(model):
             assert np.asarray(x).tobytes() == np.asarray(y).tobytes()
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(50))
 def test_random_sweeps_are_equal(model, seed):
     rng = np.random.default_rng(seed)

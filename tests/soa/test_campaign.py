@@ -27,7 +27,7 @@ def test_every_law_on_random_mechanisms(cases, rng):
         check(random_mechanism(rng, int(rng.integers(1, 9))), rng)
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_every_law_on_500_mechanisms():
     rng = np.random.default_rng(2011)
     for _ in range(500):

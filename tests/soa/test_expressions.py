@@ -68,7 +68,7 @@ def test_machine_code_agrees(cases, rng):
         agree(random_expression(rng, int(rng.integers(1, 6))), model, q, rng, ("unrolled", "looped"))
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_all_machine_code_agrees(rng):
     for _ in range(200):
         model, q = some_state(rng)

@@ -130,7 +130,7 @@ def emulated(
     return results
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("robot", MODELS)
@@ -163,7 +163,7 @@ def test_the_machine_code_runs(name, robot, function, dtype, tmp_path, monkeypat
             assert np.abs(theirs - ours).max() <= UNFUSED * ULP[dtype] * scale
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("robot", MODELS)
 def test_exported_c_runs_on_32_bits(robot, dtype, tmp_path):

@@ -59,7 +59,7 @@ def reports(code: str, folder: Path) -> Counter[str]:
     return Counter(str(explanation(error)) for error in errors)
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_no_memory_is_used_that_was_freed_or_never_written(tmp_path_factory):
     """What is left is explained, and of no other kind than what Python says without the library."""

@@ -113,13 +113,13 @@ def check_all(cases: Iterable[Case], target: tuple) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, TREES, 10))
 def test_every_algorithm_on_every_tree(first, target):
     check_all(map(tree, range(first, first + 10)), target)
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.parametrize("other", ZOO)
 def test_every_algorithm_on_every_robot(other, target):
     check_all([robot(other)], target)
