@@ -163,12 +163,12 @@ LINES = ("-", "--", ":", "-", "--", ":")
 MEASURES = (
     "creep on a slope of 10°, um/s",
     "slide on it, μ = 0.1: error of the acceleration",
-    "stop from 2 m/s, μ = 0.5: error of the way",
-    "height to which it lifts there, mm",
+    "stop from 2 m/s, μ = 0.5: error of the stopping distance",
+    "the block lifts by, mm",
     "standing: sum of normal forces / weight - 1",
     "depth at rest, mm",
-    "drop from 10 cm: speed that comes back",
-    "largest force there, kN",
+    "drop from 10 cm: rebound speed / impact speed",
+    "peak force, kN",
 )
 
 

@@ -72,9 +72,10 @@ def thread_lines(row: dict[str, Any]) -> list[str]:
     cost = {count: timing["median"] for count, timing in row["processor"].items()}
     return [
         f"Inverse dynamics of {row['states']} states of arm7: {time_of(one)} on {first} thread,",
-        f"{time_of(all_)} on {last}: {one['median'] / all_['median']:.2f} times as fast. Processor time of",
-        f"all threads together: {_number(cost[first])} and {_number(cost[last])}; on a computer that others",
-        "use too, only this tells what threads cost.",
+        f"{time_of(all_)} on {last}: {one['median'] / all_['median']:.2f} times as fast. "
+        "CPU time of all threads together:",
+        f"{_number(cost[first])} and {_number(cost[last])}; on a shared computer, only this shows what "
+        "threads cost.",
     ]
 
 

@@ -1,4 +1,4 @@
-"""A joint type, an algorithm, a function, a pass and a target from outside the package: one object each."""
+"""A joint type, an algorithm, a function and a target from outside the package: one object each."""
 
 from __future__ import annotations
 
