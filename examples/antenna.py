@@ -1,7 +1,7 @@
-"""A gimballed antenna that turns to a star, and the satellite below it that turns the other way.
+"""A gimballed antenna turns to a star, and the free satellite below it turns the other way.
 
-Azimuth and elevation carry a dish. Where they must be comes from inverse kinematics; what the satellite does
-meanwhile from the conservation of momentum, for nothing holds it.
+The dish is carried by an azimuth and an elevation joint, whose angles come from inverse kinematics. The
+motion of the satellite follows from conservation of momentum, because nothing holds it.
 
     python examples/antenna.py
 """

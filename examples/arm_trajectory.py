@@ -1,7 +1,7 @@
-"""The gentlest motion of a 7-axis arm whose hand goes around a ball: direct collocation, CasADi and Ipopt.
+"""Least-torque motion of a 7-axis arm whose hand goes around a ball: direct collocation, CasADi and Ipopt.
 
-Torques are inverse dynamics, a compiled library with exact first and second derivatives
-(`kt.casadi.external`); where the hand is, is a graph that CasADi differentiates (`kt.casadi.wrap`).
+Torques come from inverse dynamics, a compiled library with exact first and second derivatives
+(`kt.casadi.external`). The position of the hand is a graph that CasADi differentiates (`kt.casadi.wrap`).
 
     python examples/arm_trajectory.py
 """
@@ -25,7 +25,7 @@ END = np.array([0.9, 0.9, 0.0, -1.2, 0.0, 0.9, 0.0])
 
 @kt.function("q -> p(3)")
 def hand(model, q):
-    """Where the hand is."""
+    """The position of the hand."""
     return kt.frame_placement(model, q, HAND)[:3, 3]
 
 
@@ -66,7 +66,7 @@ def main(folder: Path = Path(".")) -> dict[str, float]:
     box = np.concatenate([np.tile(x, NODES) for x in widest])
 
     def motion(radius: float, guess: np.ndarray) -> np.ndarray:
-        """(q, v, a) of all nodes of the best motion that keeps so far from the centre of the ball."""
+        """(q, v, a) at all nodes of the best motion that stays a radius away from the centre."""
         low = np.concatenate([still, -strongest, np.full(NODES, radius**2)])
         found = solver(x0=guess.ravel(), lbg=low, ubg=high, lbx=-box, ubx=box)
         assert solver.stats()["success"], solver.stats()["return_status"]
@@ -89,7 +89,7 @@ def main(folder: Path = Path(".")) -> dict[str, float]:
 
 
 def draw(path: Path, paths, forces, t) -> None:
-    """The paths of the hand from the front, and the torques; nothing without matplotlib."""
+    """Draw the paths of the hand from the front, and the torques, if matplotlib is installed."""
     try:
         from matplotlib.figure import Figure
         from matplotlib.patches import Circle

@@ -1,7 +1,7 @@
-"""A ball in a pipe: pushed along itself the pipe alone resists, pushed across both do.
+"""A ball in a pipe: only the pipe resists a push along it, but both resist a push across it.
 
 Boyden's example of an articulated inertia: diag(m2, m1 + m2, m1 + m2) for a pipe of mass m2 along x with a
-ball of mass m1 in it. (Print has m1 in place of m2.)
+ball of mass m1 in it. (The printed text has m1 in place of m2.)
 
     python examples/ball_in_pipe.py
 """

@@ -1,6 +1,6 @@
-"""Which bodies of a branched mechanism have to do with each other, and where Gamma is zero for it.
+"""Which bodies of a branched mechanism are related, and where Gamma is zero as a result.
 
-Echeandia (2020), Figure 2.1: H_ij, C_ij and Gamma_ijk vanish unless their bodies stand on one path from the
+Echeandia (2020), Figure 2.1: H_ij, C_ij and Gamma_ijk vanish unless their bodies lie on one path from the
 root.
 
     python examples/branches.py

@@ -1,4 +1,4 @@
-"""A pendulum on a cart: its equations in symbols, and its motion beside that of the equations.
+"""A pendulum on a cart: its equations in symbols, compared with the printed ones, and a simulation.
 
 [m1+m2, m2 L c; m2 L c, I+m2 L^2] [x''; theta''] = [f + m2 L s theta'^2; -m2 g L s]: Concurrent Dynamics
 (2017), equations N1 to N4, with Y_1 = 1.

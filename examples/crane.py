@@ -1,8 +1,8 @@
-"""A crane that moves its load: with a plain move the load swings for good, with a shaped one it hangs still.
+"""A crane moves its load: after a plain move the load keeps swinging, after a shaped one it hangs still.
 
-Bridge and trolley slide, the hoist cable turns in a universal joint and has a length. The carriage follows a
-given acceleration, so its force is what is asked for: hybrid dynamics. The second half of a shaped move comes
-half a period of the pendulum later.
+Bridge and trolley slide; the hoist cable swings in a universal joint and has a variable length. The carriage
+follows a given acceleration, and its force is the unknown: hybrid dynamics. A shaped move applies half of the
+acceleration at once and the other half of it half a pendulum period later.
 
     python examples/crane.py
 """
@@ -29,7 +29,7 @@ def crane() -> kt.Model:
 
 
 def swing_after(robot: kt.Model, acceleration) -> float:
-    """The largest swing of the cable in the 10 s after a move of the bridge."""
+    """The largest swing of the cable between 20 s and 30 s, after a move of the bridge."""
     q = robot.positions({"hoist": LENGTH})
     v, largest = np.zeros(robot.nv), 0.0
     for k in range(3000):

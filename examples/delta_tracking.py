@@ -1,8 +1,9 @@
-"""A Delta robot that picks and places: inverse dynamics in the coordinates of its three motors.
+"""Pick and place with a Delta robot: inverse dynamics in the coordinates of its three motors.
 
-The path is planned for the platform. The loops are closed for the whole of it at once (`assemble`), Jacobians
-of the platform give the speeds and accelerations of the motors, inverse dynamics gives their torques: exact,
-with forearms, rotors and closed loops, and for three numbers instead of twelve joints and nine forces.
+The path is planned for the platform. `assemble` closes the loops along the whole path at once, Jacobians of
+the platform give the velocities and accelerations of the motors, and inverse dynamics gives their torques.
+The torques are exact, with forearms, rotors and closed loops, in three coordinates instead of twelve joints
+and nine constraint forces.
 
     python examples/delta_tracking.py
 """
@@ -16,9 +17,9 @@ import numpy as np
 
 import kinetree as kt
 
-WIDTH, HEIGHT, CYCLE = 0.305, 0.025, 0.43  # m, m, s: there and back, as handling robots are compared
+WIDTH, HEIGHT, CYCLE = 0.305, 0.025, 0.43  # m, m, s: there and back, the usual test cycle of handling robots
 DT = 1e-3
-KP, KD = 60.0**2, 2 * 60.0  # 1/s^2, 1/s: errors fade within 50 ms
+KP, KD = 60.0**2, 2 * 60.0  # 1/s^2, 1/s: errors decay within 50 ms
 
 
 def path(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

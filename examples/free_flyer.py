@@ -1,7 +1,7 @@
-"""A free-flying robot reaches out: its arm moves, its base gives way, its centre of mass stays.
+"""A free-flying robot reaches out: its arm moves, its base recoils, its centre of mass stays.
 
-A spacecraft without thrusters. The Jacobian of its hand that knows the motion of the base is smaller than
-that of a robot on the ground: part of every reach is lost to the base.
+The spacecraft has no thrusters. The generalised Jacobian of its hand, which includes the motion of the base,
+is smaller than that of a robot with a fixed base: part of every reach is lost to the base.
 
     python examples/free_flyer.py
 """

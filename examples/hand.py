@@ -1,8 +1,8 @@
-"""A hand of three fingers closes around a ball: where the joints go, and which torques hold it.
+"""A hand with three fingers closes around a ball: its joint angles, and the torques that hold the ball.
 
 Each finger has a spread joint, a knuckle and a middle joint; the tip follows the middle joint through a
-tendon (mimic). Tips are placed by inverse kinematics, and forces of 5 N towards the centre become torques
-by J^T f.
+tendon (mimic). Inverse kinematics places the fingertips, and J^T f turns forces of 5 N towards the centre
+into torques.
 
     python examples/hand.py
 """

@@ -1,6 +1,6 @@
-"""The motion that a hinge about z allows is [0 0 1 0 0 0]^T; other joints have other subspaces.
+"""The motion subspace of a hinge about z is [0 0 1 0 0 0]^T; other joints have other subspaces.
 
-Boyden's example of a joint axis, and what the columns of a Jacobian are: subspaces seen from a body.
+Boyden's example of a joint axis. The columns of a Jacobian are motion subspaces, seen from a body.
 
     python examples/hinge_axis.py
 """

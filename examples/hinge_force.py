@@ -1,7 +1,7 @@
-"""The force that a hinge along x must bear along z, as one component of its wrench.
+"""The force along z that a hinge about x must bear, as one component of its wrench.
 
-Concurrent Dynamics (2017), proposition 5 with F = G f + G^ f^c: what the hinge does not allow to move is
-projected out of the wrench through it. For a pendulum the answer is known: m (g cos + L w^2) along the rod.
+Concurrent Dynamics (2017), proposition 5 with F = G f + G^ f^c: a projection takes the constraint force from
+the wrench through the hinge. For a pendulum the answer is known: m (g cos + L w^2) along the rod.
 
     python examples/hinge_force.py
 """

@@ -1,8 +1,8 @@
-"""A humanoid keeps its balance on one foot: LQR from the exact linearisation (`kt.control.LQR`).
+"""A humanoid balances on one foot: LQR from the exact linearisation (`kt.control.LQR`).
 
-Its left foot is fixed to the ground, and the two joints of that ankle have no motors: it stands on a point,
-and balances with the other 19 joints. The posture of equilibrium is found by SciPy with an exact Jacobian;
-then the chest is pushed. A foot that is glued to the ground cannot tip or slip: contact is left out here.
+Its left foot is fixed to the ground, and the two joints of that ankle have no motors: it stands on a point
+and balances with the other 19 joints. SciPy finds the equilibrium posture with an exact Jacobian; then the
+chest is pushed. The fixed foot cannot tip or slip: contact is not modelled here.
 
     python examples/humanoid_lqr.py
 """
@@ -19,7 +19,7 @@ from scipy.optimize import root
 import kinetree as kt
 
 FOOT, ANKLE = "left_foot", ("left_ankle", "left_ankle_roll")
-HIP = ("left_hip_roll", "left_hip_pitch")  # leans so that the ankle has nothing to hold
+HIP = ("left_hip_roll", "left_hip_pitch")  # leans until the ankle needs no torque
 POSTURE = {
     "right_hip_pitch": -0.6, "right_knee": 1.0, "left_shoulder_roll": 0.5, "right_shoulder_roll": -0.5,
 }  # fmt: skip
@@ -29,16 +29,16 @@ DURATION = 4.0  # s
 
 
 def on_one_foot(model: kt.Model, foot: str) -> kt.Model:
-    """The same robot, held by one foot instead of its trunk; all axes of its bodies are parallel.
+    """The same robot, rooted at one foot instead of its trunk. The axes of all bodies must be parallel.
 
-    Along the leg parents and children change places: a joint turns the other way, and stands at the origin of
-    what was its child.
+    Along the leg, parents and children change places: each joint turns the other way and moves to the origin
+    of its former child.
     """
     by_name = {body.name: body for body in model.bodies}
     leg = [foot]
     while by_name[leg[-1]].parent:
         leg.append(model.body_names[by_name[leg[-1]].parent - 1])
-    shift = {body.name: np.zeros(3) for body in model.bodies}  # of the old origin, in the new body
+    shift = {body.name: np.zeros(3) for body in model.bodies}  # old origin in the new body frame
     builder = kt.ModelBuilder(f"{model.name}_on_one_foot", gravity=model.gravity)
     builder.add_body(foot, "world", kt.Fixed(), kt.Pose(p=(0, 0, 0.07)), by_name[foot].inertia)
     for child, parent in pairwise(leg):
@@ -58,20 +58,20 @@ def on_one_foot(model: kt.Model, foot: str) -> kt.Model:
 
 
 def moved(inertia: kt.Inertia, by: np.ndarray) -> kt.Inertia:
-    """The inertia of a body that stands elsewhere."""
+    """The inertia of a body after a translation."""
     com = np.array(inertia.com, float)
     return kt.Inertia(inertia.mass, tuple(com + by), inertia.rotational_at(com))
 
 
 @kt.function("lean(2), posture(nq) -> torque(2)")
 def ankle_torque(model, lean, posture):
-    """What the ankle must hold if the hip of the standing leg leans by two angles."""
+    """The torque that the ankle must hold if the hip of the standing leg leans by two angles."""
     weight = kt.gravity_force(model, leaning(model, lean, posture))
     return np.concatenate([weight[model.coordinate_index(joint)] for joint in ANKLE])
 
 
 def leaning(model: kt.Model, lean: np.ndarray, posture: np.ndarray) -> np.ndarray:
-    """A posture with other angles of the hip."""
+    """A posture with other hip angles."""
     q = posture.copy()
     for joint, angle in zip(HIP, lean, strict=True):
         q[model.coordinate_index(joint)] = angle
@@ -79,7 +79,7 @@ def leaning(model: kt.Model, lean: np.ndarray, posture: np.ndarray) -> np.ndarra
 
 
 def main(folder: Path = Path(".")) -> dict[str, float]:
-    """Find the posture, make the controller, push, and draw."""
+    """Find the posture, design the controller, push the chest, and draw the motion."""
     robot = on_one_foot(kt.zoo.humanoid(), FOOT)
     held = [name for name in robot.joint_names if name == "neck" or "wrist" in name or "shoulder_yaw" in name]
     robot = robot.lock(dict.fromkeys(held, 0.0))
@@ -94,7 +94,7 @@ def main(folder: Path = Path(".")) -> dict[str, float]:
     assert found.success, found.message
     posture = leaning(robot, found.x, posture)
 
-    Q = np.repeat([100.0, 10.0], robot.nv)  # of increments of q, and of v
+    Q = np.repeat([100.0, 10.0], robot.nv)  # weights of the increments of q, and of v
     balance = kt.control.LQR(robot, posture, Q=Q, R=0.01, actuated=motors)
     speed = kt.impulse_response(robot, posture, "chest", np.array(PUSH))
     settings = {"duration": DURATION, "dt": 0.001, "limits": False, "record": 10}
@@ -115,7 +115,7 @@ def main(folder: Path = Path(".")) -> dict[str, float]:
 
 
 def draw(path: Path, robot, posture, kept, fallen) -> None:
-    """The centre of mass, and how far the joints move; nothing without matplotlib."""
+    """Draw the centre of mass and the joint deviations, if matplotlib is installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -1,7 +1,7 @@
 """The inertial parameters of an arm from noisy measurements: `kt.identify`.
 
-An arm moves through a few sines, its torques are measured with noise, and its masses are known badly. What
-can be seen in the motion is found with its uncertainty, all bodies stay physical, and torques of another
+An arm follows a few sines, its torques are measured with noise, and its masses are poorly known. The
+identifiable parameters are found with their uncertainty, all bodies stay physical, and the torques of another
 motion are predicted.
 
     python examples/identify_arm.py
@@ -21,7 +21,7 @@ SECONDS, RATE = 20.0, 100.0  # s, Hz
 
 
 def excitation(robot: kt.Model, seed: int, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(q, v, a) at some times: five sines for each joint, with random sizes and phases."""
+    """(q, v, a) at the times t: five sines for each joint, with random amplitudes and phases."""
     rng = np.random.default_rng(seed)
     speeds = 2 * np.pi * 0.1 * np.arange(1, 6)[:, None]
     sizes = rng.normal(size=(5, robot.nv)) / np.arange(1, 6)[:, None] * 0.5
@@ -68,7 +68,7 @@ def main(folder: Path = Path(".")) -> dict[str, float]:
 
 
 def draw(path: Path, t, wanted, before, after, exact, low, high) -> None:
-    """Torques of another motion, and the parameters with their intervals; nothing without matplotlib."""
+    """Draw torques of another motion, and parameters with their intervals, if matplotlib is installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -1,7 +1,7 @@
-"""A floating molecule whose momentum drifts in a coarse simulation, and one whose momentum is reset.
+"""A floating molecule whose momentum drifts in a coarse simulation, unless it is reset after each step.
 
-SOA lecture 4: V(base) <- V(base) - R^-1 h takes the momentum of the whole off the base and leaves the
-joints alone.
+SOA lecture 4: V(base) <- V(base) - R^-1 h removes the total momentum through the base velocity and leaves the
+joint rates unchanged.
 
     python examples/molecule.py
 """
@@ -16,7 +16,7 @@ STEP, STEPS = 0.05, 400
 
 
 def molecule() -> kt.Model:
-    """Five atoms in a chain: bonds of fixed length that turn about each other."""
+    """Five atoms in a chain, with bonds of fixed length that rotate relative to each other."""
     builder = kt.ModelBuilder("molecule", gravity=(0, 0, 0))
     atom = kt.Inertia(1.0, (0.5, 0, 0), np.diag([0.02, 0.03, 0.03]))
     builder.add_body("atom1", None, kt.Free(), inertia=atom)
@@ -27,7 +27,7 @@ def molecule() -> kt.Model:
 
 
 def run(robot: kt.Model, v: np.ndarray, resets: bool) -> float:
-    """The largest momentum on the way, with semi-implicit Euler steps that are far too coarse."""
+    """The largest momentum in a run with semi-implicit Euler steps that are far too coarse."""
     q, largest = robot.neutral(), 0.0
     for _ in range(STEPS):
         v = v + STEP * kt.forward_dynamics(robot, q, v, np.zeros(robot.nv))

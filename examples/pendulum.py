@@ -1,4 +1,4 @@
-"""A pendulum by the general program and by its own equation: the motions coincide.
+"""A pendulum simulated by the library and by its own equation of motion: the motions coincide.
 
 (I + m L^2) theta'' = tau - m g L sin(theta): Concurrent Dynamics (2017), equations M1 to M4.
 
@@ -16,7 +16,7 @@ STEP, STEPS = 1e-3, 2000
 
 
 def by_hand(theta: float, rate: float) -> tuple[float, float]:
-    """The same steps of Runge and Kutta for the equation that was derived by hand."""
+    """The same Runge-Kutta steps for the equation derived by hand."""
 
     def slope(x):
         return np.array([x[1], -M * G * L * np.sin(x[0]) / (I + M * L**2)])

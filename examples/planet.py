@@ -1,7 +1,7 @@
-"""A planet on a circle has no spatial acceleration, although its centre falls all the time.
+"""A planet on a circular orbit has zero spatial acceleration, although its centre accelerates inward.
 
-Boyden's example: the spatial acceleration is that of the field of velocities, which does not change; a
-point of it accelerates by -w^2 r.
+Boyden's example: the spatial acceleration is the rate of the velocity field, which does not change; a point
+of the planet accelerates by -w^2 r.
 
     python examples/planet.py
 """

@@ -1,7 +1,7 @@
-"""A cart learns to catch a pole and to hold it upright, by the gradient of whole simulations, in JAX.
+"""A cart learns to catch a pole and to hold it upright, from gradients of whole simulations, in JAX.
 
 A small network pushes the cart. The cost of a batch of motions is differentiated through every step of the
-simulation; each step and its gradient are one call of machine code for all motions.
+simulation. For the whole batch, each step and its gradient are one call of machine code.
 
     python examples/policy_gradient_jax.py
 """
@@ -23,7 +23,7 @@ step = kt.jax.wrap(kt.step, robot, dt=0.03)
 
 
 def network(key):
-    """Weights of two layers: what is seen of a state -> the push."""
+    """Weights of two layers: observation -> force."""
     first, second = jax.random.split(key)
     return {
         "in": 0.5 * jax.random.normal(first, (5, 32)),
@@ -33,7 +33,7 @@ def network(key):
 
 
 def push(policy, q, v):
-    """The force on the cart, and none at the pole."""
+    """The force on the cart, and none on the pole."""
     seen = jnp.concatenate([q[..., :1], jnp.sin(q[..., 1:]), jnp.cos(q[..., 1:]), v], -1)
     force = 30.0 * jnp.tanh(jnp.tanh(seen @ policy["in"] + policy["bias"]) @ policy["out"])
     return jnp.concatenate([force, jnp.zeros_like(force)], -1)
@@ -50,7 +50,7 @@ def motion(policy, q, v):
 
 
 def cost(policy, q, v):
-    """How far the pole is from upright and the cart from the middle, on average."""
+    """The mean cost: the pole should be upright, the cart in the middle, and both slow."""
     q, v = motion(policy, q, v)
     return jnp.mean(1 + jnp.cos(q[..., 1])) + 0.05 * jnp.mean(q[..., 0] ** 2) + 0.001 * jnp.mean(v**2)
 
@@ -69,7 +69,7 @@ def improved(policy, mean, square, round, q, v):
 
 
 def main(folder: Path) -> dict[str, float]:
-    """Learn; a drawing of the cost goes to the folder."""
+    """Train the network, and draw the cost into the folder."""
     keys = jax.random.split(jax.random.PRNGKey(0), ROUNDS + 2)
 
     def start(key):
@@ -92,7 +92,7 @@ def main(folder: Path) -> dict[str, float]:
 
 
 def draw(path: Path, costs: list[float]) -> None:
-    """The cost as it was learned; nothing without matplotlib."""
+    """Draw the cost of each round, if matplotlib is installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

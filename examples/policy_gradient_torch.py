@@ -1,7 +1,7 @@
-"""A cart learns to catch a pole and to hold it upright, by the gradient of whole simulations, in PyTorch.
+"""A cart learns to catch a pole and to hold it upright, from gradients of whole simulations, in PyTorch.
 
 A small network pushes the cart. The cost of a batch of motions is differentiated through every step of the
-simulation; each step and its gradient are one call of machine code for all motions.
+simulation. For the whole batch, each step and its gradient are one call of machine code.
 
     python examples/policy_gradient_torch.py
 """
@@ -24,7 +24,7 @@ step = kt.torch.wrap(kt.step, robot, dt=0.03)
 
 
 class Policy(nn.Module):
-    """What is seen of a state -> the force on the cart, and none at the pole."""
+    """Observation -> the force on the cart, and none on the pole."""
 
     def __init__(self):
         super().__init__()
@@ -46,26 +46,26 @@ def motion(policy, q, v):
 
 
 def cost(policy, q, v):
-    """How far the pole is from upright and the cart from the middle, on average."""
+    """The mean cost: the pole should be upright, the cart in the middle, and both slow."""
     q, v = motion(policy, q, v)
     return (1 + torch.cos(q[..., 1])).mean() + 0.05 * (q[..., 0] ** 2).mean() + 0.001 * (v**2).mean()
 
 
 def start():
-    """Poles near upright, in motion."""
+    """Moving poles that are near upright."""
     q, v = 0.6 * (2 * torch.rand(2, MOTIONS, robot.nv) - 1)
     return q + torch.tensor([0.0, math.pi]), v
 
 
 def standing(policy):
-    """How often the pole stands in the end."""
+    """The share of poles that stand at the end."""
     with torch.no_grad():
         q, _ = motion(policy, *start())
     return float((torch.cos(q[-1, :, 1]) < -0.98).double().mean())
 
 
 def main(folder: Path) -> dict[str, float]:
-    """Learn; a drawing of the cost goes to the folder."""
+    """Train the network, and draw the cost into the folder."""
     torch.manual_seed(1)
     policy, costs = Policy(), []
     figures = {"poles that stand in the end before": standing(policy)}
@@ -82,7 +82,7 @@ def main(folder: Path) -> dict[str, float]:
 
 
 def draw(path: Path, costs: list[float]) -> None:
-    """The cost as it was learned; nothing without matplotlib."""
+    """Draw the cost of each round, if matplotlib is installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -1,6 +1,6 @@
-"""A hub with spokes: where nothing is deeper than two bodies, Psi = 1 + Phi.
+"""A hub with spokes: in a tree that is at most two bodies deep, Psi = 1 + Phi.
 
-Concurrent Dynamics (2017), Figure 3; and what this means for the mass matrix: spokes do not feel each other.
+Concurrent Dynamics (2017), Figure 3. In the mass matrix, the entries between different spokes are zero.
 
     python examples/star.py
 """

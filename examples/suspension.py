@@ -1,7 +1,7 @@
-"""The suspension of a wheel: a body on a spring and damper, a wheel on its tyre, and how they ring.
+"""A quarter-car suspension: a body on spring and damper, a wheel on its tyre, and their frequencies.
 
-The two frequencies of a quarter of a car from the linearised motion, beside those of its mass and stiffness
-matrices by hand.
+The two frequencies from the linearised motion, beside those from mass, damping and stiffness matrices written
+by hand.
 
     python examples/suspension.py
 """

@@ -1,7 +1,7 @@
 """Swing-up of a pendulum whose motor is too weak to lift it: direct collocation with SciPy.
 
-Each node of the motion has q, v and a. The trapezoidal rule ties them together by linear equations; torques
-are inverse dynamics, with exact sparse Jacobians from `kt.scipy.residual`.
+Each node of the motion has q, v and a. The trapezoidal rule links the nodes by linear equations; the torques
+come from inverse dynamics, with exact sparse Jacobians from `kt.scipy.residual`.
 
     python examples/swing_up.py
 """
@@ -27,7 +27,7 @@ def main(folder: Path = Path(".")) -> dict[str, float]:
     limit = STRENGTH * float(kt.gravity_force(robot, np.array([np.pi / 2]))[0])
     torque = kt.scipy.residual(kt.inverse_dynamics, robot, ("q", "v", "a"), states=NODES)
 
-    # x = (q, v, a) of every node; q' = v and v' = a by the trapezoidal rule, and what is known at the ends
+    # x = (q, v, a) of every node; q' = v and v' = a by the trapezoidal rule, and the known end states
     eye, following = np.eye(NODES)[:-1], np.eye(NODES)[1:]
     change, mean = following - eye, h / 2 * (following + eye)
     ties = np.kron(change, np.eye(3)[:2]) - np.kron(mean, np.eye(3)[1:])
@@ -54,7 +54,7 @@ def main(folder: Path = Path(".")) -> dict[str, float]:
     t = np.linspace(0, DURATION, NODES)
 
     def control(now, position, speed):
-        """The planned torque, and a weak feedback: the top is unstable."""
+        """The planned torque plus weak feedback, because the top is unstable."""
         ahead, faster = np.interp(now, t, q) - position, np.interp(now, t, v) - speed
         return np.clip(np.interp(now, t, tau) + 10.0 * ahead + 5.0 * faster, -limit, limit)
 
@@ -71,7 +71,7 @@ def main(folder: Path = Path(".")) -> dict[str, float]:
 
 
 def draw(path: Path, t, q, tau, limit, run) -> None:
-    """The planned and the simulated motion, and the torque; nothing without matplotlib."""
+    """Draw the planned and the simulated motion, and the torque, if matplotlib is installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -1,7 +1,7 @@
-"""Chains with geared rotors: how far approximations of the rotors are off.
+"""Chains with geared rotors: the errors of common approximations of the rotors.
 
-The test rig of Echeandia (2020), chapter 4: accelerations without rotors (ABA), with their inertia times the
-square of the ratio on the diagonal (Eq. 4.26), and exact. `kinetree tables` prints all of it.
+The test rig of Echeandia (2020), chapter 4: accelerations without rotors (ABA), with rotor inertias times the
+squared gear ratio on the diagonal (Eq. 4.26), and exact. `kinetree tables` prints all tables of the thesis.
 
     python examples/thesis_rig.py
 """

@@ -1,6 +1,6 @@
 """Boxes against boxes: a stack with mass ratios of a thousand, and a box that slides into another.
 
-Beside MuJoCo, if it is installed.
+The sliding box is compared with MuJoCo, if it is installed.
 
     python examples/touching.py 10          a stack of ten; writes touching.png
 """
@@ -20,7 +20,7 @@ BOX = kt.Box((HALF, HALF, HALF))
 
 
 def boxes(masses: Any, friction: float, **contact: float) -> kt.Model:
-    """Boxes that fly freely, each of which can touch the next."""
+    """Free boxes, each of which can touch the next."""
     builder = kt.ModelBuilder("boxes")
     for k, mass in enumerate(masses):
         inertia = kt.zoo.solid(BOX, mass=mass).bodies[0].inertia
@@ -32,7 +32,7 @@ def boxes(masses: Any, friction: float, **contact: float) -> kt.Model:
 
 
 def at(model: kt.Model, *positions: Any) -> np.ndarray:
-    """All boxes upright at some positions."""
+    """All boxes upright at the given positions."""
     q = model.neutral().reshape(-1, 7)
     q[:, 4:] = positions
     return q.reshape(-1)
@@ -84,7 +84,7 @@ def mujoco(run: Any) -> np.ndarray | None:
 
 
 def interfaces(run: Any) -> np.ndarray:
-    """(T, boxes): what the ground and each box carry, N."""
+    """(T, boxes): the normal force below each box, N."""
     first = len(run.model.contact_points)
     ground = run.contact_force[:, :first, 2].sum(1)
     pairs = run.contact_force[:, first:, 2].reshape(len(run.t), -1, 9).sum(2)

@@ -1,7 +1,7 @@
-"""Gears: what a motor's rotor weighs behind two stages, and a wrist that two motors turn together.
+"""Gears: the inertia of a rotor behind two stages, and a wrist that two motors turn together.
 
-A rotor behind the ratio n adds n^2 J to the inertia that a joint feels, a gear between the stages its own
-share. In a differential each motor turns with the sum or the difference of two angles.
+A rotor behind the gear ratio n adds n^2 J to the inertia that a joint feels; a gear between the stages adds
+its own share. In a differential, each motor turns with the sum or the difference of two angles.
 
     python examples/transmission.py
 """
@@ -19,7 +19,7 @@ def drive() -> kt.Model:
     rotor = kt.Inertia(0.2, inertia=np.diag([1e-5, 1e-5, 2e-5]))
     gear = kt.Inertia(0.1, inertia=np.diag([4e-5, 4e-5, 8e-5]))
     builder.add_rotor("arm", rotor, ratio=60.0)
-    builder.add_rotor("arm", gear, ratio=-12.0)  # turns against the rotor
+    builder.add_rotor("arm", gear, ratio=-12.0)  # turns opposite to the rotor
     return builder.build()
 
 

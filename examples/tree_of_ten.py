@@ -1,4 +1,4 @@
-"""Ten bodies and their influence matrices: paths, branches and powers that vanish.
+"""The influence matrices of a tree of ten bodies: paths, branches and powers that vanish.
 
 The tree of Concurrent Dynamics (2017), Figure 2: row i of Psi = (1 - Phi)^-1 shows the path to body i,
 column j the branch of body j.

@@ -1,9 +1,9 @@
-"""A quadruped learns to walk in a few minutes on one processor core, from nothing but a reward.
+"""A quadruped learns to walk in a few minutes on one CPU core, from a reward alone.
 
-The policy is one matrix: targets of the twelve joints are linear in what is seen of the state, a sine and a
-cosine. Each round tries the policy with random changes, forwards and backwards, on robots that all move at
-once; the best of them say where to go (augmented random search: Mania, Guy and Recht, 2018). Friction differs
-from robot to robot, and robots are pushed.
+The policy is one matrix: the targets of the twelve joints are linear in the observation, which includes a
+sine and a cosine of time. Each round adds random changes to the policy and subtracts them, tries both on
+robots that move in parallel, and steps along the best changes (augmented random search: Mania, Guy and Recht,
+2018). Friction differs from robot to robot, and robots are pushed.
 
     python examples/walking.py
 """
@@ -21,10 +21,10 @@ from gymnasium.vector import AutoresetMode
 import kinetree as kt
 from kinetree import ops
 
-DIRECTIONS, BEST = 64, 16  # changes tried in a round, each forwards and backwards; those that count
-NOISE, RATE = 0.05, 0.05  # size of the changes, and of a step
-SPEED, BEAT = 1.0, 2.0  # m/s that are enough; strides a second
-ACTION = 0.02  # s that an action lasts
+DIRECTIONS, BEST = 64, 16  # changes tried in a round, each with both signs; how many are used
+NOISE, RATE = 0.05, 0.05  # size of the changes; step size
+SPEED, BEAT = 1.0, 2.0  # m/s above which speed earns no more; strides per second
+ACTION = 0.02  # s, the duration of an action
 
 robot = kt.zoo.quadruped()
 stance = robot.neutral()
@@ -37,7 +37,7 @@ stance[6] = 0.293  # the feet just touch
 
 @kt.function("q, v, t -> seen(37)")
 def seen(model, q, v, t):
-    """The beat, how the trunk lies and heads, how it moves, joints and their speeds."""
+    """The beat; tilt, heading and velocity of the trunk; joint positions and velocities."""
     R = kt.frame_placement(model, q, "trunk")[:3, :3]
     beat = [1.0, ops.sin(2 * math.pi * BEAT * t), ops.cos(2 * math.pi * BEAT * t)]
     return np.concatenate([beat, R[2], [R[1, 0]], 0.5 * v[:3], v[3:6], q[7:] - stance[7:], 0.05 * v[6:]])
@@ -45,7 +45,7 @@ def seen(model, q, v, t):
 
 @kt.function("q, last_q(nq), v, tau -> reward")
 def progress(model, q, last_q, v, tau):
-    """Forwards up to SPEED, straight and calm, without much effort; something for not falling."""
+    """Reward for moving forwards up to SPEED, straight, steady and with little effort, without falling."""
     R = kt.frame_placement(model, q, "trunk")[:3, :3]
     forward, sideways = (q[4:6] - last_q[4:6]) / ACTION
     restless = 0.1 * ops.dot(v[:2], v[:2]) + 0.3 * ops.abs(v[2]) + 0.3 * ops.abs(R[1, 0])
@@ -54,12 +54,12 @@ def progress(model, q, last_q, v, tau):
 
 @kt.function("q -> fallen")
 def fallen(model, q):
-    """Above 0 if the trunk is too low, or lies on its side."""
+    """Above 0 if the trunk is too low or tilted too far."""
     return ops.max(0.18 - q[6], 0.7 - kt.frame_placement(model, q, "trunk")[2, 2])
 
 
 def robots(count, **options):
-    """Robots that stand, each a little different."""
+    """Standing robots, each slightly different."""
     given = {"autoreset_mode": AutoresetMode.DISABLED} | options
     return kt.gym.VectorEnv(
         robot, seen, progress, terminated=fallen, num_envs=count, time_limit=None, dt=ACTION / 5, steps=5,
@@ -70,7 +70,7 @@ def robots(count, **options):
 
 
 def episode(env, policies, seed, seconds):
-    """What each robot earned until it fell, which of them still stand, and their positions over time."""
+    """The reward of each robot until it fell, which of them still stand, and their positions over time."""
     observation, _ = env.reset(seed=seed)
     total, standing, positions = np.zeros(env.num_envs), np.ones(env.num_envs, bool), [env.state[0]]
     for _ in range(round(seconds / ACTION)):
@@ -83,7 +83,7 @@ def episode(env, policies, seed, seconds):
 
 
 def learned(rounds, seconds):
-    """The policy after so many rounds, and what an action earned in each of them, on average."""
+    """The policy after some rounds, and the mean reward of an action in each of them."""
     env, rng = robots(2 * DIRECTIONS), np.random.default_rng(0)
     policy, curve = np.zeros((12, 37), np.float32), []
     for k in range(rounds):
@@ -99,7 +99,7 @@ def learned(rounds, seconds):
 
 
 def main(folder: Path, rounds: int = 40, seconds: float = 2.0) -> dict[str, float]:
-    """Learn, then walk for ten seconds; a drawing goes to the folder."""
+    """Learn, then walk for ten seconds; draw both into the folder."""
     policy, curve = learned(rounds, seconds)
     env = robots(64)
     _, standing, positions = episode(env, np.broadcast_to(policy, (64, 12, 37)), 10**6, 10.0)
@@ -116,7 +116,7 @@ def main(folder: Path, rounds: int = 40, seconds: float = 2.0) -> dict[str, floa
 
 
 def draw(path: Path, curve, positions) -> None:
-    """What was earned, round by round, and the paths of all trunks from above."""
+    """Draw the reward of each round, and the paths of all trunks from above."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 3.4), layout="constrained")

@@ -1,7 +1,7 @@
-"""A quadruped learns to trot as fast as it is told: proximal policy optimisation, on a GPU or on a processor.
+"""A quadruped learns to trot at a commanded speed: proximal policy optimisation, on a GPU or on a CPU.
 
-Robots, policy and what it learns from are on the same device; with a GPU nothing comes to the host until it
-is drawn. Friction, masses and the speed that is asked for differ from robot to robot, and robots are pushed.
+Robots, policy and training data are on the same device; with a GPU, nothing is copied to the host until it is
+drawn. Friction, masses and the commanded speed differ from robot to robot, and robots are pushed.
 
     python examples/walking_ppo.py
 
@@ -27,11 +27,11 @@ import kinetree as kt
 from kinetree import ops
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-ROBOTS, ACTIONS = (16384 if DEVICE == "cuda" else 1024), 24  # that act at once, and how often, in a round
-EPOCHS, BATCHES = 4, 4  # how often a round is looked at, and in how many parts
+ROBOTS, ACTIONS = (16384 if DEVICE == "cuda" else 1024), 24  # in parallel; actions of each in a round
+EPOCHS, BATCHES = 4, 4  # passes over the data of a round; minibatches of a pass
 GAMMA, LAMBDA, CLIP, ENTROPY = 0.99, 0.95, 0.2, 0.003
-FAR = 0.012  # how far a policy goes in a round
-ACTION, BEAT = 0.02, 2.0  # s that an action lasts; strides a second
+FAR = 0.012  # the KL divergence to aim for in a round
+ACTION, BEAT = 0.02, 2.0  # s, the duration of an action; strides per second
 
 robot = kt.zoo.quadruped()
 stance = robot.neutral()
@@ -44,7 +44,7 @@ SIZE = 49  # of an observation
 
 @kt.function("q, v, t, last_action(12), command -> seen(49)")
 def seen(model, q, v, t, last_action, command):
-    """The beat and the command, how the trunk lies and heads and moves, joints and their speeds."""
+    """The beat and the command; tilt, heading and velocity of the trunk; joints; the last action."""
     R = kt.frame_placement(model, q, "trunk")[:3, :3]
     beat = [ops.sin(2 * math.pi * BEAT * t), ops.cos(2 * math.pi * BEAT * t), command]
     trunk = np.concatenate([R[2], [R[1, 0]], 0.5 * v[:3], v[3:6]])
@@ -53,12 +53,12 @@ def seen(model, q, v, t, last_action, command):
 
 @kt.function("q, v, t, tau, action(12), last_action(12), force(points, 3), command -> reward")
 def trotting(model, q, v, t, tau, action, last_action, force, command):
-    """As fast as it is told, straight and calm, with little effort; opposite feet step together."""
+    """Reward for the commanded speed, a straight and steady trot, little effort, and paired diagonal feet."""
     R = kt.frame_placement(model, q, "trunk")[:3, :3]
     forward, sideways, up = R @ v[3:6]
     follows = ops.exp(-4.0 * ((forward - command) ** 2 + sideways**2))
     straight = ops.exp(-4.0 * (v[2] ** 2 + R[1, 0] ** 2))
-    left = ops.less(0.0, ops.sin(2 * math.pi * BEAT * t))  # front left and rear right shall stand
+    left = ops.less(0.0, ops.sin(2 * math.pi * BEAT * t))  # front left and rear right should stand
     stands = [ops.where(ops.less(1.0, force[k, 2]), 1.0, 0.0) for k in range(4)]
     pairs = stands[0] + stands[3], stands[1] + stands[2]
     steps = ops.where(left, pairs[0] - pairs[1], pairs[1] - pairs[0])
@@ -70,12 +70,12 @@ def trotting(model, q, v, t, tau, action, last_action, force, command):
 
 @kt.function("q -> fallen")
 def fallen(model, q):
-    """Above 0 if the trunk is too low, or lies on its side."""
+    """Above 0 if the trunk is too low or tilted too far."""
     return ops.max(0.18 - q[6], 0.7 - kt.frame_placement(model, q, "trunk")[2, 2])
 
 
 def robots(count, **options):
-    """Robots that stand, each a little different."""
+    """Standing robots, each slightly different."""
     given = {"randomize": {"command": (0.0, 1.2)}} | options
     given["randomize"] |= {"q": (-0.05, 0.05), "contact_friction": (0.4, 1.0), "mass": (0.9, 1.1)}
     return kt.gym.VectorEnv(
@@ -86,7 +86,7 @@ def robots(count, **options):
 
 
 class Policy(nn.Module):
-    """What to do, and what is to be expected."""
+    """An actor, which chooses actions, and a critic, which estimates the return."""
 
     def __init__(self):
         super().__init__()
@@ -107,8 +107,8 @@ class Policy(nn.Module):
 
 @torch.no_grad()
 def lived(env, policy, observation):
-    """What all robots saw, did and earned in a round: observations, actions, log-probabilities, values,
-    advantages; the last observation, and what an action earned."""
+    """The data of a round (observations, actions, log-probabilities, values, advantages), the last
+    observation, and the mean reward of an action."""
     rows, earned, rewards, ends = [], [], [], []
     for _ in range(ACTIONS):
         choice = policy.choice(observation)
@@ -117,7 +117,7 @@ def lived(env, policy, observation):
         rows.append((observation, action, choice.log_prob(action).sum(-1), value))
         observation, reward, terminated, truncated, infos = env.step(action)
         earned.append(reward)
-        if "final_obs" in infos:  # a life that was only cut off would have gone on
+        if "final_obs" in infos:  # a truncated episode would have gone on
             reward = reward + GAMMA * policy.value(infos["final_obs"]) * truncated
         rewards.append(reward)
         ends.append(terminated | truncated)
@@ -133,7 +133,7 @@ def lived(env, policy, observation):
 
 
 def improve(policy, optimizer, found):
-    """A few steps towards what went better than expected, as long as the policy stays near the old one."""
+    """A few steps towards actions that did better than expected, with the policy kept near the old one."""
     observations, actions, chances, values, advantages = found
     goals = values + advantages
     advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
@@ -151,7 +151,7 @@ def improve(policy, optimizer, found):
             loss.backward()
             nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
             optimizer.step()
-        with torch.no_grad():  # shorter steps if the policy went far
+        with torch.no_grad():  # smaller steps if the policy moved far
             far = torch.distributions.kl_divergence(old, policy.choice(observations)).sum(-1).mean()
         if far > 2 * FAR:
             group["lr"] = max(group["lr"] / 1.5, 1e-5)
@@ -160,7 +160,7 @@ def improve(policy, optimizer, found):
 
 
 def learned(rounds, count=ROBOTS):
-    """The policy after so many rounds, and the reward of an action in each, on average."""
+    """The policy after some rounds, and the mean reward of an action in each of them."""
     torch.manual_seed(0)
     policy = Policy().to(DEVICE)
     optimizer = torch.optim.Adam(policy.parameters(), 1e-3)
@@ -188,7 +188,7 @@ def walked(policy, count, seconds, command):
 
 
 def main(folder: Path, rounds: int = 12, count: int = 128) -> dict[str, float]:
-    """Learn, then trot for ten seconds at 1 m/s; a drawing, and the motion of one robot, go to the folder."""
+    """Learn, then trot for ten seconds at 1 m/s; a drawing and the motion of one robot go to the folder."""
     start = time.perf_counter()
     policy, curve = learned(rounds, count)
     seconds = time.perf_counter() - start
@@ -216,7 +216,7 @@ def moving(q):
 
 
 def draw(path: Path, curve, positions) -> None:
-    """What was earned, round by round, and the paths of all trunks from above."""
+    """Draw the reward of each round, and the paths of all trunks from above."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 3.4), layout="constrained")
