@@ -62,7 +62,7 @@ def forward_dynamics_by_five_routes(c: Case) -> None:
 
 @law("gravity_force", "gravity_force_composite")
 def gravity_from_the_weights(c: Case) -> None:
-    c.expect(c.of("gravity_force_composite"), c.of("gravity_force"), 1e-13, c.force_size)
+    c.expect(c.of("gravity_force_composite"), c.of("gravity_force"), 1e-13, c.wrench_size)
 
 
 @law("composite_wrenches", "articulated_wrenches", "joint_wrenches")
